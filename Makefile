@@ -1,0 +1,33 @@
+# One command each on a fresh machine. Needs: python3 >= 3.11 with venv and headers, a C compiler, make.
+PY ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
+
+.PHONY: demo test oracle lint bench wheel clean
+demo: $(VENV)/.demo
+	$(BIN)/python -m dplr.demo
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+oracle: $(VENV)/.oracle
+	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest
+lint: $(VENV)/.test
+	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
+bench: $(VENV)/.test
+	$(BIN)/python -m pytest bench --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
+wheel: $(VENV)/.test
+	$(BIN)/python -m build
+
+$(BIN)/python:
+	$(PY) -m venv $(VENV)
+$(VENV)/.demo: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install ".[demo]"
+	@touch $@
+$(VENV)/.test: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install ".[test]"
+	@touch $@
+$(VENV)/.oracle: $(VENV)/.test | $(BIN)/python
+	$(BIN)/python -m pip install ".[test,oracle]"
+	@touch $@
+clean:
+	rm -rf build dist $(VENV)

@@ -1,0 +1,51 @@
+"""Differentially private linear and logistic regression, exact from row to release."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dplr.privacy import PrivacyWarning
+
+if TYPE_CHECKING:
+    from dplr.bounds import Bounds
+    from dplr.estimators import LinearRegression, LogisticRegression, fit
+    from dplr.mechanisms.functional import FunctionalMechanism
+    from dplr.planning import plan
+    from dplr.privacy import PrivacyStatement
+
+__all__ = [
+    "Bounds",
+    "FunctionalMechanism",
+    "LinearRegression",
+    "LogisticRegression",
+    "PrivacyStatement",
+    "PrivacyWarning",
+    "fit",
+    "plan",
+]
+
+# scikit-learn takes most of a second to import: every name is loaded on first use.
+_HOMES = {
+    "Bounds": "dplr.bounds",
+    "FunctionalMechanism": "dplr.mechanisms.functional",
+    "LinearRegression": "dplr.estimators",
+    "LogisticRegression": "dplr.estimators",
+    "PrivacyStatement": "dplr.privacy",
+    "fit": "dplr.estimators",
+    "plan": "dplr.planning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("dplr")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dplr' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,12 @@
+"""The one gateway to compiled code.
+
+Duties of the Python side: shapes, types and bounds are checked, arrays are aligned and native, public constants are
+float64, scratch is allocated. Duties of a kernel: typed memoryviews (`const` in, adds into its outputs), shapes checked
+before the interpreter lock is released, no allocation, no Python object in a loop, no policy. Kernels bound every row
+themselves, so no guarantee rests on a check made elsewhere.
+"""
+
+from dplr._core._moments import add_moments, moments_work_size
+from dplr._core._noise import IntegerSampler
+
+__all__ = ["IntegerSampler", "add_moments", "moments_work_size"]

@@ -1,0 +1,151 @@
+"""Exact integer noise from random bytes: discrete Laplace and discrete Gaussian (Canonne, Kamath and Steinke 2020).
+
+Only integer arithmetic on uniform bits: no floating-point number, logarithm or table enters a probability. The
+samplers reject, so their running time depends on the noise drawn (never on the data): see docs/attack-model.md.
+"""
+from math import isqrt
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+cdef extern from *:
+    """
+    typedef unsigned __int128 dplr_uint128;
+    """
+    ctypedef unsigned long long uint128 "dplr_uint128"
+
+cdef enum:
+    BUFFER_BYTES = 4096
+
+
+cdef class IntegerSampler:
+    """Draws integer noise from `refill(n_bytes) -> bytes`. Holds unread random bytes: no copy, no pickle.
+
+    `drawn` counts the bytes asked of `refill`.
+    """
+
+    cdef uint8_t buffer[BUFFER_BYTES]
+    cdef Py_ssize_t position
+    cdef object refill
+    cdef readonly object drawn
+
+    def __init__(self, refill):
+        self.refill = refill
+        self.position = BUFFER_BYTES
+        self.drawn = 0
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("IntegerSampler holds secret random bytes: it cannot be copied or pickled")
+
+    def forget(self):
+        """Wipe and drop unread bytes, so that a forked child never reuses its parent's."""
+        memset(self.buffer, 0, BUFFER_BYTES)
+        self.position = BUFFER_BYTES
+
+    cdef void read(self, void *out, Py_ssize_t size) except *:
+        cdef const uint8_t[::1] fresh
+        if self.position + size > BUFFER_BYTES:
+            fresh = self.refill(BUFFER_BYTES)
+            if fresh.shape[0] != BUFFER_BYTES:
+                raise OSError("the entropy source returned too few bytes")
+            self.drawn += BUFFER_BYTES
+            memcpy(self.buffer, &fresh[0], BUFFER_BYTES)
+            self.position = 0
+        memcpy(out, self.buffer + self.position, size)
+        memset(self.buffer + self.position, 0, size)
+        self.position += size
+
+    cdef uint64_t below(self, uint64_t bound) except? 0:
+        """Uniform on {0, …, bound - 1} by rejection from the next power of two."""
+        cdef uint64_t mask = bound - 1, value
+        cdef Py_ssize_t size = 0
+        mask |= mask >> 1
+        mask |= mask >> 2
+        mask |= mask >> 4
+        mask |= mask >> 8
+        mask |= mask >> 16
+        mask |= mask >> 32
+        while size < 8 and (mask >> (8 * size)) != 0:
+            size += 1
+        while True:
+            value = 0
+            self.read(&value, size)
+            value &= mask
+            if value < bound:
+                return value
+
+    cdef uint128 below_wide(self, uint128 bound) except? 0:
+        cdef uint128 mask = bound - 1, value
+        cdef int shift = 1
+        while shift < 128:
+            mask |= mask >> shift
+            shift *= 2
+        while True:
+            self.read(&value, sizeof(uint128))
+            value &= mask
+            if value < bound:
+                return value
+
+    cdef bint exp_minus_fraction(self, uint64_t numerator, uint64_t denominator) except -1:
+        """True with probability exp(-numerator / denominator), for a ratio in [0, 1] and denominators up to 2^57."""
+        cdef uint64_t k = 1
+        while self.below(denominator * k) < numerator:
+            k += 1
+        return k & 1
+
+    cdef bint exp_minus_wide(self, uint128 numerator, uint128 denominator) except -1:
+        """True with probability exp(-numerator / denominator), for any ratio; denominators up to 2^120."""
+        cdef uint128 k = 1
+        while numerator > denominator:
+            if not self.exp_minus_fraction(1, 1):
+                return False
+            numerator -= denominator
+        while self.below_wide(denominator * k) < numerator:
+            k += 1
+        return <int> (k & 1)
+
+    cdef int64_t one_laplace(self, uint64_t scale) except? -1:
+        cdef uint64_t remainder, quotient, magnitude
+        while True:
+            remainder = self.below(scale)
+            if not self.exp_minus_fraction(remainder, scale):
+                continue
+            quotient = 0
+            while self.exp_minus_fraction(1, 1):
+                quotient += 1
+            magnitude = remainder + scale * quotient
+            if self.below(2):
+                if magnitude == 0:
+                    continue
+                return -<int64_t> magnitude
+            return <int64_t> magnitude
+
+    cdef int64_t one_gaussian(self, uint64_t variance, uint64_t scale) except? -1:
+        cdef int64_t candidate
+        cdef uint128 product, gap
+        while True:
+            candidate = self.one_laplace(scale)
+            product = <uint128> (candidate if candidate >= 0 else -candidate) * scale
+            gap = product - variance if product > variance else variance - product
+            # Accept with exp(-(|y| - variance / scale)^2 / (2 variance)). A gap of 2^63 has probability below
+            # exp(-2^36): leaving it out keeps the square within 128 bits.
+            if (gap >> 63) == 0 and self.exp_minus_wide(gap * gap, <uint128> 2 * variance * scale * scale):
+                return candidate
+
+    def laplace(self, uint64_t scale, int64_t[::1] out):
+        """Fill `out` with discrete Laplace noise, P[z] proportional to exp(-|z| / scale); 1 <= scale <= 2^40."""
+        cdef Py_ssize_t i
+        if not 1 <= scale <= (<uint64_t> 1) << 40:
+            raise ValueError("scale must be in [1, 2^40]")
+        for i in range(out.shape[0]):
+            out[i] = self.one_laplace(scale)
+
+    def gaussian(self, uint64_t variance, int64_t[::1] out):
+        """Fill `out` with discrete Gaussian noise, P[z] prop. to exp(-z^2 / (2 variance)); 1 <= variance <= 2^44."""
+        cdef Py_ssize_t i
+        cdef uint64_t scale
+        if not 1 <= variance <= (<uint64_t> 1) << 44:
+            raise ValueError("variance must be in [1, 2^44]")
+        scale = isqrt(variance) + 1      # any scale gives the same law; this one rejects least
+        for i in range(out.shape[0]):
+            out[i] = self.one_gaussian(variance, scale)

@@ -1,0 +1,60 @@
+"""The error sentences, written once: parameter, rule, what it got, remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Real
+from typing import Any
+
+
+def describe(value: object) -> str:
+    """Short text of a value for an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def sentence(parameter: str, rule: str, got: object, remedy: str = "") -> str:
+    """`eps` must be positive; got -1.0. Remedy."""
+    return f"`{parameter}` {rule}; got {describe(got)}.{' ' + remedy if remedy else ''}"
+
+
+def real_number(parameter: str, value: Any, remedy: str = "") -> float:
+    """Return the value as a float, or raise TypeError for what is not a real number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(sentence(parameter, "must be a real number", value, remedy))
+    return float(value)
+
+
+def check_eps(eps: Any) -> float:
+    """eps in (0, inf]."""
+    value = real_number("eps", eps, "Give the privacy loss you can afford, such as eps=0.8.")
+    if math.isnan(value) or value <= 0:
+        raise ValueError(sentence("eps", "must be positive", value, "eps=float('inf') fits without privacy."))
+    return value
+
+
+def check_delta(delta: Any) -> float:
+    """delta in [0, 1)."""
+    value = real_number("delta", delta)
+    if not 0 <= value < 1:
+        raise ValueError(sentence("delta", "must be in [0, 1)", value, "Use 0 for pure eps differential privacy."))
+    return value
+
+
+def check_choice(parameter: str, value: Any, choices: Collection[str]) -> str:
+    """One of a closed set of strings."""
+    if not isinstance(value, str) or value not in choices:
+        names = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(sentence(parameter, f"must be one of {names}", value))
+    return value
+
+
+def check_count(parameter: str, value: Any, minimum: int = 1) -> int:
+    """An integer of at least `minimum`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(sentence(parameter, "must be an integer", value))
+    count = int(value.__index__())
+    if count < minimum:
+        raise ValueError(sentence(parameter, f"must be at least {minimum}", count))
+    return count

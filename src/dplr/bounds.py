@@ -1,0 +1,228 @@
+"""Public knowledge about columns: bounds, the affine map they define, and the way back to the user's units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import real_number, sentence
+
+GRID = 2.0**20  # rows are snapped to multiples of 2^-20 (decision record 1)
+INTERCEPT = 0.5  # the constant appended for the intercept; chosen by measurement (decision record 4)
+MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to spare
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Where the scaled rows lie: all that a mechanism may know of the columns.
+
+    Attributes
+    ----------
+    d : number of features, without the intercept.
+    radius : every row has norm at most this.
+    half_width : every |x_j| is at most this; None where only the ball is known.
+    corner : with `half_width`: every x_j is also at least 0.
+    intercept : the constant appended to every row, 0 for none.
+    """
+
+    d: int
+    radius: float = 1.0
+    half_width: float | None = None
+    corner: bool = False
+    intercept: float = 0.0
+
+
+class Bounds:
+    """Lower and upper bounds of the columns, from public knowledge: a codebook, a questionnaire, physics. Never the data.
+
+    Parameters
+    ----------
+    features : mapping of column name to ``(lower, upper)``, or a sequence of such pairs in the order of the columns.
+    target : for linear regression ``(lower, upper)`` of y; for logistic regression the two labels
+        ``(negative, positive)``. Optional: then y is taken to lie in [-1, 1], or to hold conventional labels.
+
+    Raises
+    ------
+    ValueError
+        A bound is not finite, or a lower bound is not below its upper bound.
+
+    Privacy
+    -------
+    Bounds are assumed public and appear as such in every statement. Values outside are clipped to them. Bounds taken
+    from the data's own minimum and maximum void the guarantee.
+
+    Notes
+    -----
+    The footnote-1 scaling of FM12, but centred where the model has an intercept: a feature x becomes
+    ``(x - middle) / (half the range * sqrt(d))``, so rows lie in the cube of half-width 1/sqrt(d) inside the unit ball.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}, target=("no", "yes"))
+    Bounds({'age': (18.0, 99.0), 'smoker': (0.0, 1.0)}, target=('no', 'yes'))
+    >>> dplr.Bounds([(99, 18)])
+    Traceback (most recent call last):
+        ...
+    ValueError: `bounds` must have lower < upper for column 0; got (99.0, 18.0). A constant column carries no \
+information: drop it.
+    """
+
+    def __init__(
+        self, features: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] | NDArray[Any], target: Any = None
+    ) -> None:
+        self.names: tuple[str, ...] | None = None
+        if isinstance(features, Mapping):
+            self.names = tuple(str(name) for name in features)
+            pairs: Sequence[Any] = list(features.values())
+        else:
+            pairs = list(features)
+        if not pairs:
+            raise ValueError(sentence("bounds", "must name at least one column", features))
+        labels = self.names if self.names is not None else range(len(pairs))
+        self.features = tuple(_pair(f"column {label!r}", pair) for label, pair in zip(labels, pairs, strict=True))
+        self.target = None if target is None else tuple(target)
+        if self.target is not None and len(self.target) != 2:
+            raise ValueError(sentence("bounds", "must have a pair as target", target))
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        shown: object = self.features if self.names is None else dict(zip(self.names, self.features, strict=True))
+        return f"Bounds({shown!r}, target={self.target!r})" if self.target is not None else f"Bounds({shown!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare values."""
+        if not isinstance(other, Bounds):
+            return NotImplemented
+        return (self.names, self.features, self.target) == (other.names, other.features, other.target)
+
+    def __hash__(self) -> int:
+        """Hash the values."""
+        return hash((self.names, self.features, self.target))
+
+    def for_columns(self, columns: Sequence[str] | None, d: int) -> tuple[Pair, ...]:
+        """The pairs in the order of the data's columns; raises ValueError where they do not fit together."""
+        if self.names is None or columns is None:
+            if len(self.features) != d:
+                raise ValueError(
+                    sentence("bounds", f"must have one pair for each of the {d} columns of X", len(self.features))
+                )
+            return self.features
+        missing = [column for column in columns if column not in self.names]
+        extra = [name for name in self.names if name not in columns]
+        if missing or extra:
+            raise ValueError(
+                f"`bounds` must name exactly the columns of X; missing from the bounds: {missing or 'none'}; "
+                f"named but not in X: {extra or 'none'}. Select the columns of X, or add their bounds."
+            )
+        by_name = dict(zip(self.names, self.features, strict=True))
+        return tuple(by_name[column] for column in columns)
+
+    def target_pair(self) -> Pair | None:
+        """Bounds of a numeric target, or None when not declared."""
+        return None if self.target is None else _pair("the target", self.target)
+
+
+def _pair(what: str, pair: Any) -> Pair:
+    values = tuple(pair)
+    if len(values) != 2:
+        raise ValueError(sentence("bounds", f"must be a pair (lower, upper) for {what}", pair))
+    low, high = (real_number("bounds", _plain(value)) for value in values)
+    if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
+        raise ValueError(sentence("bounds", f"must be finite for {what}", (low, high)))
+    if not low < high:
+        remedy = "A constant column carries no information: drop it."
+        raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), remedy))
+    return low, high
+
+
+def _plain(value: Any) -> Any:
+    """Numpy booleans and Python booleans are fine as bounds."""
+    return int(value) if isinstance(value, (bool, np.bool_)) else value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prep:
+    """How one raw row becomes a scaled row, and how coefficients come back. Frozen, public, picklable.
+
+    Attributes
+    ----------
+    geometry : where the scaled rows lie.
+    shift, scale : (d + 1,) a value v becomes (v - shift) * scale in grid units of 2^-20; the numeric target comes last.
+    low, high : (d + 1,) clamp in grid units.
+    labels : numeric codes of the negative and the positive label, or None for a numeric target.
+
+    Without bounds the entries of the features are unused: rows are projected onto the ball instead.
+    """
+
+    geometry: Geometry
+    shift: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    labels: Pair | None = None
+
+    def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
+        d = self.geometry.d
+        slopes = coef[:d].copy()
+        offset = float(coef[d]) * self.geometry.intercept if self.geometry.intercept else 0.0
+        if self.geometry.half_width is not None:
+            slopes *= self.scale[:d] / GRID
+            offset -= float(slopes @ self.shift[:d])
+        if self.labels is None:
+            y_scale = float(self.scale[d]) / GRID
+            slopes /= y_scale
+            offset = offset / y_scale + float(self.shift[d])
+        return slopes, offset
+
+
+def ball_prep(d: int, fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
+    """No bounds on the features: rows are projected onto the unit ball."""
+    geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
+    columns = [(0.0, GRID, -GRID, GRID)] * d + [_scale_to(target or (-1.0, 1.0), fit_intercept, GRID)]
+    return Prep(geometry, *_arrays(columns), labels=labels)
+
+
+def box_prep(pairs: Sequence[Pair], fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
+    """Map the bounds to a cube inside the unit ball.
+
+    With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
+    zero, so columns are only scaled, and the cube is [0, c]^d when every lower bound is at least 0. The half-width c is
+    a whole number of grid units with d c^2 <= 1: clamped rows lie in the unit ball exactly.
+    """
+    d = len(pairs)
+    units = float(math.isqrt(2**40 // d))
+    geometry = Geometry(
+        d,
+        half_width=units / GRID,
+        corner=not fit_intercept and all(low >= 0 for low, _ in pairs),
+        intercept=INTERCEPT if fit_intercept else 0.0,
+    )
+    columns = [_scale_to(pair, fit_intercept, units) for pair in pairs]
+    columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
+    return Prep(geometry, *_arrays(columns), labels=labels)
+
+
+def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:
+    """Shift, scale and clamp that take a pair of bounds into [-units, units] (whole grid units)."""
+    low, high = pair
+    shift = low / 2 + high / 2 if centred else 0.0
+    scale = units / (high / 2 - low / 2 if centred else max(abs(low), abs(high)))
+    if not math.isfinite(scale):
+        raise ValueError(sentence("bounds", "must be further apart", pair, "Express the column in smaller units."))
+    return shift, scale, max((low - shift) * scale, -units), min((high - shift) * scale, units)
+
+
+def _arrays(columns: list[tuple[float, float, float, float]]) -> list[NDArray[np.float64]]:
+    """One read-only array a role, from one tuple a column."""
+    table = np.array(columns, dtype=np.float64).T.copy()
+    table.flags.writeable = False
+    return list(table)

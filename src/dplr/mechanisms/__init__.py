@@ -1,0 +1,37 @@
+"""The mechanisms: one file each, a frozen spec with plan() and run(), its proof beside it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from dplr._validation import sentence
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.noise import Source
+from dplr.problem import Plan, Problem
+from dplr.result import Fit
+from dplr.rows import Rows
+
+
+class Mechanism(Protocol):
+    """Plans from public facts alone, then runs on rows."""
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix everything public; raise ValueError for what the mechanism cannot promise."""
+        ...
+
+    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
+        """Sum, add noise, post-process."""
+        ...
+
+
+SHORTHANDS: dict[str, Mechanism] = {"fm": FunctionalMechanism()}
+
+
+def as_mechanism(mechanism: Any) -> Mechanism:
+    """A spec from its shorthand; a spec stays as it is."""
+    if isinstance(mechanism, str) and mechanism in SHORTHANDS:
+        return SHORTHANDS[mechanism]
+    if isinstance(mechanism, FunctionalMechanism):
+        return mechanism
+    names = ", ".join(repr(name) for name in SHORTHANDS)
+    raise ValueError(sentence("mechanism", f"must be one of {names} or a spec such as FunctionalMechanism()", mechanism))

@@ -1,0 +1,80 @@
+"""The only randomness: exact integer noise on the operating system's entropy."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import IntegerSampler
+from dplr._validation import check_count
+
+
+class Source:
+    """Draws integer noise; never copied, never pickled, never shared with a forked child.
+
+    Parameters
+    ----------
+    seed : None for the operating system's entropy. An int gives a reproducible stream for tests and simulation: whoever
+        knows it can remove the noise.
+
+    Notes
+    -----
+    `drawn` counts the random bytes read so far; the ledger refunds nothing once it has moved.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.reproducible = seed is not None
+        if seed is None:
+            self._sampler = IntegerSampler(_operating_system)
+        else:
+            stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
+            self._sampler = IntegerSampler(stream.bytes)
+        _ALIVE.add(self)
+
+    @property
+    def drawn(self) -> int:
+        """Random bytes read so far."""
+        return self._sampler.drawn
+
+    def laplace(self, scale: int, size: int) -> NDArray[np.int64]:
+        """Discrete Laplace: P[z] proportional to exp(-|z| / scale). CKS20 Algorithm 2."""
+        out = np.empty(size, np.int64)
+        self._sampler.laplace(scale, out)
+        return out
+
+    def gaussian(self, variance: int, size: int) -> NDArray[np.int64]:
+        """Discrete Gaussian: P[z] proportional to exp(-z^2 / (2 variance)). CKS20 Algorithm 3."""
+        out = np.empty(size, np.int64)
+        self._sampler.gaussian(variance, out)
+        return out
+
+    def forget(self) -> None:
+        """Drop unread random bytes."""
+        self._sampler.forget()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise TypeError("a noise source cannot be copied or pickled: two fits must never share noise")
+
+    __reduce_ex__ = _refuse
+    __copy__ = _refuse
+    __deepcopy__ = _refuse
+
+
+def _operating_system(size: int) -> bytes:
+    return os.urandom(size)
+
+
+_ALIVE: weakref.WeakSet[Source] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for source in list(_ALIVE):
+        source.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

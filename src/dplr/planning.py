@@ -1,0 +1,141 @@
+"""Public facts in, Problem and Plan out. Nothing here sees a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
+from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
+from dplr.losses import LOGISTIC, SQUARED
+from dplr.mechanisms import as_mechanism
+from dplr.privacy import Neighbouring
+from dplr.problem import Plan, Problem
+
+LOSSES = {"logistic": LOGISTIC, "linear": SQUARED}
+
+
+def prepare(
+    *,
+    n_rows: int | None,
+    n_features: int,
+    columns: Sequence[str] | None,
+    bounds: Bounds | None,
+    model: str,
+    fit_intercept: bool,
+    l2: float | str,
+    neighbouring: str,
+    label_codes: Pair | None,
+    assumptions: tuple[str, ...] = (),
+) -> tuple[Problem, Prep]:
+    """Check the public facts and turn them into the scaled problem and the row's way into it."""
+    loss = LOSSES[check_choice("model", model, LOSSES)]
+    relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
+    if not 1 <= n_features <= MAX_FEATURES:
+        raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
+    if not isinstance(fit_intercept, bool):
+        raise TypeError(sentence("fit_intercept", "must be True or False", fit_intercept))
+    if bounds is not None and not isinstance(bounds, Bounds):
+        raise TypeError(sentence("bounds", "must be a dplr.Bounds or None", bounds))
+    ridge = _check_l2(l2)
+    labels = label_codes if loss.classification else None
+    target = bounds.target_pair() if bounds is not None and not loss.classification else None
+    facts = list(assumptions)
+    if bounds is None:
+        prep = ball_prep(n_features, fit_intercept, labels, target)
+        facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
+    else:
+        prep = box_prep(bounds.for_columns(columns, n_features), fit_intercept, labels, target)
+        facts.append(f"the declared bounds of the {n_features} features (values outside are clipped)")
+    if not loss.classification:
+        low, high = target or (-1.0, 1.0)
+        facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
+    if n_rows is not None:
+        known = "the number of records" if relation is Neighbouring.REPLACE_ONE else "a declared reference, n_rows"
+        facts.append(f"{known} = {n_rows}")
+    facts.append("l2 = 'auto', a function of public facts" if ridge is None else f"l2 = {ridge:g}")
+    return Problem(loss, prep.geometry, relation, n_rows, ridge, tuple(facts)), prep
+
+
+def plan(
+    *,
+    eps: float,
+    n_rows: int | None = None,
+    n_features: int | None = None,
+    bounds: Bounds | None = None,
+    model: str = "logistic",
+    mechanism: Any = "fm",
+    delta: float = 0.0,
+    fit_intercept: bool = True,
+    l2: float | str = "auto",
+    neighbouring: str = "replace_one",
+) -> Plan:
+    """What a fit would release, from public facts alone: no data is needed and nothing is spent.
+
+    Parameters
+    ----------
+    eps, delta : privacy loss; eps > 0, delta in [0, 1).
+    n_rows : number of records; required under replace_one, a declared reference under add_remove.
+    n_features : number of columns; may be left out where `bounds` says it.
+    bounds : public bounds of the columns.
+    model : `"logistic"` or `"linear"`.
+    mechanism : shorthand or spec.
+    fit_intercept : whether a constant is appended to every row.
+    l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
+    neighbouring : `"replace_one"` or `"add_remove"`.
+
+    Returns
+    -------
+    Plan
+        ``plan.statement`` is the statement the fit will carry; ``print(plan)`` reads well.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A fact is missing or outside its range.
+
+    Privacy
+    -------
+    A pure function of public facts.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=20_190, bounds=dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}), eps=0.8)
+    >>> print(plan)  # doctest: +ELLIPSIS
+    Plan: logistic loss, 2 features in the cube of half-width 0.707106, intercept constant 0.5
+      l2            chosen by the mechanism from public facts
+    Privacy statement (fm, dplr ...)
+      guarantee     pure eps-differential privacy, eps = 0.8
+      neighbouring  replace_one: one record replaced by another; the number of records is public
+    ...
+    """
+    eps, delta = check_eps(eps), check_delta(delta)
+    if bounds is not None and isinstance(bounds, Bounds) and n_features is None:
+        n_features = len(bounds.features)
+    if n_features is None:
+        raise ValueError(sentence("n_features", "is required without bounds", None))
+    if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
+        raise ValueError(sentence("n_rows", "is required under replace_one", None))
+    problem, _ = prepare(
+        n_rows=None if n_rows is None else check_count("n_rows", n_rows),
+        n_features=check_count("n_features", n_features),
+        columns=None,
+        bounds=bounds,
+        model=model,
+        fit_intercept=fit_intercept,
+        l2=l2,
+        neighbouring=neighbouring,
+        label_codes=(0.0, 1.0),
+    )
+    return as_mechanism(mechanism).plan(problem, eps, delta)
+
+
+def _check_l2(l2: float | str) -> float | None:
+    if isinstance(l2, str):
+        check_choice("l2", l2, ["auto"])
+        return None
+    value = real_number("l2", l2, "Use 'auto' or a number.")
+    if not 0 <= value < float("inf"):
+        raise ValueError(sentence("l2", "must be 'auto', or at least 0 and finite", value))
+    return value

@@ -1,0 +1,158 @@
+"""What a release promises, as frozen values: neighbouring relation, guarantee, blocks released, statement."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import metadata
+from types import MappingProxyType
+from typing import Any
+
+
+class PrivacyWarning(UserWarning):
+    """Something was taken from the private data, or the noise can be reproduced."""
+
+
+class Neighbouring(StrEnum):
+    """Which two data sets must be hard to tell apart."""
+
+    REPLACE_ONE = "replace_one"
+    ADD_REMOVE = "add_remove"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        if self is Neighbouring.REPLACE_ONE:
+            return "one record replaced by another; the number of records is public"
+        return "one record added or removed; the number of records is private"
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """Pure eps differential privacy; eps = inf promises nothing."""
+
+    eps: float
+
+    def __str__(self) -> str:
+        """Return the guarantee in words."""
+        return "none (eps = inf)" if math.isinf(self.eps) else f"pure eps-differential privacy, eps = {self.eps:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One block of released numbers.
+
+    Attributes
+    ----------
+    shape : shape of the block.
+    sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
+    law : law of the noise, `"discrete Laplace"` or `"none"`.
+    scale : scale of the noise on this block: ``sensitivity / (weight * eps)``, rounded up to the grid.
+    grid : the block is released as integer multiples of this power of two.
+    weight : factor of this block inside the norm in which the joint sensitivity is measured.
+    """
+
+    shape: tuple[int, ...]
+    sensitivity: float
+    law: str
+    scale: float
+    grid: float
+    weight: float = 1.0
+
+
+@functools.cache
+def _version() -> str:
+    return metadata.version("dplr")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatement:
+    """Everything that must be said to make one release's guarantee checkable.
+
+    Attributes
+    ----------
+    mechanism : shorthand of the mechanism.
+    eps, delta : the privacy loss asked for.
+    guarantee : the promise as a value, for example ``Pure(0.8)``.
+    neighbouring : the relation the promise is about.
+    released : block name -> `Release`.
+    calibration : which theorem gave the noise scale.
+    assumptions : every fact that was taken as public.
+    arithmetic : `"integer"` when the guarantee holds for the computed numbers, not only over the reals.
+    reproducible : True when the noise came from a seed; then there is no privacy against who knows the seed.
+    source : theorem and proof.
+    version : version of dplr.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8)
+    >>> plan.statement.guarantee
+    Pure(eps=0.8)
+    """
+
+    mechanism: str
+    eps: float
+    delta: float
+    guarantee: Pure
+    neighbouring: Neighbouring
+    released: Mapping[str, Release]
+    calibration: str
+    assumptions: tuple[str, ...]
+    arithmetic: str
+    reproducible: bool
+    source: str
+    version: str = field(default_factory=_version)
+
+    def __post_init__(self) -> None:
+        """Freeze the mapping: a statement's meaning is never edited."""
+        object.__setattr__(self, "released", MappingProxyType(dict(self.released)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        names = [name for name in self.__slots__]
+        values = [dict(self.released) if name == "released" else getattr(self, name) for name in names]
+        return (PrivacyStatement, tuple(values))
+
+    def _common(self, name: str) -> float:
+        values = {getattr(release, name) for release in self.released.values()}
+        if len(values) != 1:
+            raise AttributeError(
+                f"the released blocks have different values of `{name}`; read `statement.released[block].{name}` for a "
+                f"block of {', '.join(self.released)}"
+            )
+        return float(values.pop())
+
+    @property
+    def sensitivity(self) -> float:
+        """Joint sensitivity, where all blocks share one value."""
+        return self._common("sensitivity")
+
+    @property
+    def noise_scale(self) -> float:
+        """Scale of the noise, where all blocks share one value."""
+        return self._common("scale")
+
+    def __str__(self) -> str:
+        """Return the statement as readable lines."""
+        lines = [
+            f"Privacy statement ({self.mechanism}, dplr {self.version})",
+            f"  guarantee     {self.guarantee}",
+            f"  neighbouring  {self.neighbouring}: {self.neighbouring.sentence}",
+        ]
+        for name, block in self.released.items():
+            count = math.prod(block.shape)
+            noise = f"{block.law}, scale {block.scale:.6g}" if block.scale else "no noise"
+            lines.append(f"  released      {name}: {count} numbers, {noise}, on a grid of {block.grid:.3g}")
+        lines += [
+            f"  calibration   {self.calibration}",
+            f"  arithmetic    {self.arithmetic}",
+            f"  source        {self.source}",
+        ]
+        if self.reproducible:
+            lines.append("  WARNING       the noise came from a seed: no privacy against anyone who can guess it")
+        lines += [f"  assumed       {assumption}" for assumption in self.assumptions]
+        return "\n".join(lines)

@@ -1,0 +1,62 @@
+"""The public side of a fit: Problem before, Plan after the mechanism looked at it. Frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dplr.bounds import Geometry
+from dplr.losses import Loss
+from dplr.privacy import Neighbouring, PrivacyStatement, Release
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Public facts of a fit.
+
+    Attributes
+    ----------
+    loss, geometry, neighbouring : what is minimised, where rows lie, what privacy is about.
+    n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
+    l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem; None for the mechanism's own choice.
+    assumptions : sentences, one for each fact taken as public.
+    """
+
+    loss: Loss
+    geometry: Geometry
+    neighbouring: Neighbouring
+    n_rows: int | None
+    l2: float | None
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a mechanism will do, fixed before any row is read.
+
+    Attributes
+    ----------
+    problem : the public facts.
+    statement : the privacy statement of the release to come.
+    """
+
+    problem: Problem
+    statement: PrivacyStatement
+
+    @property
+    def released(self) -> dict[str, Release]:
+        """The blocks that will be released."""
+        return dict(self.statement.released)
+
+    def __str__(self) -> str:
+        """Return the plan as readable lines."""
+        geometry = self.problem.geometry
+        domain = "unit ball" if geometry.half_width is None else f"cube of half-width {geometry.half_width:.6g}"
+        l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
+        return "\n".join(
+            [
+                f"Plan: {self.problem.loss.name} loss, {geometry.d} features in the {domain}, "
+                + (f"intercept constant {geometry.intercept:g}" if geometry.intercept else "no intercept"),
+                f"  l2            {l2}",
+                str(self.statement),
+            ]
+        )

@@ -1,0 +1,109 @@
+"""What may be summed over rows. A query names its shape and adds a block; totals merge in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import add_moments, moments_work_size
+from dplr.bounds import GRID, Prep
+
+_LIMB = 32
+
+
+class Faults(NamedTuple):
+    """What a pass saw that the data holder should know; never part of a release."""
+
+    rows: int
+    non_finite_rows: int
+    unknown_labels: int
+    outside: tuple[int, ...]  # per column, target last; without bounds the first entry counts rows
+
+    def __add__(self, other: Faults) -> Faults:  # type: ignore[override]
+        """Add counts."""
+        outside = tuple(a + b for a, b in zip(self.outside, other.outside, strict=True))
+        return Faults(*(a + b for a, b in zip(self[:3], other[:3], strict=True)), outside=outside)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Total:
+    """An exact sum: (hi * 2^32 + lo) * 2^exponent, with 0 <= lo < 2^32. Merging is integer addition."""
+
+    hi: NDArray[np.int64]
+    lo: NDArray[np.int64]
+    exponent: int
+    faults: Faults
+
+    def __add__(self, other: Total) -> Total:
+        """Merge the totals of two disjoint sets of rows."""
+        if self.exponent != other.exponent or self.hi.shape != other.hi.shape:
+            raise ValueError("only totals of the same query can be merged")
+        return normalised(self.hi + other.hi, self.lo + other.lo, self.exponent, self.faults + other.faults)
+
+    def integers(self, exponent: int) -> NDArray[np.object_]:
+        """The sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
+        value = self.hi.astype(object) * 2**_LIMB + self.lo.astype(object)
+        shift = exponent - self.exponent
+        result = value // 2**shift if shift >= 0 else value * 2**-shift
+        return np.asarray(result, dtype=object)
+
+
+def normalised(hi: NDArray[np.int64], lo: NDArray[np.int64], exponent: int, faults: Faults) -> Total:
+    """Carry from the low limb, so that equal sums are equal bits."""
+    return Total(hi + (lo >> _LIMB), lo & (2**_LIMB - 1), exponent, faults)
+
+
+class Partial:
+    """One thread's accumulators for a query."""
+
+    def __init__(self, query: Moments, d: int) -> None:
+        self.hi = np.zeros(query.shape, np.int64)
+        self.lo = np.zeros(query.shape, np.int64)
+        self.work = np.empty(moments_work_size(query.shape[0]))
+        self.seen = np.zeros(2, np.int64)
+        self.outside = np.zeros(d + 1, np.int64)
+        self.rows = 0
+
+    def total(self) -> Total:
+        """The exact total so far."""
+        faults = Faults(self.rows, int(self.seen[0]), int(self.seen[1]), tuple(self.outside.tolist()))
+        return normalised(self.hi, self.lo, Moments.exponent, faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Second moments sum v v' of the rows v = (x, intercept if any, y), upper triangle. Exact.
+
+    Sensitivity: sensitivity.ball_*, sensitivity.box_*.
+    """
+
+    d: int
+    intercept: bool
+
+    exact = True
+    exponent = -40
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(q, q) with q = d + intercept + 1."""
+        q = self.d + self.intercept + 1
+        return (q, q)
+
+    def partial(self) -> Partial:
+        """Fresh accumulators."""
+        return Partial(self, self.d)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[np.float64], prep: Prep, coef: None, out: Partial) -> None:
+        """Bound, scale and snap the rows of a block and add their moments to `out`."""
+        box = prep.geometry.half_width is not None
+        negative, positive = prep.labels or (0.0, 0.0)
+        labels = prep.labels is not None
+        constant = prep.geometry.intercept * GRID
+        add_moments(
+            X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
+            out.work, out.hi, out.lo, out.seen, out.outside,
+        )  # fmt: skip
+        out.rows += len(X)

@@ -1,0 +1,27 @@
+"""Where rows come from, behind one verb: total(query, coef, rows)."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from dplr.queries import Moments, Total
+from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
+from dplr.rows._labels import Labels
+from dplr.rows._labels import resolve as resolve_labels
+
+__all__ = [
+    "ALL", "ArrayRows", "Labels", "Rows", "Selection", "as_rows", "check_shapes", "chosen", "every", "resolve_labels",
+]  # fmt: skip
+
+
+class Rows(Protocol):
+    """A source of rows. Every mechanism needs only sums over them."""
+
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
+        """Sum a query over the selected rows; value faults raise ValueError."""
+        ...
+
+
+def as_rows(X: Any, y: Any, prep: Any, **options: Any) -> ArrayRows:
+    """Rows of one array or frame: see `ArrayRows`."""
+    return ArrayRows(X, y, prep, **options)

@@ -1,0 +1,157 @@
+"""Rows of one array or data frame, summed block by block without a copy of the whole."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import check_count, sentence
+from dplr.bounds import Prep
+from dplr.queries import Faults, Moments, Partial, Total
+from dplr.rows import _pool
+
+BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows to sum: every `step`-th, or the chosen indices."""
+
+    step: int = 1
+    indices: tuple[int, ...] | None = None
+
+
+ALL = Selection()
+
+
+def every(step: int) -> Selection:
+    """Rows 0, step, 2 step, …"""
+    return Selection(step=check_count("step", step))
+
+
+def chosen(indices: Any) -> Selection:
+    """The rows with these indices, each as often as it is named."""
+    return Selection(indices=tuple(np.asarray(indices, dtype=np.intp).tolist()))
+
+
+class ArrayRows:
+    """Rows of an array (any float type and memory order, read-only or memory-mapped) or of a data frame.
+
+    Parameters
+    ----------
+    X : (n, d) array, or a frame with `iloc`. Never copied as a whole and never changed.
+    y : (n,) numbers, or numeric codes of labels.
+    prep : the row's way into the scaled problem.
+    block_rows : rows a kernel call sees where a block must be converted; the sum does not depend on it.
+    threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
+    """
+
+    def __init__(
+        self, X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None
+    ) -> None:
+        self._X = X
+        self._y = y
+        self._prep = prep
+        self._block_rows = block_rows
+        self._threads = threads
+
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
+        """Sum the query over the rows.
+
+        Raises
+        ------
+        ValueError
+            A selected row holds a NaN or an infinity, or an undeclared label.
+        """
+        X, y, index = self._X, self._y, None
+        if rows.indices is not None:
+            index = np.array(rows.indices, dtype=np.intp)
+        elif rows.step > 1:
+            X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
+        n = len(y) if index is None else len(index)
+        threads = self._threads or _pool.threads_for(float(n) * query.shape[0] ** 2)
+        spans = _spans(n, min(threads, max(1, n // self._block_rows)))
+        work = functools.partial(self._sum_span, query, X, y, index)
+        total = functools.reduce(Total.__add__, _pool.run(work, spans))
+        _refuse_faults(total.faults)
+        _warn_outside(total.faults, self._prep)
+        return total
+
+    def _sum_span(
+        self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
+    ) -> Total:
+        out: Partial = query.partial()
+        for start in range(span[0], span[1], self._block_rows):
+            block = slice(start, min(start + self._block_rows, span[1]))
+            rows: Any = block if index is None else index[block]
+            # A negative label and a positive one are compared as float64; exact for every code in use.
+            target = np.asarray(y[rows], dtype=np.float64)
+            query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
+        return out.total()
+
+
+def _take(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _native(block: Any) -> NDArray[Any]:
+    """A float64 or float32 view of the block where it is one already, else a converted copy of this block."""
+    if hasattr(block, "iloc"):
+        block = block.to_numpy(dtype=np.float64)
+    if block.dtype in (np.float64, np.float32) and block.dtype.isnative and block.flags.aligned:
+        return np.asarray(block)
+    return np.asarray(block, dtype=np.float64)
+
+
+def _spans(n: int, parts: int) -> list[tuple[int, int]]:
+    edges = [n * part // parts for part in range(parts + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def _refuse_faults(faults: Faults) -> None:
+    if faults.non_finite_rows:
+        raise ValueError(
+            f"`X` and `y` must be finite; got {faults.non_finite_rows} of {faults.rows} rows with NaN or infinity. "
+            "Remove or impute them, with rules that do not come from the private data."
+        )
+    if faults.unknown_labels:
+        raise ValueError(
+            f"`y` must hold the declared labels only; got {faults.unknown_labels} of {faults.rows} rows with another "
+            "label. Declare both labels with `classes=`, or clean y."
+        )
+
+
+def _warn_outside(faults: Faults, prep: Prep) -> None:
+    """Tell the data holder how much was clipped: wrong units are the commonest mistake with bounds."""
+    counts = faults.outside
+    if not any(counts):
+        return
+    d = prep.geometry.d
+    if prep.geometry.half_width is None and counts[0]:
+        message = (
+            f"{counts[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it. "
+            "Declare `bounds=dplr.Bounds(...)` from public knowledge, or scale X by public constants"
+        )
+    else:
+        shares = [(f"column {j}" if j < d else "y", count / faults.rows) for j, count in enumerate(counts) if count]
+        listed = ", ".join(f"{name} {share:.2%}" for name, share in shares[:10])
+        listed += ", …" if len(shares) > 10 else ""
+        message = f"values outside their bounds were clipped ({listed}). Check the units, or declare wider bounds"
+    warnings.warn(message + " (for the data holder: these shares are not private).", UserWarning, stacklevel=2)
+
+
+def check_shapes(X: Any, y: Any) -> tuple[int, int]:
+    """(n, d) of a fitting pair, or ValueError."""
+    if getattr(X, "ndim", None) != 2:
+        raise ValueError(sentence("X", "must be two-dimensional", getattr(X, "shape", X)))
+    if getattr(y, "ndim", None) != 1:
+        raise ValueError(sentence("y", "must be one-dimensional", getattr(y, "shape", y)))
+    n, d = X.shape
+    if n != len(y):
+        raise ValueError(f"`y` must have one entry for each row of X; got {len(y)} entries and {n} rows.")
+    return n, d

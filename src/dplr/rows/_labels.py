@@ -1,0 +1,89 @@
+"""Which two labels a target holds: declared, conventional, or (with a warning) taken from the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds import Pair
+from dplr.privacy import PrivacyWarning
+
+_CONVENTIONS = {(0, 0): (0, 1), (1, 1): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Labels:
+    """The two classes, y in numbers, the numbers that stand for the classes, and a sentence for the statement."""
+
+    classes: NDArray[Any]
+    y: NDArray[Any]
+    codes: Pair
+    assumption: str
+
+
+def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
+    """Find the two labels without sorting y where they are declared or conventional.
+
+    Conventional are bool, {0, 1} and {-1, 1}: public without a declaration. Labels of any other undeclared set are read
+    from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed.
+    """
+    if declared is not None:
+        classes = _two_classes(declared)
+        return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
+    if y.dtype.kind == "b":
+        return Labels(np.array([False, True]), y, (0.0, 1.0), "the labels [False, True], by convention")
+    if y.dtype.kind in "iuf" and len(y):
+        ends = (y.min(), y.max())
+        if ends in _CONVENTIONS:
+            pair = _CONVENTIONS[ends]
+            codes = (float(pair[0]), float(pair[1]))
+            return Labels(np.array(pair, dtype=y.dtype), y, codes, f"the labels {list(pair)}, by convention")
+        if not np.isfinite(ends).all():
+            raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
+    return _from_data(y)
+
+
+def _from_data(y: NDArray[Any]) -> Labels:
+    found = np.unique(y)
+    if y.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
+        raise ValueError(
+            "Unknown label type: continuous. `y` must hold two labels for logistic regression; for a numeric target "
+            'use model="linear".'
+        )
+    if len(found) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. Fit one class "
+            "against the others, and divide eps between the fits."
+        )
+    if len(found) < 2:
+        raise ValueError(
+            sentence("y", "must hold two labels, and only one class is present", found.tolist(), "Declare `classes=`.")
+        )
+    warnings.warn(
+        f"the labels {found.tolist()} were taken from the private data; declare them with `classes=` or in the bounds.",
+        PrivacyWarning,
+        stacklevel=2,
+    )
+    return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
+
+
+def _two_classes(declared: Sequence[Any]) -> NDArray[Any]:
+    classes = np.asarray(declared)
+    if classes.shape != (2,) or classes[0] == classes[1]:
+        raise ValueError(sentence("classes", "must be two different labels, (negative, positive)", declared))
+    return classes
+
+
+def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
+    if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
+        return Labels(classes, y, (float(classes[0]), float(classes[1])), assumption)
+    codes = np.full(len(y), 2.0)
+    codes[y == classes[0]] = 0.0
+    codes[y == classes[1]] = 1.0
+    return Labels(classes, codes, (0.0, 1.0), assumption)

@@ -1,0 +1,52 @@
+"""The one thread pool: created on first use, forgotten in a forked child."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from dplr._validation import sentence
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# A sleeping core costs milliseconds to wake: below some 10 ms of work one thread is faster.
+_PRODUCTS_WORTH_A_CORE = 2e8
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def available_threads() -> int:
+    """Cores this process may use, or the environment variable DPLR_NUM_THREADS."""
+    asked = os.environ.get("DPLR_NUM_THREADS", "")
+    if asked:
+        if not asked.isdigit() or int(asked) < 1:
+            raise ValueError(sentence("DPLR_NUM_THREADS", "must be a positive integer", asked))
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_for(products: float) -> int:
+    """How many threads a sum of that many products is worth."""
+    return available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1
+
+
+def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Results of work(item), one thread an item; in the calling thread where there is only one."""
+    global _pool
+    if len(items) == 1:
+        return [work(items[0])]
+    if _pool is None:
+        _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dplr")
+    return list(_pool.map(work, items))
+
+
+def _forget() -> None:
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
