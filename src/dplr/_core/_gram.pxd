@@ -1,1 +1,3 @@
-cdef void add_gram(const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, double *gram) noexcept nogil
+cdef void add_gram(
+    const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, Py_ssize_t rows, double *gram
+) noexcept nogil

@@ -5,10 +5,12 @@ Compiled with permission to reassociate sums. Every product is an integer of at 
 """
 
 
-cdef void add_gram(const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, double *gram) noexcept nogil:
+cdef void add_gram(
+    const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, Py_ssize_t rows, double *gram
+) noexcept nogil:
     """Add columns' columns to the upper triangle of `gram`.
 
-    Column j is `columns[j * stride : (j + 1) * stride]`; `gram` is row-major (n_columns, n_columns). n_columns is a
+    Column j is `columns[j * stride : j * stride + rows]`; `gram` is row-major (n_columns, n_columns). n_columns is a
     multiple of 4. Tiles of 2 x 4 columns keep eight sums in registers; those on the diagonal also write a few entries
     of the lower triangle, which nobody reads.
     """
@@ -30,7 +32,7 @@ cdef void add_gram(const double *columns, Py_ssize_t n_columns, Py_ssize_t strid
             b2 = b1 + stride
             b3 = b2 + stride
             s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0
-            for r in range(stride):
+            for r in range(rows):
                 s00 += a0[r] * b0[r]
                 s01 += a0[r] * b1[r]
                 s02 += a0[r] * b2[r]
@@ -57,4 +59,4 @@ def gram(const double[:, ::1] columns, double[:, ::1] out):
         raise ValueError("columns must be (4k, rows) and out (4k, 4k)")
     if columns.shape[0] and columns.shape[1]:
         with nogil:
-            add_gram(&columns[0, 0], columns.shape[0], columns.shape[1], &out[0, 0])
+            add_gram(&columns[0, 0], columns.shape[0], columns.shape[1], columns.shape[1], &out[0, 0])

@@ -75,7 +75,7 @@ cdef class IntegerSampler:
                 return value
 
     cdef uint128 below_wide(self, uint128 bound) except? 0:
-        cdef uint128 mask = bound - 1, value
+        cdef uint128 mask = bound - 1, value = 0
         cdef int shift = 1
         while shift < 128:
             mask |= mask >> shift
