@@ -40,7 +40,7 @@ class Geometry:
 
 
 class Bounds:
-    """Lower and upper bounds of the columns, from public knowledge: a codebook, a questionnaire, physics. Never the data.
+    """Lower and upper bounds of the columns, from public knowledge such as a codebook. Never from the data.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def ball_prep(d: int, fit_intercept: bool, labels: Pair | None, target: Pair | N
     """No bounds on the features: rows are projected onto the unit ball."""
     geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
     columns = [(0.0, GRID, -GRID, GRID)] * d + [_scale_to(target or (-1.0, 1.0), fit_intercept, GRID)]
-    return Prep(geometry, *_arrays(columns), labels=labels)
+    return _prep(geometry, columns, labels)
 
 
 def box_prep(pairs: Sequence[Pair], fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
@@ -208,7 +208,7 @@ def box_prep(pairs: Sequence[Pair], fit_intercept: bool, labels: Pair | None, ta
     )
     columns = [_scale_to(pair, fit_intercept, units) for pair in pairs]
     columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
-    return Prep(geometry, *_arrays(columns), labels=labels)
+    return _prep(geometry, columns, labels)
 
 
 def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:
@@ -221,8 +221,8 @@ def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, fl
     return shift, scale, max((low - shift) * scale, -units), min((high - shift) * scale, units)
 
 
-def _arrays(columns: list[tuple[float, float, float, float]]) -> list[NDArray[np.float64]]:
-    """One read-only array a role, from one tuple a column."""
+def _prep(geometry: Geometry, columns: list[tuple[float, float, float, float]], labels: Pair | None) -> Prep:
+    """One read-only array for each of shift, scale, low and high, from one tuple a column."""
     table = np.array(columns, dtype=np.float64).T.copy()
     table.flags.writeable = False
-    return list(table)
+    return Prep(geometry, table[0], table[1], table[2], table[3], labels)

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
-# The noise scale lies in [2^26, 2^27) grid units, so that rounding it up to an integer costs at most 2^-26 of it.
-_LAPLACE_BITS = 26
+# The noise scale is at least 2^26 grid units: rounding it up to an integer costs at most 2^-26 of it. Flooring p numbers
+# costs p / 2^bits of eps itself, so small eps and many numbers take a finer grid, down to what the sampler draws.
+_LEAST_BITS, _MOST_BITS = 26, 38
+_FLOOR_COST_BITS = 16
 # Covers the rounding of the float formulas in sensitivity.py, which have at most a few dozen operations.
 _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
@@ -32,12 +34,18 @@ class LaplaceBlock:
         return math.ldexp(float(self.units), self.exponent)
 
 
-def grid_exponent(scale: Fraction) -> int:
-    """Exponent k with 2^26 <= scale / 2^k < 2^27, but no finer than the sums themselves."""
+def grid_exponent(scale: Fraction, bits: int) -> int:
+    """Exponent k with 2^bits <= scale / 2^k < 2^(bits + 1), but no finer than the sums themselves."""
     k = scale.numerator.bit_length() - scale.denominator.bit_length()  # 2^(k-1) < scale < 2^(k+1)
     if scale < Fraction(2) ** k:
         k -= 1
-    return max(k - _LAPLACE_BITS, SUM_EXPONENT)
+    return max(k - bits, SUM_EXPONENT)
+
+
+def _grid_bits(numbers: int, eps: Fraction) -> int:
+    """Bits of the noise scale in grid units, such that flooring costs at most 2^-16 of eps where they suffice."""
+    wanted = math.ceil(math.log2(numbers) - math.log2(eps)) + _FLOOR_COST_BITS
+    return min(max(wanted, _LEAST_BITS), _MOST_BITS)
 
 
 def discrete_laplace(
@@ -45,8 +53,8 @@ def discrete_laplace(
 ) -> tuple[float, tuple[LaplaceBlock, ...]]:
     """Scales that make the joint release of several blocks exactly eps-DP.
 
-    `sensitivity` bounds sum_i weights[i] * ||change of block i||_1. Flooring block i to its grid g_i changes each of its
-    sizes[i] numbers by less than one unit more, so the joint sensitivity of the floored blocks is at most
+    `sensitivity` bounds sum_i weights[i] * ||change of block i||_1. Flooring block i to its grid g_i lets each of its
+    sizes[i] numbers change by less than one unit more, so the joint sensitivity of the floored blocks is at most
     sensitivity + sum_i weights[i] * sizes[i] * g_i; every scale is that over weights[i] * eps, rounded up to an integer
     number of units. Discrete Laplace noise of these scales is eps-DP exactly (CKS20 Theorem 14 with a rational scale).
 
@@ -57,7 +65,8 @@ def discrete_laplace(
     budget = Fraction(eps)
     exact = Fraction(sensitivity) * _FLOAT_MARGIN
     shares = [Fraction(weight) for weight in weights]
-    exponents = [grid_exponent(exact / (share * budget)) for share in shares]
+    bits = _grid_bits(sum(sizes), budget)
+    exponents = [grid_exponent(exact / (share * budget), bits) for share in shares]
     charged = exact + sum(
         (share * size * Fraction(2) ** k for share, size, k in zip(shares, sizes, exponents, strict=True)), Fraction(0)
     )

@@ -113,7 +113,7 @@ class PrivacyStatement:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through a plain dict: a read-only mapping cannot be pickled."""
-        names = [name for name in self.__slots__]
+        names = list(self.__slots__)
         values = [dict(self.released) if name == "released" else getattr(self, name) for name in names]
         return (PrivacyStatement, tuple(values))
 

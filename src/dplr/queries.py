@@ -24,8 +24,12 @@ class Faults(NamedTuple):
 
     def __add__(self, other: Faults) -> Faults:  # type: ignore[override]
         """Add counts."""
-        outside = tuple(a + b for a, b in zip(self.outside, other.outside, strict=True))
-        return Faults(*(a + b for a, b in zip(self[:3], other[:3], strict=True)), outside=outside)
+        return Faults(
+            self.rows + other.rows,
+            self.non_finite_rows + other.non_finite_rows,
+            self.unknown_labels + other.unknown_labels,
+            tuple(a + b for a, b in zip(self.outside, other.outside, strict=True)),
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -32,7 +32,7 @@ def _angles() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.floa
 def ball_add_remove(d: int, radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
     """Exact: all |x_j| = radius / sqrt(d).
 
-    sum_j |x_j| <= sqrt(d) R, and sum_{j<=l} |x_j x_l| = (||x||_1^2 + ||x||^2) / 2 <= (d + 1) R^2 / 2. theory: C3.
+    sum_j |x_j| <= sqrt(d) R, and sum_{j<=l} |x_j x_l| = (||x||_1^2 + ||x||^2) / 2 <= (d + 1) R^2 / 2.
     """
     l1 = math.sqrt(d) * radius
     return linear * (l1 + iota) + quadratic * ((l1 * l1 + radius * radius) / 2 + iota * l1 + iota * iota)
@@ -42,8 +42,8 @@ def ball_replace_one(d: int, radius: float, linear: float, quadratic: float, iot
     """Upper bound within 5 % of the exact value, by Cauchy-Schwarz on the eigenvalues of xx' - x'x''.
 
     With phi the angle between x and x', P = 2 R cos(phi/2), Q = 2 R sin(phi/2) the norms of x + x' and x - x':
-    sum_{j<=l} |x_j x_l - x'_j x'_l| <= R^2 sin(phi) (d / sqrt 2 + 1), the linear part changes by sqrt(d) P + 2 iota when
-    the labels differ and sqrt(d) Q when not, the cells x_j iota by iota sqrt(d) Q. Unit norms are the worst (theory: L5).
+    sum_{j<=l} |x_j x_l - x'_j x'_l| <= R^2 sin(phi) (d / sqrt 2 + 1), the linear part changes by sqrt(d) P + 2 iota
+    when the labels differ and sqrt(d) Q when not, the cells x_j iota by iota sqrt(d) Q. Unit norms are the worst.
     """
     if d == 1:
         return box_replace_one(1, radius, linear, quadratic, iota)

@@ -77,7 +77,7 @@ cdef void load(const floating[:, :] X, Py_ssize_t start, Py_ssize_t rows, double
 cdef void snap_to_box(
     double *column, double *excess, Py_ssize_t rows, double shift, double scale, double low, double high
 ) noexcept nogil:
-    """Affine map to grid units, clamp to [low, high], round. Adds to `excess` how far each row was outside, NaN for NaN."""
+    """Affine map to grid units, clamp to [low, high], round. Adds how far a row was outside to `excess` (NaN: NaN)."""
     cdef Py_ssize_t r
     cdef double v, clamped
     for r in range(rows):
@@ -155,7 +155,7 @@ cdef int64_t snap_block(
     const floating[:, :] X, const double[:] y, Py_ssize_t start, Py_ssize_t rows, Map *to_grid, double *columns,
     double *target, double *squared_norm, double *excess
 ) noexcept nogil:
-    """Load and snap rows [start, start + rows). Returns how many may hold something odd: outside, not finite, unknown."""
+    """Load and snap rows [start, start + rows). Returns how often something is odd: outside, not finite, unknown."""
     cdef Py_ssize_t d = X.shape[1], r, j
     cdef int64_t odd = 0
     memset(squared_norm, 0, PACK_ROWS * sizeof(double))

@@ -34,4 +34,5 @@ def as_mechanism(mechanism: Any) -> Mechanism:
     if isinstance(mechanism, FunctionalMechanism):
         return mechanism
     names = ", ".join(repr(name) for name in SHORTHANDS)
-    raise ValueError(sentence("mechanism", f"must be one of {names} or a spec such as FunctionalMechanism()", mechanism))
+    rule = f"must be one of {names} or a spec such as FunctionalMechanism()"
+    raise ValueError(sentence("mechanism", rule, mechanism))

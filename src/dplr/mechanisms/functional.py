@@ -33,8 +33,8 @@ class FunctionalMechanism:
 
     Parameters
     ----------
-    calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds; `"paper"`
-        for the constants printed in FM12, 10 to 30 times larger, for reproduction. Both are private.
+    calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds;
+        `"paper"` for the constants printed in FM12, 10 to 30 times larger, for reproduction. Both are private.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the two blocks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -51,9 +52,7 @@ class ArrayRows:
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
     """
 
-    def __init__(
-        self, X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None
-    ) -> None:
+    def __init__(self, X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None) -> None:
         self._X = X
         self._y = y
         self._prep = prep
@@ -82,9 +81,7 @@ class ArrayRows:
         _warn_outside(total.faults, self._prep)
         return total
 
-    def _sum_span(
-        self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
-    ) -> Total:
+    def _sum_span(self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]) -> Total:
         out: Partial = query.partial()
         for start in range(span[0], span[1], self._block_rows):
             block = slice(start, min(start + self._block_rows, span[1]))
@@ -110,7 +107,7 @@ def _native(block: Any) -> NDArray[Any]:
 
 def _spans(n: int, parts: int) -> list[tuple[int, int]]:
     edges = [n * part // parts for part in range(parts + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _refuse_faults(faults: Faults) -> None:

@@ -58,8 +58,8 @@ def _from_data(y: NDArray[Any]) -> Labels:
         )
     if len(found) > 2:
         raise ValueError(
-            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. Fit one class "
-            "against the others, and divide eps between the fits."
+            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. Fit one "
+            "class against the others, and divide eps between the fits."
         )
     if len(found) < 2:
         raise ValueError(

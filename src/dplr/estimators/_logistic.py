@@ -1,0 +1,145 @@
+"""Logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+from sklearn.base import ClassifierMixin
+
+from dplr._validation import sentence
+from dplr.bounds import Bounds
+from dplr.estimators._base import PrivateLinearModel
+from dplr.rows import Labels, resolve_labels
+
+
+class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
+    """Differentially private logistic regression for two classes.
+
+    Parameters
+    ----------
+    eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
+    delta : failure probability in [0, 1); 0 for pure eps-DP.
+    mechanism : `"fm"` or a spec such as ``FunctionalMechanism(calibration="paper")``.
+    bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
+        outside onto it.
+    classes : ``(negative, positive)``; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
+    fit_intercept : whether the model has an intercept.
+    l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
+    neighbouring : `"replace_one"` or `"add_remove"`.
+    n_rows : public number of rows; len(X) under replace_one, a declared reference (or None) under add_remove.
+    rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
+
+    Attributes
+    ----------
+    coef_ : (1, n_features) in the units of the user's columns.
+    intercept_ : (1,).
+    classes_ : (2,) labels; ``classes_[1]`` is the positive one.
+    privacy_ : the `PrivacyStatement`.
+    released_ : block name -> noisy numbers, in the scaled problem.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Privacy
+    -------
+    Protects one record (see `neighbouring`): x, y and, under add_remove, its presence. Released are `coef_`,
+    `intercept_` and `released_`. Assumed public: all parameters, the bounds, the labels, and the number of rows under
+    replace_one; `privacy_` lists them. Warnings and errors are for the data holder and are not private. Every call of
+    `fit` spends eps anew. Source: Zhang et al. 2012; functional.md, theorem 1.
+
+    See Also
+    --------
+    dplr.plan : the statement before any data is touched.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (5000, 2))
+    >>> y = X[:, 0] > X[:, 1]
+    >>> est = dplr.LogisticRegression(eps=0.8, bounds=dplr.Bounds([(0, 10), (0, 10)])).fit(X, y)
+    >>> est.score(X, y) > 0.9
+    True
+    >>> est.privacy_.guarantee
+    Pure(eps=0.8)
+    """
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1.0,
+        delta: float = 0.0,
+        mechanism: Any = "fm",
+        bounds: Bounds | None = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        l2: float | str = "auto",
+        neighbouring: str = "replace_one",
+        n_rows: int | None = None,
+        rng: int | None = None,
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            delta=delta,
+            mechanism=mechanism,
+            bounds=bounds,
+            fit_intercept=fit_intercept,
+            l2=l2,
+            neighbouring=neighbouring,
+            n_rows=n_rows,
+            rng=rng,
+        )
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Spend eps on a model of y given X.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array or data frame.
+        y : (n_rows,) labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        """
+        coef, intercept = self._fit_model("logistic", X, y, refused)
+        self.coef_ = coef[np.newaxis, :]
+        self.intercept_ = np.array([intercept])
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n,) margins: positive for ``classes_[1]``."""
+        return self._margins(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """(n,) labels."""
+        margins = self._margins(X)
+        return np.asarray(self.classes_[(margins > 0).astype(np.intp)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) probabilities, columns in the order of ``classes_``."""
+        margins = self._margins(X)
+        return np.column_stack([expit(-margins), expit(margins)])
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) logarithms of the probabilities."""
+        margins = self._margins(X)
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+
+    def _labels(self, y: NDArray[Any]) -> Labels:
+        declared = self.classes
+        in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
+        if declared is None:
+            declared = in_bounds
+        elif in_bounds is not None and list(declared) != list(in_bounds):
+            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
+        return resolve_labels(y, declared)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags

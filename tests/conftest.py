@@ -1,0 +1,85 @@
+"""Fixtures and the options of a test run: real data, oracles, entropy spies."""
+
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+import dplr.noise
+from dplr.bounds import ball_prep, box_prep
+
+_skipped_real_data = 0
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests whose data folder or reference library is absent; CI turns a skipped oracle into a failure."""
+    for item in items:
+        if item.get_closest_marker("realdata") and not os.environ.get("DPLR_DATA"):
+            item.add_marker(pytest.mark.skip(reason="DPLR_DATA does not name the data folder"))
+
+
+def pytest_runtest_logreport(report):
+    global _skipped_real_data
+    if report.skipped and "DPLR_DATA" in str(report.longrepr):
+        _skipped_real_data += 1
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _skipped_real_data:
+        terminalreporter.write_line(f"{_skipped_real_data} real-data tests skipped: DPLR_DATA is not set")
+
+
+@pytest.fixture
+def oracle():
+    """Import a heavy reference library, or skip; with DPLR_REQUIRE_ORACLE=1 its absence is a failure."""
+
+    def load(name):
+        if os.environ.get("DPLR_REQUIRE_ORACLE"):
+            return __import__(name, fromlist=["_"])
+        return pytest.importorskip(name, reason="the extra `oracle` is not installed")
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    return pathlib.Path(os.environ["DPLR_DATA"])
+
+
+@pytest.fixture
+def entropy(monkeypatch):
+    """A spy on the operating system's entropy: entropy.bytes is how many were asked for."""
+
+    class Spy:
+        bytes = 0
+
+    real = dplr.noise._operating_system
+
+    def counted(size):
+        Spy.bytes += size
+        return real(size)
+
+    monkeypatch.setattr(dplr.noise, "_operating_system", counted)
+    return Spy
+
+
+def make_prep(kind, d, *, fit_intercept=True, labels=True):
+    """Ball, centred cube, or (without intercept) corner cube."""
+    pair = (0.0, 1.0) if labels else None
+    target = None if labels else (-3.0, 5.0)
+    if kind == "ball":
+        return ball_prep(d, fit_intercept, pair, target)
+    pairs = [(0.0 if kind == "corner" else -1.0 - j, 2.0 + j) for j in range(d)]
+    return box_prep(pairs, fit_intercept, pair, target)
+
+
+def make_data(kind, n, d, *, labels=True, seed=0):
+    """Rows of which some lie outside their bounds, and targets."""
+    rng = np.random.default_rng(seed)
+    if kind == "ball":
+        X = rng.normal(size=(n, d)) / np.sqrt(d) * rng.choice([0.5, 1.5], size=(n, 1))
+    else:
+        X = rng.uniform(-1.2, 2.2, size=(n, d)) * (1 + np.arange(d))
+    y = (rng.random(n) < 0.4).astype(float) if labels else rng.normal(1, 3, n)
+    return X, y

@@ -1,0 +1,45 @@
+"""NumPy twins of the kernels: slow, short, exact in Python integers."""
+
+import numpy as np
+
+UNITS = 2**20
+
+
+def snapped_row(x, prep):
+    """One raw feature row in grid units, as Python integers; None for a row that holds a NaN or an infinity."""
+    d = prep.geometry.d
+    x = np.asarray(x, dtype=np.float64)
+    if not np.isfinite(x).all():
+        return None
+    if prep.geometry.half_width is not None:
+        units = np.clip((x - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d])
+        return [int(k) for k in np.rint(units)]
+    if np.abs(x).max(initial=0.0) < 2:
+        units = [int(k) for k in np.rint(x * UNITS)]
+        if sum(k * k for k in units) <= UNITS**2:
+            return units
+    unit = x / np.abs(x).max()
+    shrunk = (UNITS - np.sqrt(d) / 2) * (1 - 2.0**-40)
+    return [int(k) for k in np.rint(unit * (shrunk / np.sqrt((unit**2).sum())))]
+
+
+def snapped_target(y, prep):
+    """One raw target in grid units."""
+    d = prep.geometry.d
+    if prep.labels is not None:
+        return {prep.labels[0]: -UNITS, prep.labels[1]: UNITS}[float(y)]
+    return int(np.rint(np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d])))
+
+
+def moments(X, y, prep):
+    """Second moments of (x, intercept, y) in units of 2^-40, upper triangle, as Python integers."""
+    constant = [int(prep.geometry.intercept * UNITS)] if prep.geometry.intercept else []
+    q = prep.geometry.d + len(constant) + 1
+    out = [[0] * q for _ in range(q)]
+    for x, target in zip(X, y, strict=True):
+        row = snapped_row(x, prep)
+        v = [*row, *constant, snapped_target(target, prep)] if row else [0] * (q - 1 - len(constant)) + constant + [0]
+        for i in range(q):
+            for j in range(i, q):
+                out[i][j] += v[i] * v[j]
+    return np.array(out, dtype=object)

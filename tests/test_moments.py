@@ -1,0 +1,240 @@
+"""The kernel against exact Python integers, and the laws of an exact sum."""
+
+import itertools
+import pickle
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from conftest import make_data, make_prep
+from numpy.testing import assert_array_equal
+
+from dplr._core._gram import gram
+from dplr.bounds import GRID, INTERCEPT
+from dplr.queries import Faults, Moments, Total, normalised
+from dplr.rows import as_rows, chosen, every
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+KINDS = ["ball", "cube", "corner"]
+
+
+def total(X, y, prep, **options):
+    rows = as_rows(X, y, prep, **options)
+    return rows.total(Moments(prep.geometry.d, prep.geometry.intercept > 0))
+
+
+def integers(value):
+    return np.triu(value.integers(-40))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 13, 22])
+def test_kernel_equals_exact_integer_reference(kind, d, fit_intercept, labels):
+    prep = make_prep(kind, d, fit_intercept=fit_intercept, labels=labels)
+    X, y = make_data(kind, 131, d, labels=labels)
+    assert_array_equal(integers(total(X, y, prep)), reference.moments(X, y, prep))
+
+
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 8191, 8192, 8193, 16_500])
+def test_every_number_of_rows_is_summed_exactly(n):
+    prep = make_prep("cube", 2)
+    X, y = make_data("cube", n, 2)
+    assert_array_equal(integers(total(X, y, prep)), reference.moments(X, y, prep))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_total_does_not_depend_on_blocks_threads_order_or_layout(kind):
+    d, n = 7, 20_000
+    prep = make_prep(kind, d)
+    X, y = make_data(kind, n, d)
+    expected = total(X, y, prep, threads=1)
+    variants = [total(X[:500], y[:500], prep, block_rows=size) for size in (1, 7)]
+    head = total(X[:500], y[:500], prep)
+    for value in variants:
+        assert_array_equal(value.hi, head.hi)
+        assert_array_equal(value.lo, head.lo)
+    order = np.random.default_rng(3).permutation(n)
+    wide = np.zeros((n, 2 * d))
+    wide[:, ::2] = X
+    for other_X, other_y, options in [
+        (X, y, {"block_rows": 1000}),
+        (X, y, {"block_rows": 2**13, "threads": 2}),
+        (X, y, {"block_rows": 1000, "threads": 3}),
+        (X[order], y[order], {}),
+        (np.asfortranarray(X), y, {"threads": 2}),
+        (X[::-1], y[::-1], {}),
+        (wide[:, ::2], np.repeat(y, 2)[::2], {}),
+        (pd.DataFrame(X), y, {}),
+        (X.astype(">f8"), y.astype(int), {}),
+    ]:
+        value = total(other_X, other_y, prep, **options)
+        assert_array_equal(value.hi, expected.hi)
+        assert_array_equal(value.lo, expected.lo)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_float32_input_equals_the_same_numbers_in_float64(kind, order):
+    prep = make_prep(kind, 5)
+    X, y = make_data(kind, 3000, 5)
+    single = np.array(X, dtype=np.float32, order=order)
+    left, right = total(single, y, prep), total(single.astype(np.float64), y, prep)
+    assert_array_equal(left.hi, right.hi)
+    assert_array_equal(left.lo, right.lo)
+
+
+def test_memory_mapped_and_read_only_input_is_summed_and_left_unchanged(tmp_path):
+    prep = make_prep("cube", 3)
+    X, y = make_data("cube", 1000, 3)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    before = X.copy()
+    X.flags.writeable = y.flags.writeable = False
+    assert_array_equal(integers(total(mapped, y, prep)), integers(total(X, y, prep)))
+    assert_array_equal(X, before)
+
+
+def mixed_frame(X):
+    return pd.DataFrame({f"c{j}": X[:, j].astype("float32" if j % 2 else "float64") for j in range(X.shape[1])})
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.asfortranarray, lambda X: X.astype("int8"), mixed_frame])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_peak_extra_memory_is_below_three_doubles_a_row(convert, threads):
+    n, d = 200_000, 12
+    X, y = make_data("cube", n, d)
+    X, y = convert(X), y.astype("int64")
+    rows = as_rows(X, y, make_prep("cube", d), threads=threads)
+    rows.total(Moments(d, True))
+    tracemalloc.start()
+    rows.total(Moments(d, True))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3 * 8 * n
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 13, 100])
+def test_every_row_ends_in_the_unit_ball_in_integers(d):
+    """Rows on, just inside, just outside and far outside the sphere; the moments of one row show its squared norm."""
+    rng = np.random.default_rng(d)
+    prep = make_prep("ball", d)
+    directions = [rng.normal(size=d), np.ones(d), np.eye(d)[0], rng.exponential(size=d) ** 8]
+    lengths = [0.0, 1e-320, 1e-9, 1 - 1e-9, 1.0, 1 + 1e-16, 1 + 1e-9, 1 + 1e-6, 1 + 1e-5, 3.0, 1e10, 1e150, 1e300]
+    for direction, length in itertools.product(directions, lengths):
+        row = length * direction / np.linalg.norm(direction)
+        norm = np.trace(integers(total(row[None, :], np.zeros(1), prep))[:d, :d])
+        assert norm <= 2**40
+        assert norm >= min(1.0, length) ** 2 * 2**40 * 0.999 - d * 2**20
+
+
+def test_largest_finite_values_stay_in_the_domain():
+    for kind in KINDS:
+        prep = make_prep(kind, 2, labels=False)
+        limit = np.finfo(float).max
+        for value in (limit, -limit, limit / 3):
+            moments = integers(total(np.array([[value, value / 7]]), np.array([value]), prep))
+            assert moments[0, 0] + moments[1, 1] <= 2**40
+            assert moments[-1, -1] <= 2**40
+
+
+def test_rows_with_non_finite_values_count_as_zero_whatever_the_caller_checks():
+    """The guarantee must not rest on the error that the caller raises."""
+    prep = make_prep("ball", 2)
+    query = Moments(2, True)
+    partial = query.partial()
+    X = np.array([[np.nan, 0.1], [np.inf, 0.1], [0.3, -np.inf], [0.3, 0.4], [0.3, 0.4]])
+    query.add_block(X, np.array([0.0, 1.0, 1.0, np.nan, 7.0]), prep, None, partial)
+    value = partial.total()
+    assert value.faults == Faults(5, 4, 1, (0, 0, 0))
+    good = reference.snapped_row([0.3, 0.4], prep)
+    expected = np.zeros((4, 4), dtype=object)
+    expected[0, 0], expected[0, 1], expected[1, 1] = good[0] ** 2, good[0] * good[1], good[1] ** 2
+    constant = int(INTERCEPT * GRID)
+    expected[0, 2], expected[1, 2], expected[2, 2] = good[0] * constant, good[1] * constant, 5 * constant**2
+    assert_array_equal(integers(value), expected)
+
+
+def test_totals_of_ten_billion_rows_merge_without_overflow():
+    """Merge a block of largest rows with itself until it stands for more than 10^10 of them."""
+    prep = make_prep("ball", 1, fit_intercept=False)
+    value = total(np.ones((8192, 1)), np.ones(8192), prep)
+    rows = 8192
+    while rows < 10**10:
+        value, rows = value + value, rows * 2
+    assert value.faults.rows == rows
+    assert integers(value)[0, 0] == rows * 2**40 > 2**63
+    restored = pickle.loads(pickle.dumps(value))
+    assert integers(restored)[0, 1] == rows * 2**40
+
+
+def test_negative_totals_floor_downwards():
+    faults = Faults(1, 0, 0, (0,))
+    value = normalised(np.array([0, -1]), np.array([-3, 2**32 - 3]), -40, faults)
+    assert value.integers(-40).tolist() == [-3, -3]
+    assert value.integers(-39).tolist() == [-2, -2]
+    assert value.integers(-42).tolist() == [-12, -12]
+    assert_array_equal(value.lo, [2**32 - 3, 2**32 - 3])
+
+
+def test_totals_of_different_queries_do_not_merge():
+    faults = Faults(1, 0, 0, (0,))
+    left = Total(np.zeros((2, 2), int), np.zeros((2, 2), int), -40, faults)
+    with pytest.raises(ValueError, match="same query"):
+        left + Total(np.zeros((3, 3), int), np.zeros((3, 3), int), -40, faults)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_selections_sum_what_they_name(threads):
+    prep = make_prep("cube", 3)
+    X, y = make_data("cube", 1000, 3)
+    query = Moments(3, True)
+    rows = as_rows(X, y, prep, block_rows=64, threads=threads)
+    indices = np.random.default_rng(0).integers(0, 1000, 300)
+    assert_array_equal(integers(rows.total(query, rows=every(7))), integers(total(X[::7], y[::7], prep)))
+    assert_array_equal(integers(rows.total(query, rows=chosen(indices))), integers(total(X[indices], y[indices], prep)))
+
+
+def test_gram_kernel_equals_numpy_on_integers():
+    columns = np.random.default_rng(0).integers(-(2**20), 2**20, (8, 40)).astype(float)
+    out = np.zeros((8, 8))
+    gram(columns, out)
+    assert_array_equal(np.triu(out), np.triu(columns @ columns.T))
+
+
+def test_kernel_refuses_arrays_that_do_not_fit_together():
+    prep = make_prep("ball", 2)
+    query = Moments(2, True)
+    for X, y in [(np.zeros((3, 2)), np.zeros(4)), (np.zeros((3, 3)), np.zeros(3)), (np.zeros((3, 0)), np.zeros(3))]:
+        with pytest.raises(ValueError, match="do not fit"):
+            query.add_block(X, y, prep, None, query.partial())
+
+
+def test_warning_tells_the_share_of_rows_outside_the_ball():
+    X = np.array([[0.6, 0.8], [2.0, 0.0], [0.0, 0.1], [0.1, 0.0]])
+    with pytest.warns(UserWarning, match=r"25\.00% of the rows of X lie outside the unit ball") as record:
+        total(X, np.zeros(4), make_prep("ball", 2))
+    assert "bounds=dplr.Bounds" in str(record[0].message)
+
+
+def test_no_warning_for_rows_on_the_sphere_or_values_on_their_bounds():
+    angles = np.linspace(0, 6, 1000)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        total(circle, np.zeros(1000), make_prep("ball", 2))
+        for kind in ("cube", "corner"):
+            prep = make_prep(kind, 2, fit_intercept=kind == "cube", labels=False)
+            corners = np.array([[-1.0, -2.0], [2.0, 3.0]]) if kind == "cube" else np.array([[0.0, 0.0], [2.0, 3.0]])
+            total(corners, np.array([-3.0, 5.0]), prep)
+
+
+def test_warning_names_the_columns_that_were_clipped():
+    X, y = np.array([[0.0, 99.0], [1.0, 1.0]]), np.array([9.0, 0.0])
+    with pytest.warns(UserWarning, match=r"column 1 50\.00%, y 50\.00%"):
+        total(X, y, make_prep("cube", 2, labels=False))

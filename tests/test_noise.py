@@ -1,0 +1,167 @@
+"""The integer samplers have exactly their laws, and the source shares nothing with anybody."""
+
+import copy
+import math
+import os
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dplr.noise
+from dplr._core import IntegerSampler
+from dplr.noise import Source
+
+DRAWS = 1_000_000
+
+
+def chi_square(sample, probability, reach):
+    """p-value of counts of -reach..reach, the tails lumped."""
+    values = np.arange(-reach, reach + 1)
+    expected = np.array([probability(value) for value in values]) * len(sample)
+    inside = np.abs(sample) <= reach
+    counts = np.bincount(sample[inside] + reach, minlength=len(values))
+    tail = len(sample) - expected.sum()
+    keep = expected > 5
+    observed = np.append(counts[keep], len(sample) - counts[keep].sum())
+    expected = np.append(expected[keep], tail + expected[~keep].sum())
+    return stats.chisquare(observed, expected).pvalue
+
+
+def laplace_probability(scale):
+    a = math.exp(-1 / scale)
+    return lambda z: (1 - a) / (1 + a) * a ** abs(z)
+
+
+def gaussian_probability(variance):
+    total = sum(math.exp(-(z**2) / (2 * variance)) for z in range(-2000, 2001))
+    return lambda z: math.exp(-(z**2) / (2 * variance)) / total
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3, 7, 100])
+def test_discrete_laplace_passes_chi_square_at_a_million_draws(scale):
+    sample = Source(seed=scale).laplace(scale, DRAWS)
+    assert chi_square(sample, laplace_probability(scale), 20 * scale) > 1e-4
+
+
+@pytest.mark.parametrize("variance", [1, 2, 9, 50, 10_000])
+def test_discrete_gaussian_passes_chi_square_at_a_million_draws(variance):
+    sample = Source(seed=variance).gaussian(variance, DRAWS)
+    assert chi_square(sample, gaussian_probability(variance), math.isqrt(36 * variance)) > 1e-4
+
+
+def test_chi_square_sees_a_wrong_scale():
+    """The test above can fail: one percent off is red."""
+    sample = Source(seed=1).laplace(7, DRAWS)
+    assert chi_square(sample, laplace_probability(7.07), 140) < 1e-4
+
+
+@pytest.mark.parametrize("scale", [2**26, 2**27 - 1, 2**40])
+def test_large_laplace_scales_have_the_continuous_law_to_the_eye_of_a_test(scale):
+    sample = Source(seed=scale % 1000).laplace(scale, 100_000) / scale
+    assert stats.kstest(sample, "laplace").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("variance", [2**40, 2**44])
+def test_large_gaussian_variances_have_the_continuous_law_to_the_eye_of_a_test(variance):
+    sample = Source(seed=5).gaussian(variance, 50_000) / math.sqrt(variance)
+    assert stats.kstest(sample, "norm").pvalue > 1e-4
+
+
+def test_low_bits_of_large_noise_are_uniform():
+    """Residues modulo 16 of a wide discrete law are uniform up to 2^-40: a float sampler would leave holes."""
+    sample = Source(seed=3).laplace(2**26, 200_000)
+    assert stats.chisquare(np.bincount(sample % 16, minlength=16)).pvalue > 1e-4
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("scale", [1, 3, 40])
+def test_discrete_laplace_agrees_with_opendp(oracle, scale):
+    dp = oracle("opendp.prelude")
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    other = np.array(dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=float(scale))([0] * 50_000))
+    ours = Source(seed=scale + 10).laplace(scale, 50_000)
+    assert two_sample(ours, other) > 1e-4
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("sigma", [1, 3, 40])
+def test_discrete_gaussian_agrees_with_opendp(oracle, sigma):
+    dp = oracle("opendp.prelude")
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    other = np.array(dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=float(sigma))([0] * 50_000))
+    ours = Source(seed=sigma + 10).gaussian(sigma**2, 50_000)
+    assert two_sample(ours, other) > 1e-4
+
+
+def two_sample(left, right):
+    edges = np.unique(np.quantile(np.concatenate([left, right]), np.linspace(0, 1, 41)))
+    table = [np.histogram(sample, np.append(edges, np.inf))[0] for sample in (left, right)]
+    table = np.array(table)[:, np.sum(table, axis=0) > 0]
+    return stats.chi2_contingency(table).pvalue
+
+
+def test_samplers_refuse_scales_that_would_overflow():
+    source = Source(seed=0)
+    for call, bad in [(source.laplace, 0), (source.laplace, 2**40 + 1), (source.gaussian, 0), (source.gaussian, 2**45)]:
+        with pytest.raises(ValueError, match="must be in"):
+            call(bad, 1)
+
+
+def test_entropy_is_counted_and_comes_from_the_operating_system(entropy):
+    source = Source()
+    assert (source.drawn, entropy.bytes) == (0, 0)
+    source.laplace(1000, 3)
+    assert source.drawn == entropy.bytes > 0
+
+
+def test_entropy_source_that_returns_too_little_is_refused():
+    with pytest.raises(OSError, match="too few bytes"):
+        IntegerSampler(lambda size: b"\0" * (size - 1)).laplace(5, np.empty(1, np.int64))
+
+
+@pytest.mark.parametrize("act", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_source_and_sampler_cannot_be_copied_or_pickled(act):
+    for thing in (Source(), IntegerSampler(os.urandom)):
+        with pytest.raises(TypeError, match=r"copied|pickled"):
+            act(thing)
+
+
+def test_same_seed_gives_the_same_noise_and_says_so():
+    left, right = Source(seed=4), Source(seed=4)
+    assert left.reproducible
+    assert (left.laplace(10**6, 50) == right.laplace(10**6, 50)).all()
+    assert not Source().reproducible
+
+
+def test_two_sources_never_share_noise():
+    assert (Source().laplace(2**30, 20) != Source().laplace(2**30, 20)).any()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_child_drops_its_parents_unread_bytes():
+    source = Source()
+    source.laplace(2**30, 1)  # leaves most of a buffer unread
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, source.laplace(2**30, 20).tobytes())
+        os._exit(0)
+    os.wait()
+    child = np.frombuffer(os.read(read, 160), np.int64)
+    os.close(read)
+    os.close(write)
+    assert len(child) == 20
+    assert (child != source.laplace(2**30, 20)).any()
+
+
+def test_operating_system_entropy_is_not_a_user_seeded_generator(monkeypatch):
+    """Seeding numpy and random changes nothing."""
+    np.random.seed(0)  # noqa: NPY002
+    first = Source().laplace(2**30, 10)
+    np.random.seed(0)  # noqa: NPY002
+    assert (first != Source().laplace(2**30, 10)).any()
+    assert dplr.noise._operating_system(8) != dplr.noise._operating_system(8)

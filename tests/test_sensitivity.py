@@ -1,0 +1,124 @@
+"""Stated sensitivities against a search for the worst neighbours, and against the published tables."""
+
+import math
+
+import numpy as np
+import pytest
+from sensitivity_search import change, starts, worst_change
+
+from dplr import sensitivity
+from dplr.bounds import Geometry
+from dplr.mechanisms.functional import joint_sensitivity
+from dplr.privacy import Neighbouring
+
+LOSSES = {"logistic": (0.5, 0.125), "squared": (2.0, 1.0)}
+
+
+def stated(d, domain, linear, quadratic, iota, relation):
+    c = 1.0 if domain == "ball" else 1 / math.sqrt(d)
+    if relation == "add_remove":
+        if domain == "ball":
+            return sensitivity.ball_add_remove(d, c, linear, quadratic, iota)
+        return sensitivity.box_add_remove(d, c, linear, quadratic, iota)
+    if domain == "ball":
+        return sensitivity.ball_replace_one(d, c, linear, quadratic, iota)
+    return sensitivity.box_replace_one(d, c, linear, quadratic, iota, corner=domain == "corner")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("domain", ["ball", "cube", "corner"])
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("d", [1, 2, 5, 13])
+def test_search_never_exceeds_the_stated_sensitivity_and_comes_within_five_percent(d, iota, relation, domain, loss):
+    linear, quadratic = LOSSES[loss]
+    c = 1.0 if domain == "ball" else 1 / math.sqrt(d)
+    bound = stated(d, domain, linear, quadratic, iota, relation)
+    found = worst_change(d, domain, c, linear, quadratic, iota, relation)
+    assert found <= bound * (1 + 1e-9)
+    assert bound <= found * (1.05 if domain == "ball" else 1.001)
+
+
+@pytest.mark.parametrize("domain", ["ball", "cube", "corner"])
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_no_random_neighbours_with_fractional_targets_exceed_the_bound(domain, d):
+    """Targets inside [-1, 1] and rows inside the domain are never worse than the extreme ones."""
+    rng = np.random.default_rng(d)
+    c, count = (1.0 if domain == "ball" else 1 / math.sqrt(d)), 20_000
+    for linear, quadratic, iota in [(1.0, 0.1, 0.5), (1.0, 3.0, 0.5), (0.0, 1.0, 0.0), (1.0, 30.0, 1.0)]:
+        x, other = (starts(rng, d, domain, c, count) * rng.random((count, 1)) ** 0.2 for _ in range(2))
+        s, t = rng.uniform(-1, 1, (2, count, 1)).round(rng.integers(0, 3))
+        found = change(x, s, other, t, linear, quadratic, iota).max()
+        assert found <= stated(d, domain, linear, quadratic, iota, "replace_one") * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("d", "logistic", "squared"),
+    [
+        (1, (1.0, 1.0, 0.6250, 3.25), (4.0, 4.0, 8)),
+        (2, (1.4975, 1.5230, 0.8946, 7), (6.7697, 6.9963, 18)),
+        (5, (2.4273, 2.4671, 1.4930, 21.25), (11.340, 11.674, 72)),
+        (8, (3.1498, 3.2024, 1.9767, 40), (15.143, 15.578, 162)),
+        (13, (4.1705, 4.2446, 2.6778, 81.25), (20.812, 21.409, 392)),
+        (14, (4.3562, 4.4367, 2.8083, 91), (21.895, 22.514, 450)),
+    ],
+)
+def test_ball_table(d, logistic, squared):
+    """Columns: largest change known, stated bound, add/remove, paper; computed independently before this code."""
+    known, bound, add_remove, paper = logistic
+    assert sensitivity.ball_replace_one(d, 1, 0.5, 0.125) == pytest.approx(bound, abs=6e-5)
+    assert known <= bound <= 1.05 * known
+    assert sensitivity.ball_add_remove(d, 1, 0.5, 0.125) == pytest.approx(add_remove, abs=6e-5)
+    assert sensitivity.paper_replace_one(d, logistic=True) == paper
+    known, bound, paper = squared
+    assert sensitivity.ball_replace_one(d, 1, 2.0, 1.0) == pytest.approx(bound, abs=6e-4)
+    assert known <= bound <= 1.05 * known
+    assert sensitivity.paper_replace_one(d, logistic=False) == paper
+
+
+@pytest.mark.parametrize(
+    ("d", "loss", "value"),
+    [(2, "logistic", 2.665), (5, "logistic", 3.708), (13, "logistic", 5.681)]
+    + [(2, "squared", 12.54), (5, "squared", 18.20), (13, "squared", 29.72)],
+)
+def test_ball_with_intercept_one_table(d, loss, value):
+    assert sensitivity.ball_replace_one(d, 1, *LOSSES[loss], 1.0) == pytest.approx(value, abs=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("d", "loss", "vertex"),
+    [(4, "logistic", 2.0), (13, "logistic", math.sqrt(13)), (20, "logistic", 4.493)]
+    + [(2, "squared", 5.66), (5, "squared", 9.05), (13, "squared", 15.94), (14, "squared", 16.73)],
+)
+def test_corner_cube_lies_between_its_best_vertex_and_the_older_bound(d, loss, vertex):
+    """The best vertex is a lower bound; best vertex + quadratic / 4 was the bound before the exact value was known."""
+    linear, quadratic = LOSSES[loss]
+    exact = sensitivity.box_replace_one(d, 1 / math.sqrt(d), linear, quadratic, corner=True)
+    assert vertex - 6e-3 <= exact <= vertex + quadratic / 4 + 6e-3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("half_width", [None, "cube", "corner"])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("intercept", [0.0, 0.5])
+def test_paper_constants_are_never_below_the_proved_sensitivity(loss, half_width, relation, intercept):
+    linear, quadratic = LOSSES[loss]
+    for d in [*range(1, 30), 100, 1000]:
+        c = None if half_width is None else 1 / math.sqrt(d)
+        geometry = Geometry(d, half_width=c, corner=half_width == "corner", intercept=intercept)
+        proved = linear * joint_sensitivity(geometry, relation, quadratic / linear)
+        assert sensitivity.paper_replace_one(d + (intercept > 0), logistic=loss == "logistic") >= proved
+
+
+def test_angle_grid_is_fine_enough_for_its_margin(monkeypatch):
+    """A grid a hundred times finer never exceeds the stated value."""
+    cases = [(d, lin, quad, iota) for d in (2, 5, 40, 500) for lin, quad in LOSSES.values() for iota in (0, 0.5, 1)]
+    coarse = [sensitivity.ball_replace_one(d, 1, lin, quad, iota) for d, lin, quad, iota in cases]
+    monkeypatch.setattr(sensitivity, "_ANGLES", 400_001)
+    sensitivity._angles.cache_clear()
+    try:
+        for value, (d, lin, quad, iota) in zip(coarse, cases, strict=True):
+            fine = sensitivity.ball_replace_one(d, 1, lin, quad, iota)
+            assert fine / sensitivity._ANGLE_MARGIN <= value <= fine * (1 + 1e-6)
+    finally:
+        sensitivity._angles.cache_clear()
