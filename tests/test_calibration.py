@@ -54,7 +54,7 @@ def test_flooring_costs_less_than_one_part_in_ten_thousand(eps, size):
 
 
 def test_grid_is_never_finer_than_the_sums():
-    assert grid_exponent(Fraction(1, 2**30)) == SUM_EXPONENT
+    assert grid_exponent(Fraction(1, 2**30), 26) == SUM_EXPONENT
     _, (block,) = discrete_laplace(1.0, 1e15, (1.0,), (3,))
     assert block.units >= 1
     assert math.isfinite(block.scale)
