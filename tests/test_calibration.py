@@ -18,11 +18,11 @@ CASES = [
 
 @pytest.mark.parametrize(("sensitivity", "eps", "weight", "sizes"), CASES)
 def test_privacy_loss_of_the_floored_integers_is_at_most_eps_exactly(sensitivity, eps, weight, sizes):
-    """Loss = sum over blocks of (real change / grid + one unit a number) / units, at the worst split of the change."""
+    """Loss = sum over blocks of (real change / grid + one unit a floored number) / units, at the worst splits."""
     _, blocks = discrete_laplace(sensitivity, eps, (1.0, weight), sizes)
     for change in [(Fraction(sensitivity), 0), (0, Fraction(sensitivity) / Fraction(weight))]:
         loss = sum(
-            (Fraction(part) / Fraction(2) ** block.exponent + size) / block.units
+            (Fraction(part) / Fraction(2) ** block.exponent + (size if block.exponent > SUM_EXPONENT else 0)) / block.units
             for part, block, size in zip(change, blocks, sizes, strict=True)
         )
         assert loss <= Fraction(eps)
@@ -51,6 +51,11 @@ def test_grid_exponent_keeps_the_scale_within_a_factor_two():
 def test_flooring_costs_less_than_one_part_in_ten_thousand(eps, size):
     charged, _ = discrete_laplace(1.0, eps, (1.0, 2.0), (size, size))
     assert charged <= 1.0001
+
+
+def test_eps_too_small_for_so_many_numbers_is_refused():
+    with pytest.raises(ValueError, match="`eps` is too small to release 10000000 numbers; got 1e-09"):
+        discrete_laplace(1.0, 1e-9, (1.0,), (10_000_000,))
 
 
 def test_grid_is_never_finer_than_the_sums():

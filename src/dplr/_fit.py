@@ -20,6 +20,8 @@ def run(
     The ledger refuses before a row is read. A fault in the data raises before any noise is drawn, and the budget comes
     back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent.
     """
+    if rows.geometry != problem.geometry:
+        raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
     plan = mechanism.plan(problem, eps, delta)
     plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
     drawn_before = source.drawn

@@ -26,11 +26,17 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
     return float(value)
 
 
+# Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.
+SMALLEST_EPS = 1e-9
+
+
 def check_eps(eps: Any) -> float:
-    """eps in (0, inf]."""
+    """eps in [1e-9, inf]."""
     value = real_number("eps", eps, "Give the privacy loss you can afford, such as eps=0.8.")
     if math.isnan(value) or value <= 0:
         raise ValueError(sentence("eps", "must be positive", value, "eps=float('inf') fits without privacy."))
+    if value < SMALLEST_EPS:
+        raise ValueError(sentence("eps", f"must be at least {SMALLEST_EPS:g}", value, "Less would be pure noise."))
     return value
 
 

@@ -38,6 +38,15 @@ class Geometry:
     corner: bool = False
     intercept: float = 0.0
 
+    def __str__(self) -> str:
+        """Return the geometry in words."""
+        if self.half_width is None:
+            domain = f"rows in the ball of radius {self.radius:g}"
+        else:
+            low = 0.0 if self.corner else -self.half_width
+            domain = f"rows in [{low:.6g}, {self.half_width:.6g}]^{self.d}"
+        return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")
+
 
 class Bounds:
     """Lower and upper bounds of the columns, from public knowledge such as a codebook. Never from the data.
@@ -215,7 +224,8 @@ def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, fl
     """Shift, scale and clamp that take a pair of bounds into [-units, units] (whole grid units)."""
     low, high = pair
     shift = low / 2 + high / 2 if centred else 0.0
-    scale = units / (high / 2 - low / 2 if centred else max(abs(low), abs(high)))
+    reach = high / 2 - low / 2 if centred else max(abs(low), abs(high))
+    scale = units / reach if reach else math.inf
     if not math.isfinite(scale):
         raise ValueError(sentence("bounds", "must be further apart", pair, "Express the column in smaller units."))
     return shift, scale, max((low - shift) * scale, -units), min((high - shift) * scale, units)

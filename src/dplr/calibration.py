@@ -6,12 +6,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dplr._validation import sentence
+
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
 # The noise scale is at least 2^26 grid units: rounding it up to an integer costs at most 2^-26 of it. Flooring p numbers
 # costs p / 2^bits of eps itself, so small eps and many numbers take a finer grid, down to what the sampler draws.
 _LEAST_BITS, _MOST_BITS = 26, 38
 _FLOOR_COST_BITS = 16
+# What the integer sampler takes.
+LARGEST_SCALE = 2**40
 # Covers the rounding of the float formulas in sensitivity.py, which have at most a few dozen operations.
 _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
@@ -54,9 +58,11 @@ def discrete_laplace(
     """Scales that make the joint release of several blocks exactly eps-DP.
 
     `sensitivity` bounds sum_i weights[i] * ||change of block i||_1. Flooring block i to its grid g_i lets each of its
-    sizes[i] numbers change by less than one unit more, so the joint sensitivity of the floored blocks is at most
-    sensitivity + sum_i weights[i] * sizes[i] * g_i; every scale is that over weights[i] * eps, rounded up to an integer
+    sizes[i] numbers change by less than one unit more (nothing where g_i is the spacing of the sums themselves), so the
+    joint sensitivity of the floored blocks is at most sensitivity + sum_i weights[i] * sizes[i] * g_i; every scale is that over weights[i] * eps, rounded up to an integer
     number of units. Discrete Laplace noise of these scales is eps-DP exactly (CKS20 Theorem 14 with a rational scale).
+
+    Raises ValueError where eps is so small that the noise scale exceeds what the sampler draws.
 
     Returns
     -------
@@ -67,11 +73,15 @@ def discrete_laplace(
     shares = [Fraction(weight) for weight in weights]
     bits = _grid_bits(sum(sizes), budget)
     exponents = [grid_exponent(exact / (share * budget), bits) for share in shares]
-    charged = exact + sum(
-        (share * size * Fraction(2) ** k for share, size, k in zip(shares, sizes, exponents, strict=True)), Fraction(0)
-    )
+    charged = exact
+    for share, size, k in zip(shares, sizes, exponents, strict=True):
+        if k > SUM_EXPONENT:
+            charged += share * size * Fraction(2) ** k
     blocks = tuple(
         LaplaceBlock(k, math.ceil(charged / (share * budget * Fraction(2) ** k)))
         for share, k in zip(shares, exponents, strict=True)
     )
+    if any(block.units > LARGEST_SCALE for block in blocks):
+        remedy = "Use fewer features or a larger eps."
+        raise ValueError(sentence("eps", f"is too small to release {sum(sizes)} numbers", eps, remedy))
     return math.nextafter(float(charged), math.inf), blocks

@@ -23,7 +23,7 @@ class Source:
 
     Notes
     -----
-    `drawn` counts the random bytes read so far; the ledger refunds nothing once it has moved.
+    `drawn` counts the random bytes used so far; the ledger refunds nothing once it has moved.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -37,7 +37,7 @@ class Source:
 
     @property
     def drawn(self) -> int:
-        """Random bytes read so far."""
+        """Random bytes used so far."""
         return self._sampler.drawn
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:

@@ -45,8 +45,11 @@ def prepare(
         prep = ball_prep(n_features, fit_intercept, labels, target)
         facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
     else:
-        prep = box_prep(bounds.for_columns(columns, n_features), fit_intercept, labels, target)
-        facts.append(f"the declared bounds of the {n_features} features (values outside are clipped)")
+        pairs = bounds.for_columns(columns, n_features)
+        names = columns if columns is not None else bounds.names or [f"column {j}" for j in range(n_features)]
+        listed = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in zip(names, pairs, strict=True))
+        prep = box_prep(pairs, fit_intercept, labels, target)
+        facts.append(f"declared bounds (values outside are clipped): {listed}")
     if not loss.classification:
         low, high = target or (-1.0, 1.0)
         facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
@@ -103,7 +106,8 @@ def plan(
     >>> import dplr
     >>> plan = dplr.plan(n_rows=20_190, bounds=dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}), eps=0.8)
     >>> print(plan)  # doctest: +ELLIPSIS
-    Plan: logistic loss, 2 features in the cube of half-width 0.707106, intercept constant 0.5
+    Plan: logistic loss, 2 features
+      scaled rows   rows in [-0.707106, 0.707106]^2, intercept constant 0.5
       l2            chosen by the mechanism from public facts
     Privacy statement (fm, dplr ...)
       guarantee     pure eps-differential privacy, eps = 0.8

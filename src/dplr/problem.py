@@ -28,6 +28,10 @@ class Problem:
     l2: float | None
     assumptions: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        """A relation given as a string would pass for neither."""
+        object.__setattr__(self, "neighbouring", Neighbouring(self.neighbouring))
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -49,13 +53,11 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the plan as readable lines."""
-        geometry = self.problem.geometry
-        domain = "unit ball" if geometry.half_width is None else f"cube of half-width {geometry.half_width:.6g}"
         l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
         return "\n".join(
             [
-                f"Plan: {self.problem.loss.name} loss, {geometry.d} features in the {domain}, "
-                + (f"intercept constant {geometry.intercept:g}" if geometry.intercept else "no intercept"),
+                f"Plan: {self.problem.loss.name} loss, {self.problem.geometry.d} features",
+                f"  scaled rows   {self.problem.geometry}",
                 f"  l2            {l2}",
                 str(self.statement),
             ]

@@ -47,9 +47,9 @@ class Total:
             raise ValueError("only totals of the same query can be merged")
         return normalised(self.hi + other.hi, self.lo + other.lo, self.exponent, self.faults + other.faults)
 
-    def integers(self, exponent: int) -> NDArray[np.object_]:
-        """The sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
-        value = self.hi.astype(object) * 2**_LIMB + self.lo.astype(object)
+    def integers(self, exponent: int, cells: Any = ...) -> NDArray[np.object_]:
+        """The cells of the sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
+        value = self.hi[cells].astype(object) * 2**_LIMB + self.lo[cells].astype(object)
         shift = exponent - self.exponent
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

@@ -12,6 +12,9 @@ from dplr._core._gram cimport add_gram
 
 cdef extern from *:
     """
+    #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+    #error "dplr rounds rows to a grid and looks for NaN: it cannot be compiled with -ffast-math"
+    #endif
     /* Rows packed at once: the packed columns stay in the L1 cache. */
     #define PACK_ROWS 128
     /* Distance of two columns: not a power of two, so that they do not share sets of the cache. */
@@ -135,7 +138,7 @@ cdef void project_row(const floating[:, :] X, Py_ssize_t i, double *columns, Py_
         k = ((<double> X[i, j] / largest) * factor + ROUNDER) - ROUNDER
         columns[j * STRIDE + r] = k
         squared_norm += k * k
-    if squared_norm > SQUARED_GRID:
+    if not (squared_norm <= SQUARED_GRID):
         # The bound must not rest on the rounding analysis above: a row that misses it counts as zero.
         zero_row(columns, d, r)
 

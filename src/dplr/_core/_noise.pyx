@@ -21,7 +21,7 @@ cdef enum:
 cdef class IntegerSampler:
     """Draws integer noise from `refill(n_bytes) -> bytes`. Holds unread random bytes: no copy, no pickle.
 
-    `drawn` counts the bytes asked of `refill`.
+    `drawn` counts the bytes used.
     """
 
     cdef uint8_t buffer[BUFFER_BYTES]
@@ -48,17 +48,18 @@ cdef class IntegerSampler:
             fresh = self.refill(BUFFER_BYTES)
             if fresh.shape[0] != BUFFER_BYTES:
                 raise OSError("the entropy source returned too few bytes")
-            self.drawn += BUFFER_BYTES
             memcpy(self.buffer, &fresh[0], BUFFER_BYTES)
             self.position = 0
         memcpy(out, self.buffer + self.position, size)
         memset(self.buffer + self.position, 0, size)
         self.position += size
+        self.drawn += size
 
     cdef uint64_t below(self, uint64_t bound) except? 0:
         """Uniform on {0, …, bound - 1} by rejection from the next power of two."""
         cdef uint64_t mask = bound - 1, value
-        cdef Py_ssize_t size = 0
+        cdef uint8_t raw[8]
+        cdef Py_ssize_t size = 0, i
         mask |= mask >> 1
         mask |= mask >> 2
         mask |= mask >> 4
@@ -68,8 +69,10 @@ cdef class IntegerSampler:
         while size < 8 and (mask >> (8 * size)) != 0:
             size += 1
         while True:
+            self.read(raw, size)
             value = 0
-            self.read(&value, size)
+            for i in range(size):      # byte by byte: the same on every byte order
+                value = (value << 8) | raw[i]
             value &= mask
             if value < bound:
                 return value
@@ -126,9 +129,12 @@ cdef class IntegerSampler:
         while True:
             candidate = self.one_laplace(scale)
             product = <uint128> (candidate if candidate >= 0 else -candidate) * scale
-            gap = product - variance if product > variance else variance - product
-            # Accept with exp(-(|y| - variance / scale)^2 / (2 variance)). A gap of 2^63 has probability below
-            # exp(-2^36): leaving it out keeps the square within 128 bits.
+            if product > variance:
+                gap = product - variance
+            else:
+                gap = variance - product
+            # Accept with exp(-(|y| - variance / scale)^2 / (2 variance)). Leaving out gaps from 2^63 on keeps the
+            # square within 128 bits and changes the law by less than exp(-2^36).
             if (gap >> 63) == 0 and self.exp_minus_wide(gap * gap, <uint128> 2 * variance * scale * scale):
                 return candidate
 

@@ -95,7 +95,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        return X, column_or_1d(y, warn=True)
+        return X, self._check_target(column_or_1d(y, warn=True))
+
+    def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        return y
 
     def _labels(self, y: NDArray[Any]) -> Labels | None:
         return None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from dplr._validation import sentence
 from dplr.estimators._base import PrivateLinearModel
 
 
@@ -61,6 +62,11 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions."""
         return self._margins(X)
+
+    def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        if y.dtype.kind not in "biufO":
+            raise ValueError(sentence("y", 'must be numeric with model="linear"', y.dtype.name))
+        return y.astype(np.float64) if y.dtype.kind == "O" else y
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,6 +24,7 @@ from dplr.rows import Rows
 from dplr.solvers import solve_quadratic
 
 _CALIBRATIONS = ("tight", "paper")
+_LARGEST_OPTION = 1e6
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 
 
@@ -67,8 +68,8 @@ class FunctionalMechanism:
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         for name in ("ridge_deviations", "floor_deviations", "coef_norm"):
             value = real_number(name, getattr(self, name))
-            if not 0 <= value < math.inf:
-                raise ValueError(sentence(name, "must be at least 0 and finite", value))
+            if not 0 <= value <= _LARGEST_OPTION:
+                raise ValueError(sentence(name, f"must be between 0 and {_LARGEST_OPTION:g}", value))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix the released blocks, the noise and the statement from public facts."""
@@ -113,7 +114,7 @@ class FunctionalMechanism:
         for name, cells in blocks(geometry, plan.problem.neighbouring).items():
             block = plan.statement.released[name]
             exponent = math.frexp(block.grid)[1] - 1
-            value = total.integers(exponent)[cells]
+            value = total.integers(exponent, cells)
             if block.scale:
                 value = value + source.laplace(round(block.scale / block.grid), len(value)).astype(object)
             released[name] = np.ldexp(value.astype(np.float64), exponent)
@@ -131,8 +132,7 @@ class FunctionalMechanism:
             linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
             return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
         weight, joint = _best_weight(geometry, problem.neighbouring, self.coef_norm)
-        domain = "unit ball" if geometry.half_width is None else "cube of the bounds"
-        return weight, joint, f"tight: L1 sensitivity over the {domain}, quadratic block weighted {weight:.4g}"
+        return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
 
     def _solve(self, plan: Plan, released: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Minimise the noisy quadratic; post-processing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from dplr.bounds import Geometry
 from dplr.queries import Moments, Total
 from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
 from dplr.rows._labels import Labels
@@ -16,6 +17,11 @@ __all__ = [
 
 class Rows(Protocol):
     """A source of rows. Every mechanism needs only sums over them."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """Where the scaled rows lie: must be the geometry that the problem was planned for."""
+        ...
 
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
         """Sum a query over the selected rows; value faults raise ValueError."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import check_count, sentence
-from dplr.bounds import Prep
+from dplr.bounds import Geometry, Prep
 from dplr.queries import Faults, Moments, Partial, Total
 from dplr.rows import _pool
 
@@ -59,6 +59,11 @@ class ArrayRows:
         self._block_rows = block_rows
         self._threads = threads
 
+    @property
+    def geometry(self) -> Geometry:
+        """Where the scaled rows lie."""
+        return self._prep.geometry
+
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
         """Sum the query over the rows.
 
@@ -86,7 +91,6 @@ class ArrayRows:
         for start in range(span[0], span[1], self._block_rows):
             block = slice(start, min(start + self._block_rows, span[1]))
             rows: Any = block if index is None else index[block]
-            # A negative label and a positive one are compared as float64; exact for every code in use.
             target = np.asarray(y[rows], dtype=np.float64)
             query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
         return out.total()

@@ -14,7 +14,8 @@ from dplr._validation import sentence
 from dplr.bounds import Pair
 from dplr.privacy import PrivacyWarning
 
-_CONVENTIONS = {(0, 0): (0, 1), (1, 1): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
+# Smallest and largest label -> the set. All ones fit two sets, and one record would decide between them: refused.
+_CONVENTIONS = {(0, 0): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,19 +32,20 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
     """Find the two labels without sorting y where they are declared or conventional.
 
     Conventional are bool, {0, 1} and {-1, 1}: public without a declaration. Labels of any other undeclared set are read
-    from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed.
+    from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed. An undeclared y is
+    looked at before the budget is reserved, because the statement must name the labels.
     """
     if declared is not None:
         classes = _two_classes(declared)
         return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
     if y.dtype.kind == "b":
-        return Labels(np.array([False, True]), y, (0.0, 1.0), "the labels [False, True], by convention")
+        return Labels(np.array([False, True]), y, (0.0, 1.0), "y is True or False, by convention")
     if y.dtype.kind in "iuf" and len(y):
         ends = (y.min(), y.max())
         if ends in _CONVENTIONS:
             pair = _CONVENTIONS[ends]
             codes = (float(pair[0]), float(pair[1]))
-            return Labels(np.array(pair, dtype=y.dtype), y, codes, f"the labels {list(pair)}, by convention")
+            return Labels(np.array(pair, dtype=y.dtype), y, codes, f"every label is {pair[0]} or {pair[1]}, by convention")
         if not np.isfinite(ends).all():
             raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
     return _from_data(y)
@@ -82,8 +84,11 @@ def _two_classes(declared: Sequence[Any]) -> NDArray[Any]:
 
 def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
     if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
-        return Labels(classes, y, (float(classes[0]), float(classes[1])), assumption)
-    codes = np.full(len(y), 2.0)
-    codes[y == classes[0]] = 0.0
-    codes[y == classes[1]] = 1.0
-    return Labels(classes, codes, (0.0, 1.0), assumption)
+        codes = float(classes[0]), float(classes[1])
+        if codes[0] == codes[1]:
+            raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
+        return Labels(classes, y, codes, assumption)
+    encoded = np.full(len(y), 2.0)
+    encoded[y == classes[0]] = 0.0
+    encoded[y == classes[1]] = 1.0
+    return Labels(classes, encoded, (0.0, 1.0), assumption)

@@ -1,0 +1,165 @@
+"""Empirical privacy of the functional mechanism through `_fit.run`: how well can two neighbours be told apart?
+
+As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on patched
+copies of the package to show that the audit sees a broken one.
+"""
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from dplr import _fit
+from dplr.bounds import ball_prep, box_prep
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC, SQUARED
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.noise import Source
+from dplr.privacy import Neighbouring
+from dplr.problem import Problem
+from dplr.rows import as_rows
+
+CONFIDENCE = 0.999
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of neighbouring data sets that share all rows but the last."""
+
+    d: int
+    row: tuple[float, ...]
+    target: float
+    other_row: tuple[float, ...]
+    other_target: float
+    labels: bool = True
+    bounds: bool = False
+    fit_intercept: bool = False
+    relation: Neighbouring = Neighbouring.REPLACE_ONE
+    eps: float = 1.0
+    spec: FunctionalMechanism = FunctionalMechanism()
+    floating_point: bool = False
+
+
+# With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers: the
+# case in which an event can show nearly all of eps.
+LINEAR = FunctionalMechanism(coef_norm=0.05)
+
+
+def label_flip(d, spec=LINEAR, **options):
+    """Same row on the sphere, other label."""
+    row = (1 / math.sqrt(d),) * d
+    return Case(d, row, 1.0, row, 0.0 if options.get("labels", True) else -1.0, spec=spec, **options)
+
+
+def default_worst(d, **options):
+    """The worst pair of the default weight in one dimension: other label, and the other row at the parabola's top."""
+    return Case(d, (1.0,), 1.0, (0.42,), 0.0 if options.get("labels", True) else -1.0, **options)
+
+
+CASES = {
+    "logistic d=1": label_flip(1),
+    "logistic d=2": label_flip(2),
+    "logistic d=2 intercept": label_flip(2, fit_intercept=True),
+    "logistic d=2 bounds": Case(2, (1.0, 1.0), 1.0, (1.0, 1.0), 0.0, bounds=True, fit_intercept=True, spec=LINEAR),
+    "squared d=1": label_flip(1, labels=False),
+    "squared d=2": label_flip(2, labels=False),
+    "default weight, logistic d=1": default_worst(1),
+    "default weight, squared d=1 corner": default_worst(1, labels=False, bounds=True),
+    "default weight, add_remove d=1": label_flip(1, FunctionalMechanism(), relation=Neighbouring.ADD_REMOVE),
+    "default weight, add_remove d=2 bounds": Case(
+        2, (1.0, 1.0), 1.0, (), 0.0, bounds=True, fit_intercept=True, relation=Neighbouring.ADD_REMOVE
+    ),
+    # The linear totals are +0.5 and -0.5.
+    "floating point": Case(1, (0.5,), 1.0, (0.5,), 0.0, spec=LINEAR, floating_point=True),
+    "paper d=1": label_flip(1, FunctionalMechanism(calibration="paper")),
+}
+
+
+def neighbours(case):
+    """The prep and both data sets; the shared rows are arbitrary."""
+    labels = (0.0, 1.0) if case.labels else None
+    if case.bounds:
+        low = 0.0 if not case.fit_intercept else -1.0
+        prep = box_prep([(low, 1.0)] * case.d, case.fit_intercept, labels)
+    else:
+        prep = ball_prep(case.d, case.fit_intercept, labels)
+    shared = np.tile([0.3, -0.2][: case.d], (6, 1))
+    targets = np.array([1.0, 0.0] * 3)
+    pairs = []
+    add_remove = case.relation is Neighbouring.ADD_REMOVE
+    for row, target in ((case.row, case.target), (case.other_row, case.other_target)):
+        last = not (add_remove and row is not case.row)
+        X = np.vstack([shared, np.array([row])]) if last and row else shared
+        pairs.append((X, np.append(targets, target) if len(X) == 7 else targets))
+    return prep, pairs
+
+
+def release(case, prep, X, y, eps, source):
+    """All released numbers of one whole fit, and its plan's scales."""
+    loss = LOGISTIC if case.labels else SQUARED
+    n_rows = None if case.relation is Neighbouring.ADD_REMOVE else len(X)
+    problem = Problem(loss, prep.geometry, case.relation, n_rows, None, ())
+    fit = _fit.run(as_rows(X, y, prep), problem, case.spec, eps, 0.0, NullLedger(), source)
+    scales = np.concatenate([np.full(r.shape, r.scale) for r in fit.statement.released.values()])
+    return np.concatenate(list(fit.released.values())), scales
+
+
+def scores(case, runs):
+    """Log likelihood ratios of `runs` releases of each data set."""
+    prep, data = neighbours(case)
+    (left, _), (right, _) = (release(case, prep, X, y, math.inf, Source()) for X, y in data)
+    result = []
+    for X, y in data:
+        source = Source()
+        values = []
+        for _ in range(runs):
+            noisy, scales = release(case, prep, X, y, case.eps, source)
+            values.append(residue(noisy) if case.floating_point else log_ratio(noisy, left, right, scales))
+        result.append(np.round(values, 9))  # below 1e-9 only floating-point residue would be told apart
+    return result
+
+
+def log_ratio(noisy, left, right, scales):
+    """Log likelihood ratio of Laplace noise around the two exact releases."""
+    return float(((np.abs(noisy - right) - np.abs(noisy - left)) / scales).sum())
+
+
+def residue(noisy):
+    """1 where the linear number is one that float64 noise added to +0.5 reaches, and added to -0.5 does not.
+
+    Above 0.5 a sum with -0.5 comes from noise above 1, whose last bit is worth 2^-52; a sum with +0.5 comes from smaller
+    noise with finer bits (Mironov 2012).
+    """
+    return float(noisy[0] > 0.5 and (noisy[0] + 0.5) - (noisy[0] - 0.5) != 1.0)
+
+
+def lower_bound(positive, negative):
+    """Clopper-Pearson lower bound of eps: the threshold from the first halves, the evidence from the second."""
+    half = len(positive) // 2
+    thresholds = np.quantile(np.concatenate([positive[:half], negative[:half]]), np.linspace(0.02, 0.98, 97))
+    threshold = max(thresholds, key=lambda t: _bound(positive[:half] >= t, negative[:half] >= t))
+    return _bound(positive[half:] >= threshold, negative[half:] >= threshold)
+
+
+def _bound(hits, false_hits):
+    level = 1 - (1 - CONFIDENCE) / 2
+    k, n = int(hits.sum()), len(hits)
+    low = stats.beta.ppf(1 - level, k, n - k + 1) if k else 0.0
+    k, n = int(false_hits.sum()), len(false_hits)
+    high = stats.beta.ppf(level, k + 1, n - k) if k < n else 1.0
+    return math.log(low / high) if low > 0 else -math.inf
+
+
+def theory(case):
+    """The privacy loss this pair can show at most: its own change over the joint sensitivity."""
+    prep, data = neighbours(case)
+    (left, _), (right, _) = (release(case, prep, X, y, math.inf, Source()) for X, y in data)
+    _, scales = release(case, prep, *data[0], case.eps, Source())
+    return float((np.abs(left - right) / scales).sum())
+
+
+if __name__ == "__main__":
+    print(json.dumps(lower_bound(*scores(CASES[sys.argv[1]], int(sys.argv[2])))))

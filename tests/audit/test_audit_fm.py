@@ -1,0 +1,80 @@
+"""Audits of the functional mechanism: never above eps, strong enough to see half the noise, and red when broken."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from fm_audit import CASES, lower_bound, scores, theory
+
+import dplr
+
+# The sum of a case's noise and its power: the floor is what the audit must measure to count as working.
+FLOORS = {
+    "logistic d=1": 0.7,
+    "logistic d=2": 0.7,
+    "logistic d=2 intercept": 0.5,
+    "logistic d=2 bounds": 0.5,
+    "squared d=1": 0.7,
+    "squared d=2": 0.7,
+    "default weight, logistic d=1": 0.7,
+    "default weight, squared d=1 corner": 0.7,
+    "default weight, add_remove d=1": 0.5,
+    "default weight, add_remove d=2 bounds": 0.1,
+    "paper d=1": 0.1,
+}
+HALVED_DELTA = (
+    "calibration.py",
+    "exact = Fraction(sensitivity) * _FLOAT_MARGIN",
+    "exact = Fraction(sensitivity) / 2 * _FLOAT_MARGIN",
+)
+NO_NOISE_ON_MOMENTS = ("mechanisms/functional.py", "if block.scale:", 'if block.scale and name == "linear":')
+FLOAT_NOISE = (
+    "mechanisms/functional.py",
+    "released[name] = np.ldexp(value.astype(np.float64), exponent)",
+    "exact = np.ldexp(total.integers(exponent, cells).astype(np.float64), exponent)\n"
+    "            released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
+)
+NO_FLIPPED_LABELS = ("sensitivity.py", "return max(flipped, same)", "return same / 2")
+BROKEN = [
+    (HALVED_DELTA, "logistic d=1"),
+    (HALVED_DELTA, "logistic d=2"),
+    (HALVED_DELTA, "squared d=1"),
+    (HALVED_DELTA, "default weight, squared d=1 corner"),
+    (HALVED_DELTA, "default weight, add_remove d=1"),
+    (NO_FLIPPED_LABELS, "logistic d=1"),
+    (NO_NOISE_ON_MOMENTS, "default weight, logistic d=1"),
+    (FLOAT_NOISE, "floating point"),
+]
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
+    case = CASES[name]
+    measured = lower_bound(*scores(case, 16_000))
+    assert FLOORS[name] * case.eps <= measured <= case.eps
+    assert theory(case) <= case.eps
+
+
+def test_no_floating_point_residue_tells_neighbours_apart():
+    left, right = scores(CASES["floating point"], 4000)
+    assert left.sum() == right.sum() == 0
+
+
+@pytest.mark.parametrize(("patch", "name"), BROKEN)
+def test_audit_is_red_on_a_broken_copy_of_the_package(patch, name, tmp_path):
+    """Copy the installed package, break one real line, run the same audit on the copy."""
+    file, line, broken = patch
+    shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
+    source = (tmp_path / "dplr" / file).read_text()
+    assert source.count(line) == 1
+    (tmp_path / "dplr" / file).write_text(source.replace(line, broken))
+    script = pathlib.Path(__file__).with_name("fm_audit.py")
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": ""}
+    command = [sys.executable, "-c", f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(tmp_path)!r}); "
+               f"sys.argv[1:] = [{name!r}, '6000']; runpy.run_path({str(script)!r}, run_name='__main__')"]  # fmt: skip
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert output.returncode == 0, output.stderr
+    assert json.loads(output.stdout) > CASES[name].eps

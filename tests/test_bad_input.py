@@ -1,0 +1,204 @@
+"""Bad input gets an error that names the parameter, the rule, what it got and the remedy; no byte of noise is drawn."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import dplr
+
+X = np.random.default_rng(0).uniform(-0.5, 0.5, (40, 2))
+Y = np.arange(40) % 2
+Z = X[:, 0]
+
+
+def replaced(value):
+    changed = X.copy()
+    changed[7, 1] = value
+    return changed
+
+
+def with_label(value):
+    changed = Y.astype(float)
+    changed[7] = value
+    return changed
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+LOGISTIC = [
+    ({"X": replaced(np.nan)}, ValueError, r"`X` and `y` must be finite; got 1 of 40 rows with NaN or infinity\. Remove"),
+    ({"X": replaced(np.inf)}, ValueError, "1 of 40 rows with NaN or infinity"),
+    ({"X": replaced(-np.inf), "bounds": dplr.Bounds([(-1, 1)] * 2)}, ValueError, "1 of 40 rows with NaN"),
+    ({"X": FRAME.mask(FRAME > 0.49)}, ValueError, "rows with NaN or infinity"),
+    ({"y": with_label(np.nan)}, ValueError, "NaN or infinity"),
+    ({"y": with_label(np.inf)}, ValueError, "NaN or infinity"),
+    ({"y": with_label(2)}, ValueError, "must hold two labels; got 3 classes"),
+    ({"y": with_label(0.5)}, ValueError, r"`y` must hold the declared labels only; got 1 of 40 rows with another label"),
+    ({"y": with_label(7.5)}, ValueError, 'use model="linear"'),
+    ({"y": np.full(40, "yes")}, ValueError, "only one class is present.*Declare `classes=`"),
+    ({"y": np.ones(40)}, ValueError, r"only one class is present; got \[1.0\]. Declare `classes=`"),
+    ({"classes": (2**53, 2**53 + 1)}, ValueError, "`classes` must differ as float64"),
+    ({"y": with_label(5), "classes": (0, 1)}, ValueError, "must hold the declared labels only; got 1 of 40"),
+    ({"y": np.where(Y, "a", "b"), "classes": ("a", "c")}, ValueError, "declared labels only; got 20 of 40"),
+    ({"classes": (1, 1)}, ValueError, "`classes` must be two different labels"),
+    ({"classes": (0, 1, 2)}, ValueError, "`classes` must be two different labels"),
+    ({"classes": (0, 1), "bounds": dplr.Bounds([(-1, 1)] * 2, target=(1, 0))}, ValueError, "must agree with the bounds"),
+    ({"X": X[:0], "y": Y[:0]}, ValueError, r"0 sample\(s\)"),
+    ({"X": FRAME.iloc[:0], "y": Y[:0]}, ValueError, "must have at least one row and one column"),
+    ({"X": X[:, :0]}, ValueError, r"0 feature\(s\)"),
+    ({"X": X[:, 0]}, ValueError, "2D array"),
+    ({"X": X[:, :, None]}, ValueError, "dim 3"),
+    ({"y": Y[:-1]}, ValueError, "`y` must have one entry for each row of X; got 39 entries and 40 rows"),
+    ({"y": np.column_stack([Y, Y])}, ValueError, "1d array"),
+    ({"y": None}, ValueError, "requires y"),
+    ({"X": X.astype(complex)}, ValueError, "Complex data not supported"),
+    ({"X": X.astype(str)}, (ValueError, TypeError), "numeric"),
+    ({"X": pd.DataFrame({"a": Z, "town": ["x"] * 40})}, ValueError, r"`X` must have numeric columns; got \['town'\]"),
+    ({"X": scipy.sparse.csr_array(X)}, TypeError, "[Ss]parse"),
+    ({"eps": 0.0}, ValueError, r"`eps` must be positive; got 0\.0"),
+    ({"eps": -1.0}, ValueError, r"`eps` must be positive; got -1\.0"),
+    ({"eps": math.nan}, ValueError, "`eps` must be positive; got nan"),
+    ({"eps": 1e-300}, ValueError, "`eps` must be at least"),
+    ({"eps": "1"}, TypeError, "`eps` must be a real number; got '1'"),
+    ({"eps": True}, TypeError, "`eps` must be a real number"),
+    ({"eps": None}, TypeError, "`eps` must be a real number; got None"),
+    ({"delta": 1.0}, ValueError, r"`delta` must be in \[0, 1\); got 1\.0"),
+    ({"delta": -0.1}, ValueError, r"`delta` must be in \[0, 1\)"),
+    ({"delta": math.nan}, ValueError, r"`delta` must be in \[0, 1\)"),
+    ({"delta": 1e-6}, ValueError, '`delta` must be 0 with mechanism="fm"'),
+    ({"mechanism": "magic"}, ValueError, "`mechanism` must be one of 'fm'.*got 'magic'"),
+    ({"mechanism": dplr.FunctionalMechanism}, ValueError, "`mechanism` must be one of"),
+    ({"model": "probit"}, ValueError, "`model` must be one of 'logistic', 'linear'; got 'probit'"),
+    ({"neighbouring": "both"}, ValueError, "`neighbouring` must be one of"),
+    ({"l2": -1.0}, ValueError, "`l2` must be 'auto', or at least 0"),
+    ({"l2": math.inf}, ValueError, "`l2` must be 'auto', or at least 0 and finite"),
+    ({"l2": "best"}, ValueError, "`l2` must be one of 'auto'"),
+    ({"fit_intercept": "yes"}, TypeError, "`fit_intercept` must be True or False"),
+    ({"n_rows": 41}, ValueError, r"`n_rows` must be len\(X\) = 40 under replace_one; got 41"),
+    ({"n_rows": 0}, ValueError, "`n_rows` must be at least 1"),
+    ({"n_rows": 2.5}, TypeError, "`n_rows` must be an integer"),
+    ({"bounds": [(0, 1), (0, 1)]}, TypeError, r"`bounds` must be a dplr\.Bounds or None"),
+    ({"bounds": dplr.Bounds([(-1, 1)])}, ValueError, "one pair for each of the 2 columns of X; got 1"),
+    (
+        {"X": FRAME, "bounds": dplr.Bounds({"a": (-1, 1), "c": (0, 1)})},
+        ValueError,
+        r"missing from the bounds: \['b'\]; named but not in X: \['c'\]",
+    ),
+    ({"rng": np.random.default_rng(0)}, TypeError, "`rng` must be None or an int.*Generator objects are refused"),
+    ({"rng": True}, TypeError, "`rng` must be None or an int"),
+    ({"rng": -1}, ValueError, "`rng` must be at least 0"),
+]
+LINEAR = [
+    ({"y": np.where(np.arange(40) == 3, np.nan, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
+    ({"y": np.where(np.arange(40) == 3, np.inf, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
+    ({"y": Z.astype(str)}, (ValueError, TypeError), "`y` must be numeric"),
+    ({"y": Z.astype(complex)}, (ValueError, TypeError), "[Cc]omplex|numeric"),
+    ({"y": Z[:3]}, ValueError, "`y` must have one entry for each row of X; got 3 entries and 40 rows"),
+    ({"classes": (0, 1)}, ValueError, '`classes` must be None with model="linear"'),
+]
+
+
+@pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
+@pytest.mark.parametrize(("change", "error", "message"), LOGISTIC)
+def test_bad_input_is_refused_before_any_noise(change, error, message, entropy):
+    arguments = {"X": X, "y": Y, "eps": 1.0, **change}
+    with pytest.raises(error, match=message):
+        dplr.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize(("change", "error", "message"), LINEAR)
+def test_bad_input_of_a_linear_model_is_refused_before_any_noise(change, error, message, entropy):
+    arguments = {"X": X, "y": Z, "eps": 1.0, "model": "linear", **change}
+    with pytest.raises(error, match=message):
+        dplr.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("estimator", [dplr.LogisticRegression(), dplr.LinearRegression()])
+def test_sample_weight_is_refused_with_the_reason(estimator, entropy):
+    with pytest.raises(TypeError, match="`fit` does not take sample_weight: a weight multiplies what one record may"):
+        estimator.fit(X, Y, sample_weight=np.ones(40))
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"n_features": 2}, "`n_rows` is required under replace_one"),
+        ({"n_rows": 5}, "`n_features` is required without bounds"),
+        ({"n_rows": 5, "n_features": 0}, "`n_features` must be at least 1"),
+        ({"n_rows": 5, "n_features": 5000}, "`X` must have 1 to 4096 columns; got 5000"),
+        ({"n_rows": 5, "n_features": 3, "bounds": dplr.Bounds([(0, 1)])}, "one pair for each of the 3 columns"),
+    ],
+)
+def test_plan_refuses_missing_facts(facts, message):
+    with pytest.raises(ValueError, match=message):
+        dplr.plan(eps=1.0, **facts)
+
+
+# What is bad at first sight, and works by intention:
+
+
+def test_one_row_fits():
+    est = dplr.fit(X[:1], Y[:1], eps=1.0)
+    assert np.isfinite(est.coef_).all()
+
+
+@pytest.mark.parametrize("value", [0, -1, True, False])
+def test_one_class_of_a_conventional_set_fits(value):
+    est = dplr.fit(X, np.full(40, value), eps=1.0)
+    assert len(est.classes_) == 2
+    assert value in est.classes_
+
+
+def test_all_ones_fit_when_both_labels_are_declared():
+    """Undeclared, {0, 1} and {-1, 1} would both do, and one record would decide between them."""
+    assert list(dplr.fit(X, np.ones(40), eps=1.0, classes=(-1, 1)).classes_) == [-1, 1]
+
+
+def test_declared_labels_fit_one_class_data():
+    est = dplr.fit(X, np.full(40, "no"), eps=1.0, classes=("no", "yes"))
+    assert list(est.classes_) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("column", [0.0, 0.3])
+def test_constant_and_zero_columns_fit(column):
+    constant = np.column_stack([X, np.full(40, column)])
+    for eps in (1.0, math.inf):
+        assert np.isfinite(dplr.fit(constant, Y, eps=eps).coef_).all()
+
+
+def test_lists_and_object_arrays_of_numbers_fit():
+    assert dplr.fit(X.tolist(), Y.tolist(), eps=1.0).coef_.shape == (1, 2)
+    assert dplr.fit(X.astype(object), Y, eps=1.0).coef_.shape == (1, 2)
+
+
+@pytest.mark.parametrize("eps", [1e-6, 1e6])
+def test_extreme_eps_fits(eps):
+    assert np.isfinite(dplr.fit(X, Y, eps=eps).coef_).all()
+
+
+def test_labels_taken_from_the_data_are_warned_about_and_stated(entropy):
+    with pytest.warns(dplr.PrivacyWarning, match=r"\['no', 'yes'\] were taken from the private data"):
+        est = dplr.fit(X, np.where(Y, "yes", "no"), eps=1.0)
+    assert list(est.classes_) == ["no", "yes"]
+    assert any("TAKEN FROM THE DATA" in fact for fact in est.privacy_.assumptions)
+    assert set(est.predict(X)) <= {"no", "yes"}
+
+
+@pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (False, True)])
+def test_conventional_labels_need_no_warning(labels):
+    est = dplr.fit(X, np.where(Y, labels[1], labels[0]), eps=1.0)
+    assert list(est.classes_) == list(labels)
+    assert any("by convention" in fact for fact in est.privacy_.assumptions)
+
+
+def test_labels_from_the_bounds_are_declared():
+    bounds = dplr.Bounds([(-1, 1)] * 2, target=("yes", "no"))
+    est = dplr.fit(X, np.where(Y, "yes", "no"), eps=math.inf, bounds=bounds)
+    assert list(est.classes_) == ["yes", "no"]
+    flipped = dplr.fit(X, 1 - Y, eps=math.inf, bounds=dplr.Bounds([(-1, 1)] * 2))
+    np.testing.assert_array_equal(est.coef_, flipped.coef_)

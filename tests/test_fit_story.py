@@ -1,0 +1,178 @@
+"""Reserve, run, commit: the order of a fit, and what happens when something breaks on the way."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from conftest import make_data, make_prep
+
+import dplr
+from dplr import _fit
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.noise import Source
+from dplr.privacy import Neighbouring
+from dplr.problem import Problem
+from dplr.rows import as_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+class Diary:
+    """A ledger, rows and source that write down what happens to them."""
+
+    def __init__(self, X, y, refuse=False, break_after_noise=False):
+        self.events = []
+        self.prep = make_prep("cube", X.shape[1])
+        self.rows = as_rows(X, y, self.prep)
+        self.refuse, self.break_after_noise = refuse, break_after_noise
+        self.source = Source()
+
+    def reserve(self, statement):
+        self.events.append("reserve")
+        if self.refuse:
+            raise RuntimeError("budget exceeded")
+        return self
+
+    def commit(self):
+        self.events.append("commit")
+
+    def release(self):
+        self.events.append("release")
+
+    def total(self, query):
+        self.events.append("rows")
+        return self.rows.total(query)
+
+    @property
+    def geometry(self):
+        return self.prep.geometry
+
+    @property
+    def reproducible(self):
+        return False
+
+    @property
+    def drawn(self):
+        return self.source.drawn
+
+    def laplace(self, scale, size):
+        self.events.append("noise")
+        noise = self.source.laplace(scale, size)
+        if self.break_after_noise:
+            raise KeyboardInterrupt
+        return noise
+
+    def run(self, eps=1.0):
+        n = 100
+        problem = Problem(LOGISTIC, self.prep.geometry, Neighbouring.REPLACE_ONE, n, None, ())
+        return _fit.run(self, problem, FunctionalMechanism(), eps, 0.0, self, self)
+
+
+def test_budget_is_reserved_before_the_first_row_is_read_and_committed_after_the_noise():
+    diary = Diary(*make_data("cube", 100, 2))
+    diary.run()
+    assert diary.events == ["reserve", "rows", "noise", "noise", "commit"]
+
+
+def test_refused_budget_reads_no_row_and_draws_no_noise(entropy):
+    diary = Diary(*make_data("cube", 100, 2), refuse=True)
+    with pytest.raises(RuntimeError, match="budget"):
+        diary.run()
+    assert diary.events == ["reserve"]
+    assert entropy.bytes == 0
+
+
+def test_value_fault_gives_the_budget_back_before_any_noise(entropy):
+    X, y = make_data("cube", 100, 2)
+    X[3, 1] = np.nan
+    diary = Diary(X, y)
+    with pytest.raises(ValueError, match="finite"):
+        diary.run()
+    assert diary.events == ["reserve", "rows", "release"]
+    assert entropy.bytes == 0
+
+
+def test_interruption_after_noise_was_drawn_stays_spent():
+    diary = Diary(*make_data("cube", 100, 2), break_after_noise=True)
+    with pytest.raises(KeyboardInterrupt):
+        diary.run()
+    assert diary.events == ["reserve", "rows", "noise"]
+
+
+def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
+    """A source that was used before: what counts is that this fit drew noise, not that it asked for fresh bytes."""
+    diary = Diary(*make_data("cube", 100, 2), break_after_noise=True)
+    diary.source.laplace(1000, 2)
+    with pytest.raises(KeyboardInterrupt):
+        diary.run()
+    assert "release" not in diary.events
+
+
+def test_rows_of_another_geometry_are_refused_before_the_reservation():
+    diary = Diary(*make_data("cube", 100, 2))
+    diary.prep = make_prep("cube", 2, fit_intercept=False)
+    diary.rows = None
+    problem = Problem(LOGISTIC, make_prep("cube", 2).geometry, Neighbouring.REPLACE_ONE, 100, None, ())
+    with pytest.raises(ValueError, match="one geometry"):
+        _fit.run(diary, problem, FunctionalMechanism(), 1.0, 0.0, diary, diary)
+    assert diary.events == []
+
+
+def test_null_ledger_serves_the_seam():
+    reservation = NullLedger().reserve(dplr.plan(n_rows=5, n_features=1, eps=1.0).statement)
+    assert reservation.commit() is None
+    assert reservation.release() is None
+
+
+def test_two_fits_never_share_noise():
+    X, y = make_data("cube", 100, 2)
+    bounds = dplr.Bounds([(-1, 2), (-2, 3)])
+    first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds).released_["quadratic"] for _ in range(2))
+    assert (first != second).all()
+
+
+def test_infinite_eps_draws_no_noise_and_promises_nothing(entropy):
+    X, y = make_data("cube", 100, 2)
+    est = dplr.fit(X, y, eps=math.inf)
+    assert entropy.bytes == 0
+    assert math.isinf(est.privacy_.guarantee.eps)
+    assert "none" in str(est.privacy_)
+
+
+def test_seeded_fit_warns_repeats_itself_and_says_so():
+    X, y = make_data("cube", 100, 2)
+    with pytest.warns(dplr.PrivacyWarning, match="protects nobody"):
+        first = dplr.fit(X, y, eps=1.0, rng=3)
+    with pytest.warns(dplr.PrivacyWarning):
+        second = dplr.fit(X, y, eps=1.0, rng=3)
+    assert (first.coef_ == second.coef_).all()
+    assert first.privacy_.reproducible
+    assert "WARNING" in str(first.privacy_)
+    assert not dplr.fit(X, y, eps=1.0).privacy_.reproducible
+
+
+def test_statement_lists_everything_taken_as_public():
+    X, y = make_data("cube", 100, 2)
+    est = dplr.fit(X, y, eps=0.8, bounds=dplr.Bounds([(-1, 2), (-2, 3)]))
+    text = str(est.privacy_)
+    for fact in ["eps = 0.8", "replace_one", "label is 0 or 1", "column 1 in [-2, 3]", "records = 100", "integer"]:
+        assert fact in text
+    assert est.privacy_.version == dplr.__version__
+
+
+def test_statement_survives_pickling_and_stays_read_only():
+    statement = dplr.plan(n_rows=5, n_features=1, eps=1.0).statement
+    restored = pickle.loads(pickle.dumps(statement))
+    assert restored == statement
+    with pytest.raises(TypeError):
+        restored.released["x"] = 1
+
+
+def test_statement_shortcuts_exist_only_where_blocks_agree():
+    statement = dplr.plan(n_rows=5, n_features=1, eps=1.0).statement
+    assert statement.sensitivity == statement.released["linear"].sensitivity
+    with pytest.raises(AttributeError, match="different values of `scale`"):
+        _ = statement.noise_scale

@@ -1,0 +1,242 @@
+"""The functional mechanism: plans are pure, releases are on their grid, the solution is the one FM12 describes."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import reference
+from conftest import make_data, make_prep
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dplr
+from dplr import sensitivity
+from dplr.losses import LOGISTIC, SQUARED
+from dplr.mechanisms.functional import FunctionalMechanism, blocks, joint_sensitivity
+from dplr.noise import Source
+from dplr.privacy import Neighbouring, Pure
+from dplr.problem import Problem
+from dplr.rows import as_rows
+from dplr.solvers import solve_quadratic
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def problem_of(prep, loss=LOGISTIC, relation=Neighbouring.REPLACE_ONE, n_rows=500, l2=None):
+    return Problem(loss, prep.geometry, relation, n_rows, l2, ())
+
+
+def fitted(prep, X, y, eps=1.0, spec=None, seed=0, **facts):
+    spec = spec or FunctionalMechanism()
+    plan = spec.plan(problem_of(prep, **{"n_rows": len(X), **facts}), eps, 0.0)
+    return plan, spec.run(as_rows(X, y, prep), plan, Source(seed=seed))
+
+
+@pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("labels", [True, False])
+def test_noise_free_release_is_the_exact_moments(kind, relation, labels):
+    prep = make_prep(kind, 3, fit_intercept=kind != "corner", labels=labels)
+    X, y = make_data(kind, 100, 3, labels=labels)
+    loss = LOGISTIC if labels else SQUARED
+    _, fit = fitted(prep, X, y, math.inf, relation=relation, loss=loss)
+    exact = reference.moments(X, y, prep)
+    cells = blocks(prep.geometry, relation)
+    for name, (rows, columns) in cells.items():
+        assert_array_equal(fit.released[name], exact[rows, columns].astype(float) / 2**40)
+    constant_cell = (3, 3) in set(zip(*map(np.ndarray.tolist, cells["quadratic"]), strict=True))
+    assert constant_cell == (relation is Neighbouring.ADD_REMOVE and prep.geometry.intercept > 0)
+
+
+@pytest.mark.parametrize("kind", ["ball", "cube"])
+def test_released_numbers_lie_on_the_public_grid_and_differ_by_integer_noise(kind):
+    prep = make_prep(kind, 3)
+    X, y = make_data(kind, 100, 3)
+    plan, fit = fitted(prep, X, y, 0.8)
+    _, exact = fitted(prep, X, y, math.inf)
+    for name, release in plan.statement.released.items():
+        units = fit.released[name] / release.grid
+        assert_array_equal(units, np.rint(units))
+        assert math.log2(release.grid) == round(math.log2(release.grid))
+        moved = np.abs(fit.released[name] - exact.released[name]) / release.scale
+        assert 0.05 < moved.mean() < 5
+
+
+@pytest.mark.parametrize(("eps", "count"), [(1.0, 4000)])
+def test_noise_of_both_blocks_has_the_stated_scale(eps, count):
+    """Mean |z| of Laplace noise is its scale."""
+    prep = make_prep("cube", 2)
+    X, y = make_data("cube", 50, 2)
+    spec, rows = FunctionalMechanism(), as_rows(X, y, prep)
+    plan = spec.plan(problem_of(prep, n_rows=50), eps, 0.0)
+    _, exact = fitted(prep, X, y, math.inf)
+    source = Source(seed=9)
+    runs = [spec.run(rows, plan, source).released for _ in range(count)]
+    for name, release in plan.statement.released.items():
+        moved = np.abs([run[name] - exact.released[name] for run in runs])
+        assert moved.mean() == pytest.approx(release.scale, rel=5 / math.sqrt(moved.size))
+
+
+@pytest.mark.parametrize(("loss", "labels"), [(LOGISTIC, True), (SQUARED, False)])
+def test_without_noise_the_solution_minimises_the_polynomial_objective(loss, labels):
+    """FM12: w minimises sum of -slope y x.w + curvature (x.w)^2 / 2 over the snapped rows."""
+    prep = make_prep("cube", 4, labels=labels)
+    X, y = make_data("cube", 400, 4, labels=labels)
+    _, fit = fitted(prep, X, y, math.inf, loss=loss)
+    rows = np.array([reference.snapped_row(x, prep) for x in X]) / 2**20
+    rows = np.column_stack([rows, np.full(400, prep.geometry.intercept)])
+    target = np.array([reference.snapped_target(value, prep) for value in y]) / 2**20
+    expected = np.linalg.lstsq(rows, target * loss.slope / loss.curvature, rcond=None)[0]
+    assert_allclose(fit.coef, expected, atol=1e-9)
+
+
+def test_l2_is_the_ridge_of_the_mean_objective():
+    """Gradient of mean loss + l2 ||w||^2 / 2 vanishes; l2 times n is what enters the sum."""
+    prep = make_prep("cube", 3)
+    X, y = make_data("cube", 300, 3)
+    _, fit = fitted(prep, X, y, math.inf, l2=0.05)
+    moments = reference.moments(X, y, prep).astype(float) / 2**40
+    S, b = np.triu(moments)[:4, :4], moments[:4, 4]
+    S = S + np.triu(S, 1).T
+    gradient = (LOGISTIC.curvature * S @ fit.coef - LOGISTIC.slope * b) / 300 + 0.05 * fit.coef
+    assert_allclose(gradient, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("eps", [0.1, math.inf])
+def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
+    prep = make_prep("cube", 5)
+    X, y = make_data("cube", 9000, 5)
+    spec = FunctionalMechanism()
+    plan = spec.plan(problem_of(prep, n_rows=9000), eps, 0.0)
+    expected = spec.run(as_rows(X, y, prep), plan, Source(seed=1)).coef
+    order = np.random.default_rng(0).permutation(9000)
+    for rows in [
+        as_rows(X, y, prep, block_rows=1000),
+        as_rows(X, y, prep, block_rows=7, threads=2),
+        as_rows(X[order], y[order], prep, block_rows=2**13, threads=2),
+        as_rows(np.asfortranarray(X), y, prep, threads=2),
+    ]:
+        assert_array_equal(spec.run(rows, plan, Source(seed=1)).coef, expected)
+    single = X.astype(np.float32)
+    both = [spec.run(as_rows(data, y, prep), plan, Source(seed=1)).coef for data in (single, single.astype(float))]
+    assert_array_equal(*both)
+
+
+def test_planning_reads_no_rows(entropy, monkeypatch):
+    monkeypatch.setattr("dplr.rows.ArrayRows.total", lambda *_: pytest.fail("a row was read"))
+    plan = dplr.plan(n_rows=10, n_features=2, eps=0.5)
+    assert plan.statement.guarantee == Pure(0.5)
+    assert entropy.bytes == 0
+
+
+def test_plan_and_fit_state_the_same_release():
+    bounds = dplr.Bounds([(0, 1), (0, 9)])
+    X, y = np.random.default_rng(0).random((50, 2)), np.arange(50) % 2
+    est = dplr.fit(X, y, eps=0.5, bounds=bounds)
+    plan = dplr.plan(n_rows=50, bounds=bounds, eps=0.5)
+    assert dict(est.privacy_.released) == plan.released
+    assert est.privacy_.calibration == plan.statement.calibration
+
+
+def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
+    """The same released numbers give the same coefficients, whatever len(X) was."""
+    bounds = dplr.Bounds([(0, 1), (0, 9)])
+    plans = [dplr.plan(bounds=bounds, eps=0.5, neighbouring="add_remove", n_rows=n) for n in (None, 10, 10**6)]
+    assert len({str(sorted(plan.released.items())) for plan in plans}) == 1
+    prep = make_prep("cube", 2)
+    spec = FunctionalMechanism()
+    coefs = []
+    for n in (50, 5000):
+        plan = spec.plan(problem_of(prep, relation=Neighbouring.ADD_REMOVE, n_rows=None), 1.0, 0.0)
+        released = {"linear": np.ones(3), "quadratic": np.array([30.0, 1, 2, 40, 3, 50])}
+        assert plan.problem.n_rows is None
+        coefs.append(spec._solve(plan, released))
+        X, y = make_data("cube", n, 2)
+        assert len(spec.run(as_rows(X, y, prep), plan, Source(seed=0)).released["quadratic"]) == 6
+    assert_array_equal(*coefs)
+
+
+def test_l2_under_add_remove_needs_a_public_reference():
+    with pytest.raises(ValueError, match=r"`l2` needs a public number of rows; got 0\.1\. Declare n_rows="):
+        dplr.plan(n_features=2, eps=1.0, neighbouring="add_remove", l2=0.1)
+    dplr.plan(n_features=2, eps=1.0, neighbouring="add_remove", l2=0.1, n_rows=100)
+
+
+def test_paper_calibration_is_the_printed_noise():
+    """FM12: Lap(Delta/eps) on each coefficient of the polynomial, so 2 Delta/eps on S_xy and 8 Delta/eps on S_xx."""
+    for model, linear, quadratic in [("logistic", 2.0, 8.0), ("linear", 0.5, 1.0)]:
+        spec = FunctionalMechanism(calibration="paper")
+        plan = dplr.plan(n_rows=9, n_features=5, eps=0.5, model=model, mechanism=spec, fit_intercept=False)
+        delta = sensitivity.paper_replace_one(5, logistic=model == "logistic")
+        assert plan.released["linear"].scale == pytest.approx(linear * delta / 0.5, rel=1e-5)
+        assert plan.released["quadratic"].scale == pytest.approx(quadratic * delta / 0.5, rel=1e-5)
+        assert "paper" in plan.statement.calibration
+
+
+def test_tight_noise_is_many_times_smaller_than_the_papers():
+    bounds = dplr.Bounds([(0, 1)] * 13)
+    tight = dplr.plan(n_rows=9, bounds=bounds, eps=0.8).released
+    paper = dplr.plan(n_rows=9, bounds=bounds, eps=0.8, mechanism=FunctionalMechanism(calibration="paper")).released
+    assert paper["linear"].scale > 10 * tight["linear"].scale
+    assert paper["quadratic"].scale > 40 * tight["quadratic"].scale
+
+
+@pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_stated_scales_are_the_joint_sensitivity_over_eps(kind, relation):
+    prep = make_prep(kind, 4, fit_intercept=kind != "corner")
+    plan = FunctionalMechanism().plan(problem_of(prep, relation=relation), 0.7, 0.0)
+    linear, quadratic = plan.released["linear"], plan.released["quadratic"]
+    joint = joint_sensitivity(prep.geometry, relation, quadratic.weight)
+    assert joint <= linear.sensitivity == quadratic.sensitivity == plan.statement.sensitivity <= joint * 1.0001
+    assert linear.scale == pytest.approx(joint / 0.7, rel=1e-4)
+    assert quadratic.scale == pytest.approx(joint / 0.7 / quadratic.weight, rel=1e-4)
+    assert min(linear.scale, quadratic.scale * quadratic.weight) >= joint / 0.7
+
+
+def test_weight_minimises_the_noise_of_the_gradient():
+    prep = make_prep("cube", 13)
+    light, heavy = (
+        FunctionalMechanism(coef_norm=norm).plan(problem_of(prep), 1.0, 0.0).released["quadratic"].weight
+        for norm in (0.1, 20.0)
+    )
+    assert light < FunctionalMechanism().plan(problem_of(prep), 1.0, 0.0).released["quadratic"].weight < heavy
+
+
+def test_solution_has_minimal_norm_and_nothing_along_trimmed_directions():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    matrix = Q @ np.diag([-50.0, 1.0, 5.0, 20.0]) @ Q.T
+    vector = np.ones(4)
+    w = solve_quadratic(matrix, vector, ridge=2.0, floor=3.5)
+    kept = Q[:, 2:]
+    assert_allclose(Q[:, :2].T @ w, 0, atol=1e-12)
+    assert_allclose(kept.T @ w, (kept.T @ vector) / [7.0, 22.0])
+
+
+def test_everything_trimmed_gives_the_zero_model():
+    assert_array_equal(solve_quadratic(-np.eye(3), np.ones(3), ridge=0.5, floor=1.0), np.zeros(3))
+
+
+def test_rank_deficient_data_without_noise_get_the_minimal_norm_solution():
+    """A duplicated column shares its weight; FM12 calls the matrix positive definite, which it then is not."""
+    X, y = make_data("cube", 200, 1, labels=False)
+    prep = make_prep("ball", 2, labels=False)
+    doubled = np.column_stack([X, X]) / 10
+    _, fit = fitted(prep, doubled, y, math.inf, loss=SQUARED)
+    assert fit.coef[0] == pytest.approx(fit.coef[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("bad", [{"calibration": "loose"}, {"ridge_deviations": -1}, {"floor_deviations": math.inf}, {"coef_norm": 1e160}])
+def test_options_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=f"`{next(iter(bad))}` must be"):
+        FunctionalMechanism(**bad)
+
+
+def test_spec_and_plan_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        FunctionalMechanism().calibration = "paper"
+    plan = dplr.plan(n_rows=10, n_features=2, eps=0.5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plan.statement.eps = 9.0
+    with pytest.raises(TypeError):
+        plan.statement.released["linear"] = None
