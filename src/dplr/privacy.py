@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -140,19 +141,24 @@ class PrivacyStatement:
         """Return the statement as readable lines."""
         lines = [
             f"Privacy statement ({self.mechanism}, dplr {self.version})",
-            f"  guarantee     {self.guarantee}",
-            f"  neighbouring  {self.neighbouring}: {self.neighbouring.sentence}",
+            _line("guarantee", str(self.guarantee)),
+            _line("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
         ]
         for name, block in self.released.items():
             count = math.prod(block.shape)
             noise = f"{block.law}, scale {block.scale:.6g}" if block.scale else "no noise"
-            lines.append(f"  released      {name}: {count} numbers, {noise}, on a grid of {block.grid:.3g}")
+            lines.append(_line("released", f"{name}: {count} numbers, {noise}, on a grid of {block.grid:.3g}"))
         lines += [
-            f"  calibration   {self.calibration}",
-            f"  arithmetic    {self.arithmetic}",
-            f"  source        {self.source}",
+            _line("calibration", self.calibration),
+            _line("arithmetic", self.arithmetic),
+            _line("source", self.source),
         ]
         if self.reproducible:
-            lines.append("  WARNING       the noise came from a seed: no privacy against anyone who can guess it")
-        lines += [f"  assumed       {assumption}" for assumption in self.assumptions]
+            lines.append(_line("WARNING", "the noise came from a seed: no privacy against anyone who can guess it"))
+        lines += [_line("assumed", assumption) for assumption in self.assumptions]
         return "\n".join(lines)
+
+
+def _line(name: str, text: str) -> str:
+    """A labelled line, wrapped under itself."""
+    return textwrap.fill(text, width=110, initial_indent=f"  {name:14}", subsequent_indent=" " * 16)
