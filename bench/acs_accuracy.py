@@ -15,9 +15,9 @@ import sys
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from study_defaults import FEATURES
 
 import dplr
+from study_defaults import FEATURES
 
 TRAIN = 296_000
 FITS = 200

@@ -1,4 +1,4 @@
-"""Which defaults of the functional mechanism are best? Ridge, floor, coef_norm and the intercept constant, by simulation.
+"""Which defaults of the functional mechanism are best? Ridge, floor, coef_norm and the intercept, by simulation.
 
 Data: each state of the ACS file that DPLR_DATA names is a data set of its own (first 80 % train, last 20 % test), and
 synthetic data sets of several sizes and dimensions. Score: misclassification (logistic) and mean squared error over the
@@ -83,12 +83,12 @@ def main(path):
         for name, X, label, target in sets:
             cut = int(0.8 * len(X))
             test = np.column_stack([X[cut:], np.full(len(X) - cut, iota)])[:4000]
-            prepared.append((name, cut, *moments(X[:cut], (label[:cut], target[:cut]), iota), test,
+            prepared.append((name, *moments(X[:cut], (label[:cut], target[:cut]), iota), test,
                              label[cut:][:4000], target[cut:][:4000]))  # fmt: skip
         for coef_norm, eps in itertools.product(COEF_NORMS, EPSILONS):
             scores = {trim: [] for trim in TRIMS}
             rng = np.random.default_rng(1)
-            for (name, n, S, vectors, test, label, target), _ in itertools.product(prepared, range(20)):
+            for (name, S, vectors, test, label, target), _ in itertools.product(prepared, range(20)):
                 d = S.shape[0] - 1
                 geometry = Geometry(d, half_width=1 / np.sqrt(d), intercept=iota)
                 weight, joint = functional._best_weight(geometry, Neighbouring.REPLACE_ONE, coef_norm)

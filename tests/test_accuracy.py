@@ -70,12 +70,16 @@ def synthetic_errors(population, model, eps, fits, **spec):
         est = dplr.fit(
             X[train], y[train], model=model, eps=eps, bounds=BOUNDS, mechanism=dplr.FunctionalMechanism(**spec)
         )
-        wrong = est.predict(X[test]) != label[test] if model == "logistic" else (est.predict(X[test]) - number[test]) ** 2
+        wrong = (
+            est.predict(X[test]) != label[test] if model == "logistic" else (est.predict(X[test]) - number[test]) ** 2
+        )
         found.append(wrong.mean())
     return np.array(found)
 
 
-@pytest.mark.parametrize(("model", "eps", "excess"), [("logistic", 0.8, 1.1), ("logistic", 0.1, 1.6), ("linear", 0.8, 1.3)])
+@pytest.mark.parametrize(
+    ("model", "eps", "excess"), [("logistic", 0.8, 1.1), ("logistic", 0.1, 1.6), ("linear", 0.8, 1.3)]
+)
 def test_synthetic_error_of_200_fits_is_close_to_the_noise_free_one_and_none_explodes(population, model, eps, excess):
     exact = synthetic_errors(population, model, math.inf, 1)[0]
     found = synthetic_errors(population, model, eps, 200)
@@ -96,7 +100,9 @@ def test_without_a_positive_floor_some_fits_explode(population):
     for floor in (0.0, 4.0):
         spec = dplr.FunctionalMechanism(floor_deviations=floor)
         norms = [
-            np.linalg.norm(dplr.fit(X[:500], number[:500], model="linear", eps=0.5, bounds=BOUNDS, mechanism=spec).coef_)
+            np.linalg.norm(
+                dplr.fit(X[:500], number[:500], model="linear", eps=0.5, bounds=BOUNDS, mechanism=spec).coef_
+            )
             for _ in range(200)
         ]
         found[floor] = max(norms) / np.median(norms)

@@ -28,14 +28,22 @@ def with_label(value):
 
 FRAME = pd.DataFrame(X, columns=["a", "b"])
 LOGISTIC = [
-    ({"X": replaced(np.nan)}, ValueError, r"`X` and `y` must be finite; got 1 of 40 rows with NaN or infinity\. Remove"),
+    (
+        {"X": replaced(np.nan)},
+        ValueError,
+        r"`X` and `y` must be finite; got 1 of 40 rows with NaN or infinity\. Remove",
+    ),
     ({"X": replaced(np.inf)}, ValueError, "1 of 40 rows with NaN or infinity"),
     ({"X": replaced(-np.inf), "bounds": dplr.Bounds([(-1, 1)] * 2)}, ValueError, "1 of 40 rows with NaN"),
     ({"X": FRAME.mask(FRAME > 0.49)}, ValueError, "rows with NaN or infinity"),
     ({"y": with_label(np.nan)}, ValueError, "NaN or infinity"),
     ({"y": with_label(np.inf)}, ValueError, "NaN or infinity"),
     ({"y": with_label(2)}, ValueError, "must hold two labels; got 3 classes"),
-    ({"y": with_label(0.5)}, ValueError, r"`y` must hold the declared labels only; got 1 of 40 rows with another label"),
+    (
+        {"y": with_label(0.5)},
+        ValueError,
+        r"`y` must hold the declared labels only; got 1 of 40 rows with another label",
+    ),
     ({"y": with_label(7.5)}, ValueError, 'use model="linear"'),
     ({"y": np.full(40, "yes")}, ValueError, "only one class is present.*Declare `classes=`"),
     ({"y": np.ones(40)}, ValueError, r"only one class is present; got \[1.0\]. Declare `classes=`"),
@@ -44,7 +52,11 @@ LOGISTIC = [
     ({"y": np.where(Y, "a", "b"), "classes": ("a", "c")}, ValueError, "declared labels only; got 20 of 40"),
     ({"classes": (1, 1)}, ValueError, "`classes` must be two different labels"),
     ({"classes": (0, 1, 2)}, ValueError, "`classes` must be two different labels"),
-    ({"classes": (0, 1), "bounds": dplr.Bounds([(-1, 1)] * 2, target=(1, 0))}, ValueError, "must agree with the bounds"),
+    (
+        {"classes": (0, 1), "bounds": dplr.Bounds([(-1, 1)] * 2, target=(1, 0))},
+        ValueError,
+        "must agree with the bounds",
+    ),
     ({"X": X[:0], "y": Y[:0]}, ValueError, r"0 sample\(s\)"),
     ({"X": FRAME.iloc[:0], "y": Y[:0]}, ValueError, "must have at least one row and one column"),
     ({"X": X[:, :0]}, ValueError, r"0 feature\(s\)"),

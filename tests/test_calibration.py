@@ -22,7 +22,8 @@ def test_privacy_loss_of_the_floored_integers_is_at_most_eps_exactly(sensitivity
     _, blocks = discrete_laplace(sensitivity, eps, (1.0, weight), sizes)
     for change in [(Fraction(sensitivity), 0), (0, Fraction(sensitivity) / Fraction(weight))]:
         loss = sum(
-            (Fraction(part) / Fraction(2) ** block.exponent + (size if block.exponent > SUM_EXPONENT else 0)) / block.units
+            (Fraction(part) / Fraction(2) ** block.exponent + (size if block.exponent > SUM_EXPONENT else 0))
+            / block.units
             for part, block, size in zip(change, blocks, sizes, strict=True)
         )
         assert loss <= Fraction(eps)

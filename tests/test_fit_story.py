@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import make_data, make_prep
 
 import dplr
+from conftest import make_data, make_prep
 from dplr import _fit
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC

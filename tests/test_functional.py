@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-import reference
-from conftest import make_data, make_prep
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
+import reference
+from conftest import make_data, make_prep
 from dplr import sensitivity
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.mechanisms.functional import FunctionalMechanism, blocks, joint_sensitivity
@@ -226,7 +226,9 @@ def test_rank_deficient_data_without_noise_get_the_minimal_norm_solution():
     assert fit.coef[0] == pytest.approx(fit.coef[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("bad", [{"calibration": "loose"}, {"ridge_deviations": -1}, {"floor_deviations": math.inf}, {"coef_norm": 1e160}])
+@pytest.mark.parametrize(
+    "bad", [{"calibration": "loose"}, {"ridge_deviations": -1}, {"floor_deviations": math.inf}, {"coef_norm": 1e160}]
+)
 def test_options_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match=f"`{next(iter(bad))}` must be"):
         FunctionalMechanism(**bad)

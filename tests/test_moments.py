@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import reference
-from conftest import make_data, make_prep
 from numpy.testing import assert_array_equal
 
+import reference
+from conftest import make_data, make_prep
 from dplr._core._gram import gram
 from dplr.bounds import GRID, INTERCEPT
 from dplr.queries import Faults, Moments, Total, normalised
@@ -200,9 +200,10 @@ def test_selections_sum_what_they_name(threads):
     assert_array_equal(integers(rows.total(query, rows=chosen(indices))), integers(total(X[indices], y[indices], prep)))
 
 
-def test_gram_kernel_equals_numpy_on_integers():
-    columns = np.random.default_rng(0).integers(-(2**20), 2**20, (8, 40)).astype(float)
-    out = np.zeros((8, 8))
+@pytest.mark.parametrize("q", [2, 4, 6, 8, 14])
+def test_gram_kernel_equals_numpy_on_integers(q):
+    columns = np.random.default_rng(0).integers(-(2**20), 2**20, (q, 40)).astype(float)
+    out = np.zeros((q, q))
     gram(columns, out)
     assert_array_equal(np.triu(out), np.triu(columns @ columns.T))
 

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from sensitivity_search import change, starts, worst_change
 
 from dplr import sensitivity
 from dplr.bounds import Geometry
 from dplr.mechanisms.functional import joint_sensitivity
 from dplr.privacy import Neighbouring
+from sensitivity_search import change, starts, worst_change
 
 LOSSES = {"logistic": (0.5, 0.125), "squared": (2.0, 1.0)}
 
@@ -78,8 +78,14 @@ def test_ball_table(d, logistic, squared):
 
 @pytest.mark.parametrize(
     ("d", "loss", "value"),
-    [(2, "logistic", 2.665), (5, "logistic", 3.708), (13, "logistic", 5.681)]
-    + [(2, "squared", 12.54), (5, "squared", 18.20), (13, "squared", 29.72)],
+    [
+        (2, "logistic", 2.665),
+        (5, "logistic", 3.708),
+        (13, "logistic", 5.681),
+        (2, "squared", 12.54),
+        (5, "squared", 18.20),
+        (13, "squared", 29.72),
+    ],
 )
 def test_ball_with_intercept_one_table(d, loss, value):
     assert sensitivity.ball_replace_one(d, 1, *LOSSES[loss], 1.0) == pytest.approx(value, abs=6e-3)
@@ -87,8 +93,15 @@ def test_ball_with_intercept_one_table(d, loss, value):
 
 @pytest.mark.parametrize(
     ("d", "loss", "vertex"),
-    [(4, "logistic", 2.0), (13, "logistic", math.sqrt(13)), (20, "logistic", 4.493)]
-    + [(2, "squared", 5.66), (5, "squared", 9.05), (13, "squared", 15.94), (14, "squared", 16.73)],
+    [
+        (4, "logistic", 2.0),
+        (13, "logistic", math.sqrt(13)),
+        (20, "logistic", 4.493),
+        (2, "squared", 5.66),
+        (5, "squared", 9.05),
+        (13, "squared", 15.94),
+        (14, "squared", 16.73),
+    ],
 )
 def test_corner_cube_lies_between_its_best_vertex_and_the_older_bound(d, loss, vertex):
     """The best vertex is a lower bound; best vertex + quadratic / 4 was the bound before the exact value was known."""

@@ -10,8 +10,8 @@ from dplr._validation import sentence
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
-# The noise scale is at least 2^26 grid units: rounding it up to an integer costs at most 2^-26 of it. Flooring p numbers
-# costs p / 2^bits of eps itself, so small eps and many numbers take a finer grid, down to what the sampler draws.
+# The noise scale is at least 2^26 grid units: rounding it up to an integer costs at most 2^-26 of it. Flooring p
+# numbers costs up to p / 2^bits of privacy loss, so small eps and many numbers take a finer grid.
 _LEAST_BITS, _MOST_BITS = 26, 38
 _FLOOR_COST_BITS = 16
 # What the integer sampler takes.
@@ -58,9 +58,10 @@ def discrete_laplace(
     """Scales that make the joint release of several blocks exactly eps-DP.
 
     `sensitivity` bounds sum_i weights[i] * ||change of block i||_1. Flooring block i to its grid g_i lets each of its
-    sizes[i] numbers change by less than one unit more (nothing where g_i is the spacing of the sums themselves), so the
-    joint sensitivity of the floored blocks is at most sensitivity + sum_i weights[i] * sizes[i] * g_i; every scale is that over weights[i] * eps, rounded up to an integer
-    number of units. Discrete Laplace noise of these scales is eps-DP exactly (CKS20 Theorem 14 with a rational scale).
+    sizes[i] numbers change by less than one unit more (by nothing where g_i is the spacing of the sums themselves), so
+    the joint sensitivity of the floored blocks is at most sensitivity + sum_i weights[i] * sizes[i] * g_i. Every scale
+    is that over weights[i] * eps, rounded up to an integer number of units. Discrete Laplace noise of these scales is
+    eps-DP exactly, without an approximation of any probability (CKS20, with rational scales).
 
     Raises ValueError where eps is so small that the noise scale exceeds what the sampler draws.
 

@@ -39,7 +39,7 @@ def ball_add_remove(d: int, radius: float, linear: float, quadratic: float, iota
 
 
 def ball_replace_one(d: int, radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
-    """Upper bound, within 5 % of the largest change known at the weights in use, by Cauchy-Schwarz on the eigenvalues of xx' - x'x''.
+    """Upper bound, within 5 % of the largest change known at the weights in use, by Cauchy-Schwarz.
 
     With phi the angle between x and x', P = 2 R cos(phi/2), Q = 2 R sin(phi/2) the norms of x + x' and x - x':
     sum_{j<=l} |x_j x_l - x'_j x'_l| <= R^2 sin(phi) (d / sqrt 2 + 1), the linear part changes by sqrt(d) P + 2 iota

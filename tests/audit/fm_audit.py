@@ -1,7 +1,7 @@
 """Empirical privacy of the functional mechanism through `_fit.run`: how well can two neighbours be told apart?
 
-As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on patched
-copies of the package to show that the audit sees a broken one.
+As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
+patched copies of the package to show that the audit sees a broken one.
 """
 
 import json
@@ -23,6 +23,7 @@ from dplr.problem import Problem
 from dplr.rows import as_rows
 
 CONFIDENCE = 0.999
+DEFAULT = FunctionalMechanism()
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class Case:
     fit_intercept: bool = False
     relation: Neighbouring = Neighbouring.REPLACE_ONE
     eps: float = 1.0
-    spec: FunctionalMechanism = FunctionalMechanism()
+    spec: FunctionalMechanism = DEFAULT
     floating_point: bool = False
 
 
-# With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers: the
-# case in which an event can show nearly all of eps.
+# With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers:
+# the case in which an event can show nearly all of eps.
 LINEAR = FunctionalMechanism(coef_norm=0.05)
 
 
@@ -130,8 +131,8 @@ def log_ratio(noisy, left, right, scales):
 def residue(noisy):
     """1 where the linear number is one that float64 noise added to +0.5 reaches, and added to -0.5 does not.
 
-    Above 0.5 a sum with -0.5 comes from noise above 1, whose last bit is worth 2^-52; a sum with +0.5 comes from smaller
-    noise with finer bits (Mironov 2012).
+    Above 0.5 a sum with -0.5 comes from noise above 1, whose last bit is worth 2^-52; a sum with +0.5 comes from
+    smaller noise with finer bits (Mironov 2012).
     """
     return float(noisy[0] > 0.5 and (noisy[0] + 0.5) - (noisy[0] - 0.5) != 1.0)
 

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from fm_audit import CASES, lower_bound, scores, theory
 
 import dplr
+from fm_audit import CASES, lower_bound, scores, theory
 
 # The sum of a case's noise and its power: the floor is what the audit must measure to count as working.
 FLOORS = {

@@ -5,58 +5,77 @@ Compiled with permission to reassociate sums. Every product is an integer of at 
 """
 
 
+cdef void add_tile_4(
+    const double *a0, const double *a1, const double *b0, Py_ssize_t stride, Py_ssize_t rows, double *out0, double *out1
+) noexcept nogil:
+    """Products of two columns with four: eight sums that stay in registers."""
+    cdef const double *b1 = b0 + stride
+    cdef const double *b2 = b1 + stride
+    cdef const double *b3 = b2 + stride
+    cdef double s00 = 0.0, s01 = 0.0, s02 = 0.0, s03 = 0.0, s10 = 0.0, s11 = 0.0, s12 = 0.0, s13 = 0.0
+    cdef Py_ssize_t r
+    for r in range(rows):
+        s00 += a0[r] * b0[r]
+        s01 += a0[r] * b1[r]
+        s02 += a0[r] * b2[r]
+        s03 += a0[r] * b3[r]
+        s10 += a1[r] * b0[r]
+        s11 += a1[r] * b1[r]
+        s12 += a1[r] * b2[r]
+        s13 += a1[r] * b3[r]
+    out0[0] += s00
+    out0[1] += s01
+    out0[2] += s02
+    out0[3] += s03
+    out1[0] += s10
+    out1[1] += s11
+    out1[2] += s12
+    out1[3] += s13
+
+
+cdef void add_tile_2(
+    const double *a0, const double *a1, const double *b0, Py_ssize_t stride, Py_ssize_t rows, double *out0, double *out1
+) noexcept nogil:
+    """Products of two columns with two: what is left of an even number of columns."""
+    cdef const double *b1 = b0 + stride
+    cdef double s00 = 0.0, s01 = 0.0, s10 = 0.0, s11 = 0.0
+    cdef Py_ssize_t r
+    for r in range(rows):
+        s00 += a0[r] * b0[r]
+        s01 += a0[r] * b1[r]
+        s10 += a1[r] * b0[r]
+        s11 += a1[r] * b1[r]
+    out0[0] += s00
+    out0[1] += s01
+    out1[0] += s10
+    out1[1] += s11
+
+
 cdef void add_gram(
     const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, Py_ssize_t rows, double *gram
 ) noexcept nogil:
-    """Add columns' columns to the upper triangle of `gram`.
+    """Add columns' columns to the upper triangle of `gram`, which is row-major (n_columns, n_columns).
 
-    Column j is `columns[j * stride : j * stride + rows]`; `gram` is row-major (n_columns, n_columns). n_columns is a
-    multiple of 4. Tiles of 2 x 4 columns keep eight sums in registers; those on the diagonal also write a few entries
-    of the lower triangle, which nobody reads.
+    Column j is `columns[j * stride : j * stride + rows]`; n_columns is even. Tiles on the diagonal also write one entry
+    below it, which nobody reads.
     """
-    cdef Py_ssize_t i, j, r
+    cdef Py_ssize_t i, j
     cdef const double *a0
-    cdef const double *a1
-    cdef const double *b0
-    cdef const double *b1
-    cdef const double *b2
-    cdef const double *b3
     cdef double *row
-    cdef double s00, s01, s02, s03, s10, s11, s12, s13
     for i in range(0, n_columns, 2):
         a0 = columns + i * stride
-        a1 = a0 + stride
-        for j in range(i & ~<Py_ssize_t>3, n_columns, 4):
-            b0 = columns + j * stride
-            b1 = b0 + stride
-            b2 = b1 + stride
-            b3 = b2 + stride
-            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0
-            for r in range(rows):
-                s00 += a0[r] * b0[r]
-                s01 += a0[r] * b1[r]
-                s02 += a0[r] * b2[r]
-                s03 += a0[r] * b3[r]
-                s10 += a1[r] * b0[r]
-                s11 += a1[r] * b1[r]
-                s12 += a1[r] * b2[r]
-                s13 += a1[r] * b3[r]
-            row = gram + i * n_columns + j
-            row[0] += s00
-            row[1] += s01
-            row[2] += s02
-            row[3] += s03
-            row += n_columns
-            row[0] += s10
-            row[1] += s11
-            row[2] += s12
-            row[3] += s13
+        row = gram + i * n_columns
+        for j in range(i, n_columns - 3, 4):
+            add_tile_4(a0, a0 + stride, columns + j * stride, stride, rows, row + j, row + n_columns + j)
+        if (n_columns - i) % 4:
+            j = n_columns - 2
+            add_tile_2(a0, a0 + stride, columns + j * stride, stride, rows, row + j, row + n_columns + j)
 
 
 def gram(const double[:, ::1] columns, double[:, ::1] out):
     """Add columns @ columns.T to the upper triangle of `out`; for tests of the inner kernel alone."""
-    if columns.shape[0] % 4 or out.shape[0] != columns.shape[0] or out.shape[1] != columns.shape[0]:
-        raise ValueError("columns must be (4k, rows) and out (4k, 4k)")
+    if columns.shape[0] % 2 or out.shape[0] != columns.shape[0] or out.shape[1] != columns.shape[0]:
+        raise ValueError("columns must be (2k, rows) and out (2k, 2k)")
     if columns.shape[0] and columns.shape[1]:
         with nogil:
             add_gram(&columns[0, 0], columns.shape[0], columns.shape[1], columns.shape[1], &out[0, 0])

@@ -67,14 +67,16 @@ cdef void load(const floating[:, :] X, Py_ssize_t start, Py_ssize_t rows, double
             for r in range(rows):
                 columns[j * STRIDE + r] = X[start + r, j]
     else:
-        # Two rows at a time: their entries lie side by side in a column and are stored together.
-        for r in range(0, rows - 1, 2):
+        # Four rows at a time: their entries lie side by side in a column and are stored together.
+        for r in range(0, rows - 3, 4):
             for j in range(d):
                 columns[j * STRIDE + r] = X[start + r, j]
                 columns[j * STRIDE + r + 1] = X[start + r + 1, j]
-        if rows % 2:
+                columns[j * STRIDE + r + 2] = X[start + r + 2, j]
+                columns[j * STRIDE + r + 3] = X[start + r + 3, j]
+        for r in range(rows - rows % 4, rows):
             for j in range(d):
-                columns[j * STRIDE + rows - 1] = X[start + rows - 1, j]
+                columns[j * STRIDE + r] = X[start + r, j]
 
 
 cdef void snap_to_box(
@@ -243,7 +245,7 @@ def add_moments(
         which count as y = 0.
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], padded = (q + 3) & ~<Py_ssize_t> 3
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], padded = (q + 1) & ~<Py_ssize_t> 1
     cdef Py_ssize_t block, start, rows, r, unflushed = 0
     cdef double *columns = &work[0]
     cdef double *constant = columns + d * STRIDE
@@ -280,5 +282,5 @@ def add_moments(
 
 cpdef Py_ssize_t moments_work_size(Py_ssize_t q) noexcept nogil:
     """Doubles of scratch that `add_moments` needs for q = d + intercept + 1 columns."""
-    cdef Py_ssize_t padded = (q + 3) & ~<Py_ssize_t> 3
+    cdef Py_ssize_t padded = (q + 1) & ~<Py_ssize_t> 1
     return padded * STRIDE + padded * padded + 2 * PACK_ROWS

@@ -2,7 +2,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class IntegerSampler:
     @property
     def drawn(self) -> int: ...

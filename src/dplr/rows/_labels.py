@@ -45,7 +45,9 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
         if ends in _CONVENTIONS:
             pair = _CONVENTIONS[ends]
             codes = (float(pair[0]), float(pair[1]))
-            return Labels(np.array(pair, dtype=y.dtype), y, codes, f"every label is {pair[0]} or {pair[1]}, by convention")
+            return Labels(
+                np.array(pair, dtype=y.dtype), y, codes, f"every label is {pair[0]} or {pair[1]}, by convention"
+            )
         if not np.isfinite(ends).all():
             raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
     return _from_data(y)

@@ -1,0 +1,64 @@
+"""Benchmarks speak in ratios: subject and reference interleaved in one process, one thread, compared by medians.
+
+A sample during which the process did not have its core (CPU time below 90 % of the wall time) is discarded; where more
+than 30 % are, nothing was measured, and that is a failure, never a pass.
+"""
+
+import os
+import statistics
+import time
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+MOST_DISCARDED = 0.3
+ATTEMPTS = 3
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slack", type=float, default=1.0, help="divide every limit by this factor (CI: 0.6)")
+    parser.addoption("--samples", type=int, default=25, help="interleaved samples of each side")
+
+
+def sample(function):
+    """Milliseconds of one call, or None where something else had the core."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    function()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return 1000 * wall if cpu > 0.9 * wall else None
+
+
+@pytest.fixture
+def slower_than(request, benchmark, monkeypatch):
+    """slower_than(subject, reference, limit): median time of the subject over the reference's must not exceed limit."""
+    monkeypatch.setenv("DPLR_NUM_THREADS", "1")
+    samples = request.config.getoption("--samples")
+
+    def compare(subject, reference, limit):
+        with threadpool_limits(1):
+            for _ in range(ATTEMPTS):
+                subject()
+                reference()
+                pairs = [(sample(subject), sample(reference)) for _ in range(samples)]
+                kept = [pair for pair in pairs if None not in pair]
+                if len(kept) >= (1 - MOST_DISCARDED) * samples:
+                    break
+            else:
+                pytest.fail(f"not measured: only {len(kept)} of {samples} samples had the core to themselves")
+            benchmark.pedantic(subject, rounds=5)
+        ours, theirs = (statistics.median(side) for side in zip(*kept, strict=True))
+        allowed = limit / request.config.getoption("--slack")
+        benchmark.extra_info.update(ratio=ours / theirs, limit=limit, discarded=samples - len(kept))
+        print(
+            f"\n{request.node.name}: {ours:.2f} ms against {theirs:.2f} ms, ratio {ours / theirs:.2f} "
+            f"(limit {limit:g}, allowed here {allowed:.3g}; {samples - len(kept)} of {samples} samples discarded)"
+        )
+        assert ours / theirs <= allowed
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def quick():
+    """True in CI, where the largest cases are left out."""
+    return bool(os.environ.get("CI"))

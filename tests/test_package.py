@@ -1,0 +1,125 @@
+"""What is shipped: every file, lazily loaded, with docs that run and proofs beside the code."""
+
+import doctest
+import importlib
+import inspect
+import pathlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import dplr
+
+ROOT = pathlib.Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "dplr"
+INSTALLED = pathlib.Path(dplr.__file__).parent
+
+
+def shipped():
+    """Every file of src/dplr that a wheel must hold."""
+    kept = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file()}
+    return {name for name in kept if not name.endswith((".pyc", "meson.build", ".so"))}
+
+
+def run(code, *flags):
+    return subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_installed_package_has_every_file_of_the_source():
+    present = {path.relative_to(INSTALLED).as_posix() for path in INSTALLED.rglob("*")}
+    assert shipped() <= present
+
+
+def test_wheel_has_every_file_of_the_source_and_the_kernels(tmp_path):
+    copy = tmp_path / "source"
+    ignored = shutil.ignore_patterns(".git", ".venv*", "build", "dist", "__pycache__", ".mypy_cache", ".hypothesis")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    for command in (["init", "-q"], ["add", "-A"]):  # the source distribution is made from a repository
+        subprocess.run(["git", *command], cwd=copy, check=True)
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *identity, "commit", "-q", "-m", "copy"], cwd=copy, check=True)
+    build = [sys.executable, "-m", "build", "--no-isolation", "-x", "--outdir", str(tmp_path / "dist"), str(copy)]
+    path = f"{pathlib.Path(sys.executable).parent}:/usr/bin:/bin"
+    done = subprocess.run(build, capture_output=True, text=True, env={"PATH": path}, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    names = {name.removeprefix("dplr/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("dplr/")}
+    assert shipped() <= names
+    kernels = [name for name in names if re.fullmatch(r"_core/_(gram|moments|noise|cyutility)\..*\.(so|pyd)", name)]
+    assert len(kernels) == 4
+
+
+def test_importing_dplr_loads_neither_scikit_learn_nor_scipy():
+    code = "import dplr, sys; print(sorted({name.split('.')[0] for name in sys.modules} & {'sklearn', 'scipy', 'pandas'}))"
+    assert run(code).stdout.strip() == "[]"
+
+
+def test_importing_dplr_costs_less_than_importing_numpy():
+    """A ratio: cumulative import times of one process, the quickest of five."""
+
+    def ratio():
+        report = run("import numpy, dplr", "-X", "importtime").stderr
+        times = {line.split("|")[2].strip(): int(line.split("|")[1]) for line in report.splitlines() if "|" in line and "[" not in line}
+        return times["dplr"] / times["numpy"]
+
+    assert min(ratio() for _ in range(5)) < 1
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in dplr.__all__:
+        assert inspect.getdoc(getattr(dplr, name))
+    assert set(dplr.__all__) <= set(dir(dplr))
+    with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
+        _ = dplr.frobnicate
+
+
+@pytest.mark.parametrize("name", ["fit", "plan", "LogisticRegression", "LinearRegression", "Bounds", "FunctionalMechanism"])
+def test_public_docstrings_have_a_privacy_section_and_an_example(name):
+    text = inspect.getdoc(getattr(dplr, name))
+    assert "Privacy\n-------" in text
+    assert "Examples\n--------" in text
+
+
+@pytest.mark.parametrize("module", sorted(m.name for m in pkgutil.walk_packages(dplr.__path__, "dplr.")))
+def test_docstring_examples_run(module):
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_readme_snippets_run():
+    text = (ROOT / "README.md").read_text()
+    snippets = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert snippets
+    namespace = {}
+    for snippet in snippets:
+        exec(snippet, namespace)
+
+
+def test_every_mechanism_has_its_proof_beside_it():
+    for path in (SOURCE / "mechanisms").glob("[a-z]*.py"):
+        proof = path.with_suffix(".md").read_text()
+        assert "Theorem" in proof
+
+
+def test_proof_names_every_sensitivity_function():
+    from dplr import sensitivity
+
+    proofs = "".join(path.read_text() for path in (SOURCE / "mechanisms").glob("*.md"))
+    names = [name for name, value in vars(sensitivity).items() if inspect.isfunction(value) and not name.startswith("_")]
+    assert len(names) >= 5
+    assert [name for name in names if f"`{name}`" not in proofs] == []
+
+
+def test_demo_prints_what_it_promises(capsys):
+    pytest.importorskip("statsmodels", reason="the extra `demo` is not installed")
+    from dplr import demo
+
+    demo.main()
+    text = capsys.readouterr().out
+    for piece in ["Privacy statement", "Odds ratios", "scikit-learn", "eps = 0.1", "eps = inf", "AUC", "lncoins"]:
+        assert piece in text
