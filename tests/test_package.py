@@ -55,7 +55,9 @@ def test_wheel_has_every_file_of_the_source_and_the_kernels(tmp_path):
 
 
 def test_importing_dplr_loads_neither_scikit_learn_nor_scipy():
-    code = "import dplr, sys; print(sorted({name.split('.')[0] for name in sys.modules} & {'sklearn', 'scipy', 'pandas'}))"
+    code = (
+        "import dplr, sys; print(sorted({name.split('.')[0] for name in sys.modules} & {'sklearn', 'scipy', 'pandas'}))"
+    )
     assert run(code).stdout.strip() == "[]"
 
 
@@ -64,7 +66,11 @@ def test_importing_dplr_costs_less_than_importing_numpy():
 
     def ratio():
         report = run("import numpy, dplr", "-X", "importtime").stderr
-        times = {line.split("|")[2].strip(): int(line.split("|")[1]) for line in report.splitlines() if "|" in line and "[" not in line}
+        times = {
+            line.split("|")[2].strip(): int(line.split("|")[1])
+            for line in report.splitlines()
+            if "|" in line and "[" not in line
+        }
         return times["dplr"] / times["numpy"]
 
     assert min(ratio() for _ in range(5)) < 1
@@ -78,7 +84,9 @@ def test_every_public_name_exists_and_is_documented():
         _ = dplr.frobnicate
 
 
-@pytest.mark.parametrize("name", ["fit", "plan", "LogisticRegression", "LinearRegression", "Bounds", "FunctionalMechanism"])
+@pytest.mark.parametrize(
+    "name", ["fit", "plan", "LogisticRegression", "LinearRegression", "Bounds", "FunctionalMechanism"]
+)
 def test_public_docstrings_have_a_privacy_section_and_an_example(name):
     text = inspect.getdoc(getattr(dplr, name))
     assert "Privacy\n-------" in text
@@ -110,7 +118,9 @@ def test_proof_names_every_sensitivity_function():
     from dplr import sensitivity
 
     proofs = "".join(path.read_text() for path in (SOURCE / "mechanisms").glob("*.md"))
-    names = [name for name, value in vars(sensitivity).items() if inspect.isfunction(value) and not name.startswith("_")]
+    names = [
+        name for name, value in vars(sensitivity).items() if inspect.isfunction(value) and not name.startswith("_")
+    ]
     assert len(names) >= 5
     assert [name for name in names if f"`{name}`" not in proofs] == []
 

@@ -107,7 +107,7 @@ def plan(
     >>> plan = dplr.plan(n_rows=20_190, bounds=dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}), eps=0.8)
     >>> print(plan)  # doctest: +ELLIPSIS
     Plan: logistic loss, 2 features
-      scaled rows   rows in [-0.707106, 0.707106]^2, intercept constant 0.5
+      scaled rows   rows in [-0.707107, 0.707107]^2, intercept constant 0.5
       l2            chosen by the mechanism from public facts
     Privacy statement (fm, dplr ...)
       guarantee     pure eps-differential privacy, eps = 0.8

@@ -42,15 +42,17 @@ def ball_replace_one(d: int, radius: float, linear: float, quadratic: float, iot
     """Upper bound, within 5 % of the largest change known at the weights in use, by Cauchy-Schwarz.
 
     With phi the angle between x and x', P = 2 R cos(phi/2), Q = 2 R sin(phi/2) the norms of x + x' and x - x':
-    sum_{j<=l} |x_j x_l - x'_j x'_l| <= R^2 sin(phi) (d / sqrt 2 + 1), the linear part changes by sqrt(d) P + 2 iota
-    when the labels differ and sqrt(d) Q when not, the cells x_j iota by iota sqrt(d) Q. Unit norms are the worst.
+    sum_{j<=l} |x_j x_l - x'_j x'_l| <= R^2 sin(phi) min(sqrt(d (d + 3) / 2), d / sqrt 2 + 1), the linear part changes
+    by sqrt(d) P + 2 iota when the labels differ and sqrt(d) Q when not, the cells x_j iota by iota sqrt(d) Q. Unit
+    norms are the worst.
     """
     if d == 1:
         return box_replace_one(1, radius, linear, quadratic, iota)
     cos_half, sin_half, sin = _angles()
     toward, away = 2 * radius * cos_half, 2 * radius * sin_half
     root = math.sqrt(d)
-    squares = quadratic * (radius**2 * sin * (d / math.sqrt(2) + 1) + iota * root * away)
+    triangle = min(math.sqrt(d * (d + 3) / 2), d / math.sqrt(2) + 1)
+    squares = quadratic * (radius**2 * sin * triangle + iota * root * away)
     flipped = linear * (root * toward + 2 * iota) + squares
     same = linear * root * away + squares
     return float(max(flipped.max(), same.max())) * _ANGLE_MARGIN
