@@ -4,13 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle lint bench wheel clean
+.PHONY: demo test oracle checked lint bench wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 oracle: $(VENV)/.oracle
-	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest
+	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle
+# The kernels' tests on a build with bounds checks, in an environment of its own.
+checked: $(VENV)-checked/.test
+	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_noise.py tests/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
 bench: $(VENV)/.test
@@ -29,5 +32,9 @@ $(VENV)/.test: $(SOURCES) | $(BIN)/python
 $(VENV)/.oracle: $(VENV)/.test | $(BIN)/python
 	$(BIN)/python -m pip install ".[test,oracle]"
 	@touch $@
+$(VENV)-checked/.test: $(SOURCES)
+	$(PY) -m venv $(VENV)-checked
+	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true ".[test]"
+	@touch $@
 clean:
-	rm -rf build dist $(VENV)
+	rm -rf build dist $(VENV) $(VENV)-checked

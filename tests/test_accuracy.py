@@ -78,7 +78,7 @@ def synthetic_errors(population, model, eps, fits, **spec):
 
 
 @pytest.mark.parametrize(
-    ("model", "eps", "excess"), [("logistic", 0.8, 1.1), ("logistic", 0.1, 1.6), ("linear", 0.8, 1.3)]
+    ("model", "eps", "excess"), [("logistic", 0.8, 1.02), ("logistic", 0.1, 1.08), ("linear", 0.8, 1.06)]
 )
 def test_synthetic_error_of_200_fits_is_close_to_the_noise_free_one_and_none_explodes(population, model, eps, excess):
     exact = synthetic_errors(population, model, math.inf, 1)[0]

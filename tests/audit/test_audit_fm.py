@@ -53,7 +53,7 @@ BROKEN = [
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     case = CASES[name]
-    measured = lower_bound(*scores(case, 16_000))
+    measured = lower_bound(*scores(case, 20_000))
     assert FLOORS[name] * case.eps <= measured <= case.eps
     assert theory(case) <= case.eps
 
