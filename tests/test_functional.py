@@ -111,6 +111,7 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
     expected = spec.run(as_rows(X, y, prep), plan, Source(seed=1)).coef
     order = np.random.default_rng(0).permutation(9000)
     for rows in [
+        as_rows(X, y, prep, block_rows=1),
         as_rows(X, y, prep, block_rows=1000),
         as_rows(X, y, prep, block_rows=7, threads=2),
         as_rows(X[order], y[order], prep, block_rows=2**13, threads=2),

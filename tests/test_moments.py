@@ -1,7 +1,9 @@
 """The kernel against exact Python integers, and the laws of an exact sum."""
 
 import itertools
+import os
 import pickle
+import signal
 import tracemalloc
 import warnings
 
@@ -15,7 +17,7 @@ from conftest import make_data, make_prep
 from dplr._core._gram import gram
 from dplr.bounds import GRID, INTERCEPT
 from dplr.queries import Faults, Moments, Total, normalised
-from dplr.rows import as_rows, chosen, every
+from dplr.rows import _pool, as_rows, chosen, every
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -187,6 +189,29 @@ def test_totals_of_different_queries_do_not_merge():
     left = Total(np.zeros((2, 2), int), np.zeros((2, 2), int), -40, faults)
     with pytest.raises(ValueError, match="same query"):
         left + Total(np.zeros((3, 3), int), np.zeros((3, 3), int), -40, faults)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_child_of_a_threaded_parent_sums_with_threads_of_its_own():
+    prep = make_prep("cube", 3)
+    X, y = make_data("cube", 40_000, 3)
+    expected = total(X, y, prep, threads=2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a pool inherited from the parent would wait forever
+        same = (total(X, y, prep, threads=2).hi == expected.hi).all()
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_number_of_threads_comes_from_the_environment_and_is_checked(monkeypatch):
+    monkeypatch.setenv("DPLR_NUM_THREADS", "3")
+    assert _pool.threads_for(1e12) == 3
+    assert _pool.threads_for(1e3) == 1
+    monkeypatch.setenv("DPLR_NUM_THREADS", "many")
+    with pytest.raises(ValueError, match="`DPLR_NUM_THREADS` must be a positive integer; got 'many'"):
+        _pool.threads_for(1e12)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
