@@ -1,7 +1,8 @@
 """Benchmarks speak in ratios: subject and reference interleaved in one process, one thread, compared by medians.
 
 A sample during which the process did not have its core (CPU time below 90 % of the wall time) is discarded; where more
-than 30 % are, nothing was measured, and that is a failure, never a pass.
+than 30 % are, nothing was measured: the machine gets time to calm down, and then that is a failure (in CI, where nobody
+can free the machine, a skip that says so), never a pass.
 """
 
 import os
@@ -12,7 +13,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 MOST_DISCARDED = 0.3
-ATTEMPTS = 3
+ATTEMPTS = 6
+CALM_SECONDS = 3
 
 
 def pytest_addoption(parser):
@@ -29,14 +31,15 @@ def sample(function):
 
 
 @pytest.fixture
-def slower_than(request, benchmark, monkeypatch):
+def slower_than(request, benchmark, monkeypatch, quick):
     """slower_than(subject, reference, limit): median time of the subject over the reference's must not exceed limit."""
     monkeypatch.setenv("DPLR_NUM_THREADS", "1")
     samples = request.config.getoption("--samples")
 
     def compare(subject, reference, limit):
         with threadpool_limits(1):
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
+                time.sleep(CALM_SECONDS if attempt else 0)
                 subject()
                 reference()
                 pairs = [(sample(subject), sample(reference)) for _ in range(samples)]
@@ -44,7 +47,8 @@ def slower_than(request, benchmark, monkeypatch):
                 if len(kept) >= (1 - MOST_DISCARDED) * samples:
                     break
             else:
-                pytest.fail(f"not measured: only {len(kept)} of {samples} samples had the core to themselves")
+                give_up = pytest.skip if quick else pytest.fail
+                give_up(f"not measured: only {len(kept)} of {samples} samples had the core to themselves")
             benchmark.pedantic(subject, rounds=5)
         ours, theirs = (statistics.median(side) for side in zip(*kept, strict=True))
         allowed = limit / request.config.getoption("--slack")
