@@ -69,7 +69,7 @@ def make_prep(kind, d, *, fit_intercept=True, labels=True):
     pair = (0.0, 1.0) if labels else None
     target = None if labels else (-3.0, 5.0)
     if kind == "ball":
-        return ball_prep(d, fit_intercept, pair, target)
+        return ball_prep(d, fit_intercept, pair)
     pairs = [(0.0 if kind == "corner" else -1.0 - j, 2.0 + j) for j in range(d)]
     return box_prep(pairs, fit_intercept, pair, target)
 

@@ -42,18 +42,24 @@ LOGISTIC = [
     (
         {"y": with_label(0.5)},
         ValueError,
-        r"`y` must hold the declared labels only; got 1 of 40 rows with another label",
+        r"`y` must hold only its two labels; got 1 of 40 rows with another value",
     ),
     ({"y": with_label(7.5)}, ValueError, 'use model="linear"'),
     ({"y": np.full(40, "yes")}, ValueError, "only one class is present.*Declare `classes=`"),
     ({"y": np.ones(40)}, ValueError, r"only one class is present; got \[1.0\]. Declare `classes=`"),
     ({"classes": (2**53, 2**53 + 1)}, ValueError, "`classes` must differ as float64"),
-    ({"y": with_label(5), "classes": (0, 1)}, ValueError, "must hold the declared labels only; got 1 of 40"),
-    ({"y": np.where(Y, "a", "b"), "classes": ("a", "c")}, ValueError, "declared labels only; got 20 of 40"),
+    ({"y": with_label(5), "classes": (0, 1)}, ValueError, "must hold only its two labels; got 1 of 40"),
+    ({"y": np.where(Y, "a", "b"), "classes": ("a", "c")}, ValueError, "only its two labels; got 20 of 40"),
     ({"classes": (1, 1)}, ValueError, "`classes` must be two different labels"),
+    ({"classes": (0, math.nan)}, ValueError, "`classes` must be two different labels"),
+    ({"classes": 3}, ValueError, "`classes` must be two different labels; got 3"),
+    ({"y": np.array(["a", None] * 20, dtype=object)}, ValueError, "`y` must hold labels of one type, none missing"),
+    ({"y": np.array(["a", 1] * 20, dtype=object)}, ValueError, "`y` must hold labels of one type, none missing"),
+    ({"y": pd.Series(["a", None] * 20, dtype="string"), "classes": ("a", "b")}, ValueError, "got 20 of 40 rows"),
+    ({"eps": 10**400}, ValueError, "`eps` must fit into a float"),
     ({"classes": (0, 1, 2)}, ValueError, "`classes` must be two different labels"),
     (
-        {"classes": (0, 1), "bounds": dplr.Bounds([(-1, 1)] * 2, target=(1, 0))},
+        {"classes": (0, 1), "bounds": dplr.Bounds([(-1, 1)] * 2, target=(0, 2))},
         ValueError,
         "must agree with the bounds",
     ),
@@ -107,6 +113,7 @@ LINEAR = [
     ({"y": np.where(np.arange(40) == 3, np.inf, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
     ({"y": Z.astype(str)}, (ValueError, TypeError), "`y` must be numeric"),
     ({"y": Z.astype(complex)}, (ValueError, TypeError), "[Cc]omplex|numeric"),
+    ({"y": np.array(["a"] * 40, dtype=object)}, ValueError, "`y` must be numeric.*text or missing values"),
     ({"y": Z[:3]}, ValueError, "`y` must have one entry for each row of X; got 3 entries and 40 rows"),
     ({"classes": (0, 1)}, ValueError, '`classes` must be None with model="linear"'),
 ]
@@ -211,6 +218,18 @@ def test_conventional_labels_need_no_warning(labels):
 def test_labels_from_the_bounds_are_declared():
     bounds = dplr.Bounds([(-1, 1)] * 2, target=("yes", "no"))
     est = dplr.fit(X, np.where(Y, "yes", "no"), eps=math.inf, bounds=bounds)
-    assert list(est.classes_) == ["yes", "no"]
-    flipped = dplr.fit(X, 1 - Y, eps=math.inf, bounds=dplr.Bounds([(-1, 1)] * 2))
-    np.testing.assert_array_equal(est.coef_, flipped.coef_)
+    assert list(est.classes_) == ["no", "yes"]  # sorted, whatever the order of the declaration
+    numbers = dplr.fit(X, Y, eps=math.inf, bounds=dplr.Bounds([(-1, 1)] * 2))
+    np.testing.assert_array_equal(est.coef_, numbers.coef_)
+
+
+def test_object_arrays_of_booleans_and_numbers_are_what_they_hold():
+    for values, classes in [((True, False), [False, True]), ((1, 0), [0, 1])]:
+        est = dplr.fit(X, np.array(values * 20, dtype=object), eps=1.0)
+        assert list(est.classes_) == classes
+        assert any("by convention" in fact for fact in est.privacy_.assumptions)
+
+
+def test_other_keywords_of_fit_are_refused_too():
+    with pytest.raises(TypeError, match="`fit` does not take foo; it takes X and y"):
+        dplr.LogisticRegression().fit(X, Y, foo=3)

@@ -52,6 +52,20 @@ def test_names_are_matched_to_the_columns_of_a_frame_in_any_order():
     assert_allclose(by_position.coef_, straight.coef_)
 
 
+def test_names_are_never_matched_by_position():
+    X, y = data(50)
+    named = dplr.Bounds({0: (0, 1), 1: (0, 1), 2: (0, 1)})
+    with pytest.raises(ValueError, match=r"`bounds` names columns .* and X has no column names\. Pass a data frame"):
+        dplr.fit(X, y > 0, eps=1.0, bounds=named)
+    frame = pd.DataFrame(X, columns=[2, 1, 0])
+    by_number = dplr.Bounds({0: PAIRS[2], 1: PAIRS[1], 2: PAIRS[0]})
+    straight, turned = (
+        dplr.fit(table, y > 0, eps=math.inf, bounds=bounds)
+        for table, bounds in [(X, dplr.Bounds(PAIRS)), (frame, by_number)]
+    )
+    assert_allclose(turned.coef_, straight.coef_)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 13, 105, 4096])
 def test_clamped_rows_lie_in_the_unit_ball_in_integers(d):
     prep = box_prep([(-3.0, 10.0)] * d, True, None)
@@ -60,10 +74,12 @@ def test_clamped_rows_lie_in_the_unit_ball_in_integers(d):
     assert prep.high[0] + 1 > GRID / math.sqrt(d) - 1
 
 
-def test_corner_cube_only_without_intercept_and_with_lower_bounds_of_at_least_zero():
-    assert box_prep([(0.0, 1.0), (2.0, 3.0)], False, None).geometry.corner
-    assert not box_prep([(0.0, 1.0), (-2.0, 3.0)], False, None).geometry.corner
-    assert not box_prep([(0.0, 1.0)], True, None).geometry.corner
+def test_columns_are_centred_with_an_intercept_and_only_scaled_without():
+    centred, scaled = (box_prep([(2.0, 4.0), (-2.0, 8.0)], intercept, None) for intercept in (True, False))
+    assert centred.shift[:2].tolist() == [3.0, 3.0]
+    assert scaled.shift.tolist() == [0.0, 0.0, 0.0]
+    units = scaled.high[0]
+    assert scaled.low[:2].tolist() == [units / 2, -units / 4]
 
 
 def test_bounds_compare_and_show_as_values():
@@ -77,12 +93,16 @@ def test_bounds_compare_and_show_as_values():
     ("features", "target", "message"),
     [
         ([(5, 1)], None, r"`bounds` must have lower < upper for column 0; got \(5\.0, 1\.0\)"),
+        ({1: (0, 1), "1": (0, 1)}, None, "must name every column once"),
+        ((0, 10), None, r"must be a pair \(lower, upper\) for column 0; got 0"),
+        ({"a": 3}, None, r"must be a pair \(lower, upper\) for column 'a'; got 3"),
+        ([(0, 1)], 5, "must have a pair as target; got 5"),
         ({"age": (5, 5)}, None, r"lower < upper for column 'age'.*A constant column carries no information: drop it"),
         ([(0, math.inf)], None, "must be finite for column 0"),
         ([(math.nan, 1)], None, "must be finite for column 0"),
         ([(-1.7e308, 1.7e308)], None, "must be finite for column 0"),
         ([(1, 2, 3)], None, r"must be a pair \(lower, upper\) for column 0"),
-        ([], None, "must name at least one column"),
+        ([], None, "must have at least one column"),
         ([(0, 1)], (1, 2, 3), "must have a pair as target"),
     ],
 )
@@ -92,8 +112,10 @@ def test_bad_bounds_are_refused_with_the_column(features, target, message):
 
 
 def test_bounds_of_other_types_are_refused():
-    with pytest.raises(TypeError, match="`bounds` must be a real number; got 'low'"):
+    with pytest.raises(TypeError, match="`bounds of column 0` must be a real number; got 'low'"):
         dplr.Bounds([("low", "high")])
+    with pytest.raises(TypeError, match="must be a mapping of names to pairs, or a list of pairs; got 3"):
+        dplr.Bounds(3)
 
 
 def test_bounds_too_close_to_scale_are_refused():
@@ -105,5 +127,5 @@ def test_bounds_too_close_to_scale_are_refused():
 def test_reversed_or_missing_target_bounds_of_a_linear_model_are_refused():
     with pytest.raises(ValueError, match="lower < upper for the target"):
         dplr.plan(n_rows=5, bounds=dplr.Bounds([(0, 1)], target=(3, 1)), eps=1.0, model="linear")
-    with pytest.raises(TypeError, match="`bounds` must be a real number; got 'no'"):
+    with pytest.raises(TypeError, match="`bounds of the target` must be a real number; got 'no'"):
         dplr.plan(n_rows=5, bounds=dplr.Bounds([(0, 1)], target=("no", "yes")), eps=1.0, model="linear")

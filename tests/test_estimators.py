@@ -1,6 +1,8 @@
 """scikit-learn estimators from the start."""
 
 import math
+import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -103,6 +105,40 @@ def test_frames_with_mixed_columns_fit_and_predict(data):
     assert est.predict(frame).shape == (len(X),)
     with pytest.raises(ValueError, match="feature names should match"):
         est.predict(frame[["b", "a", "c"]])
+
+
+def test_scores_of_scikit_learn_do_not_depend_on_the_order_of_declared_labels(data):
+    X, y, _ = data
+    names = np.where(y, "a yes", "b no")
+    found = [
+        cross_val_score(
+            dplr.LogisticRegression(eps=math.inf, bounds=BOUNDS, classes=classes), X, names, scoring=scoring, cv=3
+        ).mean()
+        for scoring in ("roc_auc", "neg_log_loss")
+        for classes in (("a yes", "b no"), ("b no", "a yes"))
+    ]
+    assert found[0] == found[1] > 0.8
+    assert found[2] == found[3] > -0.6
+
+
+def test_whole_fit_needs_little_memory_beyond_the_data(data):
+    X, y, _ = data
+    X, y = np.tile(X, (10, 4)), np.tile(y, 10)
+    bounds = dplr.Bounds([(0, 10)] * 12)
+    dplr.fit(X, y, eps=1.0, bounds=bounds)
+    tracemalloc.start()
+    dplr.fit(X, y, eps=1.0, bounds=bounds)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3 * 8 * len(X)
+
+
+def test_estimators_show_in_a_notebook_without_a_warning(data):
+    X, y, _ = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        html = dplr.fit(X, y, eps=1.0, bounds=BOUNDS)._repr_html_()
+    assert "LogisticRegression" in html
 
 
 def test_noise_shrinks_as_eps_grows_and_vanishes_at_infinity(data):

@@ -102,6 +102,19 @@ def test_interruption_after_noise_was_drawn_stays_spent():
     assert diary.events == ["reserve", "rows", "noise"]
 
 
+def test_interruption_before_any_noise_gives_the_budget_back():
+    diary = Diary(*make_data("cube", 100, 2))
+    diary.rows = None  # reading rows fails with something that is no ValueError
+
+    def interrupted(query):
+        raise KeyboardInterrupt
+
+    diary.total = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        diary.run()
+    assert diary.events == ["reserve", "release"]
+
+
 def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
     """A source that was used before: what counts is that this fit drew noise, not that it asked for fresh bytes."""
     diary = Diary(*make_data("cube", 100, 2), break_after_noise=True)
@@ -161,6 +174,10 @@ def test_statement_lists_everything_taken_as_public():
     for fact in ["eps = 0.8", "replace_one", "label is 0 or 1", "column 1 in [-2, 3]", "records = 100", "integer"]:
         assert fact in text
     assert est.privacy_.version == dplr.__version__
+    assert (est.privacy_.eps, est.privacy_.delta, est.privacy_.guarantee.eps) == (0.8, 0.0, 0.8)
+    text = str(dplr.fit(X, y / 2, eps=0.8, model="linear").privacy_)
+    for fact in ["lie in the unit ball", "y lies in [-1, 1]", "l2 = 'auto'"]:
+        assert fact in text
 
 
 def test_statement_survives_pickling_and_stays_read_only():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -157,6 +158,18 @@ def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
     assert_array_equal(*coefs)
 
 
+def test_estimators_under_add_remove_say_nothing_of_the_number_of_rows():
+    bounds = dplr.Bounds([(-1, 2), (-2, 3)])
+    statements = []
+    for n in (50, 51):
+        X, y = make_data("cube", n, 2)
+        est = dplr.fit(X, y, eps=1.0, bounds=bounds, neighbouring="add_remove", classes=(0, 1))
+        statements.append(est.privacy_)
+        assert not any(str(n) in fact for fact in est.privacy_.assumptions)
+    assert statements[0] == statements[1]
+    assert hash(statements[0]) == hash(statements[1])
+
+
 def test_l2_under_add_remove_needs_a_public_reference():
     with pytest.raises(ValueError, match=r"`l2` needs a public number of rows; got 0\.1\. Declare n_rows="):
         dplr.plan(n_features=2, eps=1.0, neighbouring="add_remove", l2=0.1)
@@ -193,6 +206,22 @@ def test_stated_scales_are_the_joint_sensitivity_over_eps(kind, relation):
     assert linear.scale == pytest.approx(joint / 0.7, rel=1e-4)
     assert quadratic.scale == pytest.approx(joint / 0.7 / quadratic.weight, rel=1e-4)
     assert min(linear.scale, quadratic.scale * quadratic.weight) >= joint / 0.7
+    # Exactly: each scale covers the joint sensitivity and one grid unit for every floored number of both blocks.
+    floors = sum(Fraction(r.weight) * r.shape[0] * Fraction(r.grid) for r in plan.released.values() if r.grid > 2**-40)
+    for block in plan.released.values():
+        assert Fraction(block.scale) * Fraction(block.weight) * Fraction(0.7) >= Fraction(joint) + floors
+
+
+def test_automatic_ridge_and_floor_are_the_stated_deviations_of_the_noise():
+    """Released numbers are given, so the solution is known: S + 4 sd I, eigenvalues at most 4 sd dropped."""
+    prep = make_prep("cube", 2, fit_intercept=False)
+    plan = FunctionalMechanism().plan(problem_of(prep), 1.0, 0.0)
+    deviation = math.sqrt(2) * plan.released["quadratic"].scale
+    released = {"linear": np.array([30.0, 50.0]), "quadratic": np.array([10 * deviation, 0.0, -deviation])}
+    coef = FunctionalMechanism()._solve(plan, released)
+    assert_allclose(coef, [2 * 30.0 / (14 * deviation), 0.0])
+    released["quadratic"][2] = deviation
+    assert_allclose(FunctionalMechanism()._solve(plan, released)[1], 2 * 50.0 / (5 * deviation))
 
 
 def test_weight_minimises_the_noise_of_the_gradient():

@@ -22,7 +22,7 @@ def stated(d, domain, linear, quadratic, iota, relation):
         return sensitivity.box_add_remove(d, c, linear, quadratic, iota)
     if domain == "ball":
         return sensitivity.ball_replace_one(d, c, linear, quadratic, iota)
-    return sensitivity.box_replace_one(d, c, linear, quadratic, iota, corner=domain == "corner")
+    return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -46,7 +46,7 @@ def test_search_never_exceeds_the_stated_sensitivity_and_comes_within_five_perce
 def test_sensitivity_of_the_default_release_is_within_five_percent_of_the_search(d, iota, domain, relation):
     """The same at the weight that the mechanism itself chooses for each geometry."""
     c = 1.0 if domain == "ball" else 1 / math.sqrt(d)
-    geometry = Geometry(d, half_width=None if domain == "ball" else c, corner=domain == "corner", intercept=iota)
+    geometry = Geometry(d, half_width=None if domain == "ball" else c, intercept=iota)
     weight, joint = _best_weight(geometry, relation, FunctionalMechanism().coef_norm)
     found = worst_change(d, domain, c, 1.0, weight, iota, str(relation))
     assert found <= joint * (1 + 1e-9)
@@ -118,19 +118,19 @@ def test_ball_with_intercept_one_is_within_three_percent_below_an_older_bound(d,
 def test_corner_cube_lies_between_its_best_vertex_and_the_older_bound(d, loss, vertex):
     """The best vertex is a lower bound; best vertex + quadratic / 4 was the bound before the exact value was known."""
     linear, quadratic = LOSSES[loss]
-    exact = sensitivity.box_replace_one(d, 1 / math.sqrt(d), linear, quadratic, corner=True)
+    exact = sensitivity.box_replace_one(d, 1 / math.sqrt(d), linear, quadratic)
     assert vertex - 6e-3 <= exact <= vertex + quadratic / 4 + 6e-3
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("half_width", [None, "cube", "corner"])
+@pytest.mark.parametrize("half_width", [None, "cube"])
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("intercept", [0.0, 0.5])
 def test_paper_constants_are_never_below_the_proved_sensitivity(loss, half_width, relation, intercept):
     linear, quadratic = LOSSES[loss]
     for d in [*range(1, 30), 100, 1000]:
         c = None if half_width is None else 1 / math.sqrt(d)
-        geometry = Geometry(d, half_width=c, corner=half_width == "corner", intercept=intercept)
+        geometry = Geometry(d, half_width=c, intercept=intercept)
         proved = linear * joint_sensitivity(geometry, relation, quadratic / linear)
         assert sensitivity.paper_replace_one(d + (intercept > 0), logistic=loss == "logistic") >= proved
 

@@ -23,7 +23,10 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
     """Return the value as a float, or raise TypeError for what is not a real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(sentence(parameter, "must be a real number", value, remedy))
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(sentence(parameter, "must fit into a float", value, remedy)) from None
 
 
 # Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.

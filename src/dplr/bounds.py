@@ -28,14 +28,12 @@ class Geometry:
     d : number of features, without the intercept.
     radius : every row has norm at most this.
     half_width : every |x_j| is at most this; None where only the ball is known.
-    corner : with `half_width`: every x_j is also at least 0.
     intercept : the constant appended to every row, 0 for none.
     """
 
     d: int
     radius: float = 1.0
     half_width: float | None = None
-    corner: bool = False
     intercept: float = 0.0
 
     def __str__(self) -> str:
@@ -43,8 +41,7 @@ class Geometry:
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
         else:
-            low = 0.0 if self.corner else -self.half_width
-            domain = f"rows in [{low:.6g}, {self.half_width:.6g}]^{self.d}"
+            domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")
 
 
@@ -53,9 +50,10 @@ class Bounds:
 
     Parameters
     ----------
-    features : mapping of column name to ``(lower, upper)``, or a sequence of such pairs in the order of the columns.
-    target : for linear regression ``(lower, upper)`` of y; for logistic regression the two labels
-        ``(negative, positive)``. Optional: then y is taken to lie in [-1, 1], or to hold conventional labels.
+    features : mapping of column name to ``(lower, upper)``, for data frames; or a sequence of such pairs in the order
+        of the columns.
+    target : for linear regression ``(lower, upper)`` of y; for logistic regression the two labels. Optional: then y is
+        taken to lie in [-1, 1], or to hold conventional labels.
 
     Raises
     ------
@@ -90,16 +88,18 @@ information: drop it.
         self.names: tuple[str, ...] | None = None
         if isinstance(features, Mapping):
             self.names = tuple(str(name) for name in features)
+            if len(set(self.names)) < len(self.names):
+                raise ValueError(sentence("bounds", "must name every column once", list(features)))
             pairs: Sequence[Any] = list(features.values())
-        else:
+        elif isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, str):
             pairs = list(features)
+        else:
+            raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
         if not pairs:
-            raise ValueError(sentence("bounds", "must name at least one column", features))
+            raise ValueError(sentence("bounds", "must have at least one column", features))
         labels = self.names if self.names is not None else range(len(pairs))
         self.features = tuple(_pair(f"column {label!r}", pair) for label, pair in zip(labels, pairs, strict=True))
-        self.target = None if target is None else tuple(target)
-        if self.target is not None and len(self.target) != 2:
-            raise ValueError(sentence("bounds", "must have a pair as target", target))
+        self.target = None if target is None else _two("bounds", "must have a pair as target", target)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -118,6 +118,11 @@ information: drop it.
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> tuple[Pair, ...]:
         """The pairs in the order of the data's columns; raises ValueError where they do not fit together."""
+        if self.names is not None and columns is None:
+            raise ValueError(
+                f"`bounds` names columns ({', '.join(self.names[:3])}, …), and X has no column names. Pass a data "
+                "frame, or give the bounds by position, as a list of pairs."
+            )
         if self.names is None or columns is None:
             if len(self.features) != d:
                 raise ValueError(
@@ -140,16 +145,21 @@ information: drop it.
 
 
 def _pair(what: str, pair: Any) -> Pair:
-    values = tuple(pair)
-    if len(values) != 2:
-        raise ValueError(sentence("bounds", f"must be a pair (lower, upper) for {what}", pair))
-    low, high = (real_number("bounds", _plain(value)) for value in values)
+    values = _two("bounds", f"must be a pair (lower, upper) for {what}", pair)
+    low, high = (real_number(f"bounds of {what}", _plain(value)) for value in values)
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
         raise ValueError(sentence("bounds", f"must be finite for {what}", (low, high)))
     if not low < high:
         remedy = "A constant column carries no information: drop it."
         raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), remedy))
     return low, high
+
+
+def _two(parameter: str, rule: str, pair: Any) -> tuple[Any, Any]:
+    values = tuple(pair) if isinstance(pair, (Sequence, np.ndarray)) and not isinstance(pair, str) else ()
+    if len(values) != 2:
+        raise ValueError(sentence(parameter, rule, pair))
+    return values[0], values[1]
 
 
 def _plain(value: Any) -> Any:
@@ -193,10 +203,10 @@ class Prep:
         return slopes, offset
 
 
-def ball_prep(d: int, fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
-    """No bounds on the features: rows are projected onto the unit ball."""
+def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
+    """No bounds: rows are projected onto the unit ball, a numeric target is clipped to [-1, 1]."""
     geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
-    columns = [(0.0, GRID, -GRID, GRID)] * d + [_scale_to(target or (-1.0, 1.0), fit_intercept, GRID)]
+    columns = [(0.0, GRID, -GRID, GRID)] * (d + 1)
     return _prep(geometry, columns, labels)
 
 
@@ -204,15 +214,14 @@ def box_prep(pairs: Sequence[Pair], fit_intercept: bool, labels: Pair | None, ta
     """Map the bounds to a cube inside the unit ball.
 
     With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
-    zero, so columns are only scaled, and the cube is [0, c]^d when every lower bound is at least 0. The half-width c is
-    a whole number of grid units with d c^2 <= 1: clamped rows lie in the unit ball exactly.
+    zero, so columns are only scaled. The half-width c is a whole number of grid units with d c^2 <= 1: clamped rows lie
+    in the unit ball exactly.
     """
     d = len(pairs)
     units = float(math.isqrt(2**40 // d))
     geometry = Geometry(
         d,
         half_width=units / GRID,
-        corner=not fit_intercept and all(low >= 0 for low, _ in pairs),
         intercept=INTERCEPT if fit_intercept else 0.0,
     )
     columns = [_scale_to(pair, fit_intercept, units) for pair in pairs]

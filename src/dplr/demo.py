@@ -13,15 +13,15 @@ import numpy as np
 
 import dplr
 
-# From the study's codebook and design, not from the data: coinsurance of 0 to 100 percent, dollar amounts of the plans,
-# yes/no questions, an index of chronic diseases.
+# Not from the data: the codebook (coinsurance of 0 to 100 percent, yes/no questions), the plans (at most 1,000 dollars
+# a year out of pocket), and for the incentive payment and the index of diseases a generous guess.
 BOUNDS = {
     "lncoins": (0, math.log(101)),  # ln(coinsurance + 1)
     "idp": (0, 1),  # individual deductible plan
-    "lpi": (0, 7.5),  # ln(annual participation incentive payment), up to 1,800 dollars
+    "lpi": (0, 7.5),  # ln(annual participation incentive payment); guess: up to 1,800 dollars
     "fmde": (0, math.log(4000)),  # ln(maximum expenditure / coinsurance): 1,000 dollars at 25 percent
     "physlm": (0, 1),  # physical limitation
-    "disea": (0, 60),  # index of chronic diseases
+    "disea": (0, 60),  # index of chronic diseases; guess
     "hlthg": (0, 1),  # self-rated health good ...
     "hlthf": (0, 1),  # ... fair
     "hlthp": (0, 1),  # ... poor (excellent is left out)

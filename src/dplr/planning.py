@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
 from dplr.losses import LOGISTIC, SQUARED
@@ -33,20 +35,19 @@ def prepare(
     relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
     if not 1 <= n_features <= MAX_FEATURES:
         raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
-    if not isinstance(fit_intercept, bool):
+    if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(sentence("fit_intercept", "must be True or False", fit_intercept))
-    if bounds is not None and not isinstance(bounds, Bounds):
-        raise TypeError(sentence("bounds", "must be a dplr.Bounds or None", bounds))
+    check_bounds(bounds)
     ridge = _check_l2(l2)
     labels = label_codes if loss.classification else None
     target = bounds.target_pair() if bounds is not None and not loss.classification else None
     facts = list(assumptions)
     if bounds is None:
-        prep = ball_prep(n_features, fit_intercept, labels, target)
+        prep = ball_prep(n_features, fit_intercept, labels)
         facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
     else:
         pairs = bounds.for_columns(columns, n_features)
-        names = columns if columns is not None else bounds.names or [f"column {j}" for j in range(n_features)]
+        names = columns if columns is not None else [f"column {j}" for j in range(n_features)]
         listed = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in zip(names, pairs, strict=True))
         prep = box_prep(pairs, fit_intercept, labels, target)
         facts.append(f"declared bounds (values outside are clipped): {listed}")
@@ -115,7 +116,8 @@ def plan(
     ...
     """
     eps, delta = check_eps(eps), check_delta(delta)
-    if bounds is not None and isinstance(bounds, Bounds) and n_features is None:
+    check_bounds(bounds)
+    if bounds is not None and n_features is None:
         n_features = len(bounds.features)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
@@ -124,7 +126,7 @@ def plan(
     problem, _ = prepare(
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
-        columns=None,
+        columns=bounds.names if bounds is not None else None,
         bounds=bounds,
         model=model,
         fit_intercept=fit_intercept,
@@ -133,6 +135,12 @@ def plan(
         label_codes=(0.0, 1.0),
     )
     return as_mechanism(mechanism).plan(problem, eps, delta)
+
+
+def check_bounds(bounds: Any) -> None:
+    """Bounds or None."""
+    if bounds is not None and not isinstance(bounds, Bounds):
+        raise TypeError(sentence("bounds", "must be a dplr.Bounds or None", bounds))
 
 
 def _check_l2(l2: float | str) -> float | None:

@@ -112,6 +112,12 @@ class PrivacyStatement:
         """Freeze the mapping: a statement's meaning is never edited."""
         object.__setattr__(self, "released", MappingProxyType(dict(self.released)))
 
+    def __hash__(self) -> int:
+        """Hash the values; the mapping itself has no hash."""
+        return hash(
+            (self.mechanism, self.eps, self.delta, self.guarantee, tuple(self.released.items()), self.assumptions)
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through a plain dict: a read-only mapping cannot be pickled."""
         names = list(self.__slots__)

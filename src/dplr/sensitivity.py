@@ -65,24 +65,21 @@ def box_add_remove(d: int, half_width: float, linear: float, quadratic: float, i
     return linear * (l1 + iota) + quadratic * (triangle + iota * l1 + iota * iota)
 
 
-def box_replace_one(
-    d: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0, *, corner: bool = False
-) -> float:
-    """Exact, for x in [-half_width, half_width]^d, or [0, half_width]^d with `corner`.
+def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
+    """Exact, for x in [-half_width, half_width]^d; without intercept exact for [0, half_width]^d too.
 
     With u_j = |x_j + x'_j|, v_j = |x_j - x'_j|, U and V their sums: |u_j| + |v_j| <= 2 c and
     sum_{j<=l} |x_j x_l - x'_j x'_l| <= (U V + sum_j u_j v_j) / 2, with equality when no sign differs. At fixed U the
-    maximum has v_j = 2 c - u_j and all u_j equal, so one number u in [0, 2 c] ([c, 2 c] for a corner) remains, in which
-    the bound is a concave parabola.
+    maximum has v_j = 2 c - u_j and all u_j equal, so one number u in [0, 2 c] remains, in which the bound is a concave
+    parabola.
     """
     c = half_width
     squares = quadratic * d * (d + 1) / 2
     cross = quadratic * iota * d
-    lowest = c if corner else 0.0
 
     def largest(constant: float, per_u: float) -> float:
         """Maximum over u of constant + per_u * u + squares * u (2 c - u)."""
-        u = min(max(c + per_u / (2 * squares), lowest), 2 * c)
+        u = min(max(c + per_u / (2 * squares), 0.0), 2 * c)
         return constant + per_u * u + squares * u * (2 * c - u)
 
     flipped = largest(2 * linear * iota + 2 * c * cross, d * linear - cross)
@@ -93,8 +90,8 @@ def box_replace_one(
 def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:
     """FM12 as printed, for its own polynomial: d^2/4 + 3d (section 5.2), 2(1 + 2d + d^2) (section 4.2).
 
-    Valid for |x_j| <= 1 in n_coordinates coordinates (the intercept counts as one), and 10 to 30 times too large in the
-    unit ball.
+    Valid for |x_j| <= 1 in n_coordinates coordinates (the intercept counts as one), and 2 to 30 times too large in the
+    unit ball for d up to 20, more beyond.
     """
     d = n_coordinates
     return d * d / 4 + 3 * d if logistic else 2.0 * (1 + 2 * d + d * d)

@@ -51,10 +51,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _fit_model(self, model: str, X: Any, y: Any, refused: dict[str, Any]) -> tuple[NDArray[np.float64], float]:
         """Fit, set the attributes that both models have, and return coefficients and intercept."""
         if refused:
-            raise TypeError(
-                f"`fit` does not take {', '.join(refused)}: a weight multiplies what one record may change, and the "
-                "sensitivity with it. Fit without weights."
+            reason = (
+                ": a weight multiplies what one record may change, and the sensitivity with it. Fit without weights."
+                if "sample_weight" in refused
+                else "; it takes X and y. Parameters belong to the constructor."
             )
+            raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
         eps, delta = check_eps(self.eps), check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
         X, y = self._check_schema(X, y)
@@ -63,7 +65,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         problem, prep = prepare(
             n_rows=self._public_n_rows(n),
             n_features=d,
-            columns=getattr(self, "feature_names_in_", None),
+            columns=[str(name) for name in X.columns] if hasattr(X, "columns") else None,
             bounds=self.bounds,
             model=model,
             fit_intercept=self.fit_intercept,
@@ -130,6 +132,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return np.asarray(X @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+
+    def _html_repr(self) -> str:
+        """scikit-learn's parser of docstrings warns of the section Privacy, which it does not know."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unknown section Privacy")
+            return str(super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -66,7 +66,12 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         if y.dtype.kind not in "biufO":
             raise ValueError(sentence("y", 'must be numeric with model="linear"', y.dtype.name))
-        return y.astype(np.float64) if y.dtype.kind == "O" else y
+        if y.dtype.kind != "O":
+            return y
+        try:
+            return y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(sentence("y", 'must be numeric with model="linear"', "text or missing values")) from None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,7 +25,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     mechanism : `"fm"` or a spec such as ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
         outside onto it.
-    classes : ``(negative, positive)``; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
+    classes : the two labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
     fit_intercept : whether the model has an intercept.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.
@@ -36,7 +36,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     ----------
     coef_ : (1, n_features) in the units of the user's columns.
     intercept_ : (1,).
-    classes_ : (2,) labels; ``classes_[1]`` is the positive one.
+    classes_ : (2,) labels, sorted; `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
     released_ : block name -> noisy numbers, in the scaled problem.
     n_features_in_, feature_names_in_ : as in scikit-learn.
@@ -134,7 +134,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
         if declared is None:
             declared = in_bounds
-        elif in_bounds is not None and list(declared) != list(in_bounds):
+        elif in_bounds is not None and set(declared) != set(in_bounds):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
         return resolve_labels(y, declared)
 

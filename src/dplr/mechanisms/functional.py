@@ -35,7 +35,7 @@ class FunctionalMechanism:
     Parameters
     ----------
     calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds;
-        `"paper"` for the constants printed in FM12, 10 to 30 times larger, for reproduction. Both are private.
+        `"paper"` for the constants printed in FM12, several times larger, for reproduction. Both are private.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the two blocks.
@@ -180,7 +180,7 @@ def _best_weight(geometry: Geometry, neighbouring: Neighbouring, coef_norm: floa
 
 
 def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
-    """The smallest proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry."""
+    """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry."""
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
     if neighbouring is Neighbouring.ADD_REMOVE:
         if c is None:
@@ -188,4 +188,4 @@ def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: fl
         return sensitivity.box_add_remove(d, c, 1.0, weight, iota)
     if c is None:
         return sensitivity.ball_replace_one(d, geometry.radius, 1.0, weight, iota)
-    return sensitivity.box_replace_one(d, c, 1.0, weight, iota, corner=geometry.corner)
+    return sensitivity.box_replace_one(d, c, 1.0, weight, iota)

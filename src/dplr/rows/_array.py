@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,7 @@ class ArrayRows:
     def __init__(self, X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None) -> None:
         self._X = X
         self._y = y
+        self._columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
@@ -83,7 +85,7 @@ class ArrayRows:
         work = functools.partial(self._sum_span, query, X, y, index)
         total = functools.reduce(Total.__add__, _pool.run(work, spans))
         _refuse_faults(total.faults)
-        _warn_outside(total.faults, self._prep)
+        _warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
 
     def _sum_span(self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]) -> Total:
@@ -103,7 +105,7 @@ def _take(X: Any, rows: Any) -> Any:
 def _native(block: Any) -> NDArray[Any]:
     """A float64 or float32 view of the block where it is one already, else a converted copy of this block."""
     if hasattr(block, "iloc"):
-        block = block.to_numpy(dtype=np.float64)
+        block = block.to_numpy(dtype=np.float64, na_value=np.nan)
     if block.dtype in (np.float64, np.float32) and block.dtype.isnative and block.flags.aligned:
         return np.asarray(block)
     return np.asarray(block, dtype=np.float64)
@@ -122,28 +124,35 @@ def _refuse_faults(faults: Faults) -> None:
         )
     if faults.unknown_labels:
         raise ValueError(
-            f"`y` must hold the declared labels only; got {faults.unknown_labels} of {faults.rows} rows with another "
-            "label. Declare both labels with `classes=`, or clean y."
+            f"`y` must hold only its two labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
+            "Declare both labels with `classes=`, or clean y."
         )
 
 
-def _warn_outside(faults: Faults, prep: Prep) -> None:
+def _warn_outside(faults: Faults, bounded: bool, columns: Sequence[str] | None) -> None:
     """Tell the data holder how much was clipped: wrong units are the commonest mistake with bounds."""
-    counts = faults.outside
-    if not any(counts):
-        return
-    d = prep.geometry.d
-    if prep.geometry.half_width is None and counts[0]:
-        message = (
-            f"{counts[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it. "
-            "Declare `bounds=dplr.Bounds(...)` from public knowledge, or scale X by public constants"
+    *features, target = faults.outside
+    parts = []
+    if not bounded and features[0]:
+        parts.append(
+            f"{features[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it; "
+            "declare bounds=dplr.Bounds(...) from public knowledge, or scale X by public constants"
         )
-    else:
-        shares = [(f"column {j}" if j < d else "y", count / faults.rows) for j, count in enumerate(counts) if count]
-        listed = ", ".join(f"{name} {share:.2%}" for name, share in shares[:10])
-        listed += ", …" if len(shares) > 10 else ""
-        message = f"values outside their bounds were clipped ({listed}). Check the units, or declare wider bounds"
-    warnings.warn(message + " (for the data holder: these shares are not private).", UserWarning, stacklevel=2)
+    elif any(features):
+        names = columns if columns is not None else [f"column {j}" for j in range(len(features))]
+        shares = [f"{name} {count / faults.rows:.2%}" for name, count in zip(names, features, strict=True) if count]
+        listed = ", ".join(shares[:10]) + (", …" if len(shares) > 10 else "")
+        parts.append(
+            f"values of X outside their bounds were clipped ({listed}); check the units, or declare wider bounds"
+        )
+    if target:
+        parts.append(
+            f"{target / faults.rows:.2%} of y lies outside its bounds and was clipped; they are the target of "
+            "dplr.Bounds(...), or [-1, 1] where none is declared"
+        )
+    if parts:
+        message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
+        warnings.warn(message, UserWarning, stacklevel=2)
 
 
 def check_shapes(X: Any, y: Any) -> tuple[int, int]:

@@ -35,6 +35,7 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
     from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed. An undeclared y is
     looked at before the budget is reserved, because the statement must name the labels.
     """
+    y = _of_one_type(y)
     if declared is not None:
         classes = _two_classes(declared)
         return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
@@ -54,7 +55,11 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
 
 
 def _from_data(y: NDArray[Any]) -> Labels:
-    found = np.unique(y)
+    try:
+        found = np.unique(y)
+    except TypeError:
+        rule = "must hold labels of one type, none missing"
+        raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.tolist()}, "Clean y.")) from None
     if y.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
         raise ValueError(
             "Unknown label type: continuous. `y` must hold two labels for logistic regression; for a numeric target "
@@ -77,10 +82,22 @@ def _from_data(y: NDArray[Any]) -> Labels:
     return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
 
 
+def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:
+    """Object arrays that hold booleans or numbers become arrays of those; text and the rest stay as they are."""
+    if y.dtype.kind != "O":
+        return y
+    types = {type(value) for value in y.tolist()}
+    if types <= {bool, np.bool_}:
+        return y.astype(bool)
+    return y.astype(np.float64) if types <= {int, float, np.int64, np.float64} else y
+
+
 def _two_classes(declared: Sequence[Any]) -> NDArray[Any]:
-    classes = np.asarray(declared)
-    if classes.shape != (2,) or classes[0] == classes[1]:
-        raise ValueError(sentence("classes", "must be two different labels, (negative, positive)", declared))
+    """The two labels sorted, as scikit-learn's scorers expect them."""
+    values = list(declared) if np.ndim(declared) == 1 else []
+    classes = np.unique(np.asarray(values))
+    if len(values) != 2 or len(classes) != 2 or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise ValueError(sentence("classes", "must be two different labels", declared))
     return classes
 
 
@@ -90,7 +107,6 @@ def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
         if codes[0] == codes[1]:
             raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
         return Labels(classes, y, codes, assumption)
-    encoded = np.full(len(y), 2.0)
-    encoded[y == classes[0]] = 0.0
-    encoded[y == classes[1]] = 1.0
+    lookup = {label: float(code) for code, label in enumerate(classes.tolist())}
+    encoded = np.array([lookup.get(value, 2.0) for value in y.tolist()])  # what is no label is found with the sum
     return Labels(classes, encoded, (0.0, 1.0), assumption)

@@ -22,7 +22,7 @@ def available_threads() -> int:
     """Cores this process may use, or the environment variable DPLR_NUM_THREADS."""
     asked = os.environ.get("DPLR_NUM_THREADS", "")
     if asked:
-        if not asked.isdigit() or int(asked) < 1:
+        if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
             raise ValueError(sentence("DPLR_NUM_THREADS", "must be a positive integer", asked))
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
