@@ -64,6 +64,7 @@ CASES = {
     "logistic d=1": label_flip(1),
     "logistic d=2": label_flip(2),
     "logistic d=2 intercept": label_flip(2, fit_intercept=True),
+    "logistic d=1 bounds": Case(1, (1.0,), 1.0, (1.0,), 0.0, bounds=True, fit_intercept=True, spec=LINEAR),
     "logistic d=2 bounds": Case(2, (1.0, 1.0), 1.0, (1.0, 1.0), 0.0, bounds=True, fit_intercept=True, spec=LINEAR),
     "squared d=1": label_flip(1, labels=False),
     "squared d=2": label_flip(2, labels=False),

@@ -16,6 +16,7 @@ FLOORS = {
     "logistic d=1": 0.7,
     "logistic d=2": 0.7,
     "logistic d=2 intercept": 0.5,
+    "logistic d=1 bounds": 0.7,
     "logistic d=2 bounds": 0.5,
     "squared d=1": 0.7,
     "squared d=2": 0.7,
@@ -44,7 +45,7 @@ BROKEN = [
     (HALVED_DELTA, "squared d=1"),
     (HALVED_DELTA, "default weight, squared d=1 corner"),
     (HALVED_DELTA, "default weight, add_remove d=1"),
-    (NO_FLIPPED_LABELS, "logistic d=2 bounds"),
+    (NO_FLIPPED_LABELS, "logistic d=1 bounds"),
     (NO_NOISE_ON_MOMENTS, "default weight, logistic d=1"),
     (FLOAT_NOISE, "floating point"),
 ]
