@@ -74,8 +74,11 @@ def test_audit_is_red_on_a_broken_copy_of_the_package(patch, name, runs, tmp_pat
     (tmp_path / "dplr" / file).write_text(source.replace(line, broken))
     script = pathlib.Path(__file__).with_name("fm_audit.py")
     environment = {"PYTHONPATH": str(tmp_path), "PATH": ""}
-    command = [sys.executable, "-c", f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(tmp_path)!r}); "
-               f"sys.argv[1:] = [{name!r}, '{runs}']; runpy.run_path({str(script)!r}, run_name='__main__')"]  # fmt: skip
+    code = (
+        f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(tmp_path)!r}); "
+        f"sys.argv[1:] = [{name!r}, '{runs}']; runpy.run_path({str(script)!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert output.returncode == 0, output.stderr
     assert json.loads(output.stdout) > CASES[name].eps
