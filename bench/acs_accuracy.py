@@ -31,7 +31,7 @@ def load(folder):
     return X[:TRAIN], income[:TRAIN], X[TRAIN:], income[TRAIN:]
 
 
-def errors(model, eps, train, income, test, test_income, fits=FITS, calibration="tight"):
+def errors(model, eps, train, income, test, test_income, fits=FITS, calibration="tight", delta=0.0):
     """Test errors of `fits` private fits."""
     target = (0, 200_000) if model == "linear" else None
     bounds = dplr.Bounds(list(FEATURES.values()), target=target)
@@ -39,7 +39,7 @@ def errors(model, eps, train, income, test, test_income, fits=FITS, calibration=
     mechanism = dplr.FunctionalMechanism(calibration=calibration)
     found = []
     for _ in range(fits):
-        est = dplr.fit(train, y, model=model, eps=eps, bounds=bounds, mechanism=mechanism)
+        est = dplr.fit(train, y, model=model, eps=eps, delta=delta, bounds=bounds, mechanism=mechanism)
         margins = test @ np.ravel(est.coef_) + np.ravel(est.intercept_)[0]
         if model == "logistic":
             found.append(np.mean((margins > 0) != (test_income > 50_000)))
@@ -62,21 +62,25 @@ def main(path):
     rows = []
     for model in ("logistic", "linear"):
         exact = non_private(model, *data)
-        rows.append({"model": model, "calibration": "non-private", "eps": math.inf, "fits": 1, "mean": exact})
-        settings = [("tight", eps) for eps in (0.1, 0.8, 3.2)] + [("paper", 0.8), ("tight", math.inf)]
-        for calibration, eps in settings:
+        rows.append(
+            {"model": model, "calibration": "non-private", "eps": math.inf, "delta": 0.0, "fits": 1, "mean": exact}
+        )
+        settings = [("tight", eps, 0.0) for eps in (0.1, 0.8, 3.2)] + [("paper", 0.8, 0.0), ("tight", math.inf, 0.0)]
+        settings += [("tight", eps, 1e-6) for eps in (0.1, 0.8, 3.2)]
+        for calibration, eps, delta in settings:
             fits = FITS if math.isfinite(eps) else 1
-            found = errors(model, eps, *data, fits=fits, calibration=calibration)
+            found = errors(model, eps, *data, fits=fits, calibration=calibration, delta=delta)
             rows.append({
-                "model": model, "calibration": calibration, "eps": eps, "fits": fits, "mean": found.mean(),
-                "median": np.median(found), "worst": found.max(),
+                "model": model, "calibration": calibration, "eps": eps, "delta": delta, "fits": fits,
+                "mean": found.mean(), "median": np.median(found), "worst": found.max(),
             })  # fmt: skip
             print(rows[-1], flush=True)
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, ["model", "calibration", "eps", "fits", "mean", "median", "worst"])
+        writer = csv.DictWriter(file, ["model", "calibration", "eps", "delta", "fits", "mean", "median", "worst"])
         writer.writeheader()
         for row in rows:
-            writer.writerow({key: round(value, 5) if isinstance(value, float) else value for key, value in row.items()})
+            rounded = {key: round(row[key], 5) for key in ("mean", "median", "worst") if key in row}
+            writer.writerow({**row, **rounded})
 
 
 if __name__ == "__main__":

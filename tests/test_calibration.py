@@ -3,9 +3,19 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy import special
 
-from dplr.calibration import SUM_EXPONENT, discrete_laplace, grid_exponent
+from dplr.calibration import (
+    SUM_EXPONENT,
+    discrete_gaussian,
+    discrete_gaussian_mu,
+    discrete_laplace,
+    gaussian_log_delta,
+    gaussian_mu,
+    grid_exponent,
+)
 
 CASES = [
     (sensitivity, eps, weight, sizes)
@@ -64,3 +74,95 @@ def test_grid_is_never_finer_than_the_sums():
     _, (block,) = discrete_laplace(1.0, 1e15, (1.0,), (3,))
     assert block.units >= 1
     assert math.isfinite(block.scale)
+
+
+@pytest.mark.parametrize(
+    ("eps", "delta", "sigma"),
+    [(1, 1e-5, 3.7306316), (1, 1e-6, 4.2246788), (0.1, 1e-5, 30.749566), (10, 1e-5, 0.499889), (20, 1e-6, 0.309085)],
+)
+def test_gaussian_scale_has_the_published_values(eps, delta, sigma):
+    assert 1 / gaussian_mu(eps, delta) == pytest.approx(sigma, rel=2e-6)
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.01, 0.5, 1, 5, 30, 200])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01, 0.3])
+def test_gaussian_mu_uses_all_of_delta_and_not_more(eps, delta):
+    mu = gaussian_mu(eps, delta)
+    assert gaussian_log_delta(eps, mu) <= math.log(delta)
+    assert gaussian_log_delta(eps, mu * (1 + 1e-6)) > math.log(delta)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("eps", "delta"), [(0.1, 1e-5), (0.8, 1e-6), (3.2, 1e-9)])
+def test_gaussian_scale_agrees_with_dp_accounting(oracle, eps, delta):
+    accounting = oracle("dp_accounting")
+    assert 1 / gaussian_mu(eps, delta) == pytest.approx(accounting.get_sigma_gaussian(eps, delta), rel=1e-8)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("eps", "mu"), [(0.1, 0.02), (1.0, 0.3), (10.0, 2.0), (0.5, 3.0), (1e-4, 1e-4)])
+def test_gaussian_delta_agrees_with_fifty_digits(oracle, eps, mu):
+    mp = oracle("mpmath").mp.clone()
+    mp.dps = 50
+    exact = mp.ncdf(-mp.mpf(eps) / mu + mp.mpf(mu) / 2) - mp.exp(eps) * mp.ncdf(-mp.mpf(eps) / mu - mp.mpf(mu) / 2)
+    assert gaussian_log_delta(eps, mu) == pytest.approx(float(mp.log(exact)), rel=1e-9)
+
+
+def discrete_delta(eps, variance, shift):
+    """Exact delta of one discrete Gaussian draw moved by `shift` grid units."""
+    z = np.arange(-60 * math.isqrt(variance) - 60, 60 * math.isqrt(variance) + 61)
+    law = np.exp(-(z.astype(float) ** 2) / (2 * variance))
+    law /= law.sum()
+    moved = np.concatenate([np.zeros(shift), law[:-shift]])
+    return float(np.maximum(moved - math.exp(eps) * law, 0).sum())
+
+
+def lemma_five(eps, variance, mu, t, numbers=1):
+    """The bound of functional.md, lemma 5."""
+    z = 1 + 2 * math.exp(-2 * math.pi**2 * variance)
+    eta = numbers * (1 + t * t) / (24 * variance) + 2 * numbers * math.log(z)
+    tail = 2 * numbers * math.exp(eps) * special.ndtr(-t)
+    return math.exp(numbers / (24 * variance)) * (math.exp(gaussian_log_delta(eps - eta, mu)) + tail)
+
+
+@pytest.mark.parametrize("variance", [16, 64, 400, 10_000])
+@pytest.mark.parametrize("mu", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("eps", [0.5, 1.0, 2.0])
+def test_exact_discrete_delta_stays_below_the_corrected_bound(variance, mu, eps):
+    shift = round(mu * math.sqrt(variance))
+    exact = discrete_delta(eps, variance, shift)
+    assert exact <= lemma_five(eps, variance, shift / math.sqrt(variance), t=6)
+
+
+def test_discrete_delta_exceeds_the_continuous_one_so_the_correction_is_needed():
+    exact, continuous = discrete_delta(1.0, 4, 1), math.exp(gaussian_log_delta(1.0, 0.5))
+    assert exact > 1.05 * continuous
+
+
+@pytest.mark.parametrize("numbers", [1, 119, 10_000, 10**6])
+@pytest.mark.parametrize(("eps", "delta"), [(0.1, 1e-6), (0.8, 1e-6), (5.0, 1e-10), (30.0, 1e-6)])
+def test_calibrated_mu_satisfies_lemma_five_at_the_smallest_scale(numbers, eps, delta):
+    mu = discrete_gaussian_mu(eps, delta, numbers)
+    assert min(lemma_five(eps, 4**20, mu, t, numbers) for t in (12, 14, 20)) <= delta
+    assert mu >= 0.99 * gaussian_mu(eps, delta)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (14, 13, 91), (50, 50, 1225)])
+@pytest.mark.parametrize(("eps", "delta"), [(1e-3, 1e-6), (0.8, 1e-6), (10.0, 1e-9)])
+def test_floored_integers_move_by_at_most_mu_standard_deviations(sizes, eps, delta):
+    """The worst change: all of the sensitivity in one block, and one unit more in every floored number."""
+    weights = (1.0, 1.4, 2.0)[: len(sizes)]
+    _, mu, blocks = discrete_gaussian(3.0, eps, delta, weights, sizes)
+    assert mu <= discrete_gaussian_mu(eps, delta, sum(sizes))
+    for worst in range(len(sizes)):
+        squares = 0.0
+        for index, (block, weight, size) in enumerate(zip(blocks, weights, sizes, strict=True)):
+            change = 3.0 / weight / block.grid if index == worst else 0.0
+            squares += (change / math.sqrt(size) + 1) ** 2 * size / block.units
+        assert math.sqrt(squares) <= mu * (1 + 1e-12)
+        assert math.sqrt(squares) >= (0.9999 if eps > 0.5 else 0.95) * mu  # the triangle inequality costs little
+
+
+def test_gaussian_noise_for_too_many_numbers_is_refused():
+    with pytest.raises(ValueError, match="`delta` must be 0 to release 2000000 numbers"):
+        discrete_gaussian(1.0, 1.0, 1e-6, (1.0,), (2_000_000,))

@@ -159,4 +159,5 @@ def test_released_numbers_and_statement_are_on_the_estimator(data):
         name: release.shape for name, release in est.privacy_.released.items()
     }
     assert est.released_["linear"].shape == (4,)
-    assert est.released_["quadratic"].shape == (9,)
+    assert est.released_["diagonal"].shape == (3,)
+    assert est.released_["off_diagonal"].shape == (6,)

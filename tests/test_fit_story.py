@@ -65,6 +65,9 @@ class Diary:
             raise KeyboardInterrupt
         return noise
 
+    def gaussian(self, variance, size):
+        return self.source.gaussian(variance, size)
+
     def run(self, eps=1.0):
         n = 100
         problem = Problem(LOGISTIC, self.prep.geometry, Neighbouring.REPLACE_ONE, n, None, ())
@@ -74,7 +77,7 @@ class Diary:
 def test_budget_is_reserved_before_the_first_row_is_read_and_committed_after_the_noise():
     diary = Diary(*make_data("cube", 100, 2))
     diary.run()
-    assert diary.events == ["reserve", "rows", "noise", "noise", "commit"]
+    assert diary.events == ["reserve", "rows", "noise", "noise", "noise", "commit"]
 
 
 def test_refused_budget_reads_no_row_and_draws_no_noise(entropy):
@@ -143,7 +146,7 @@ def test_null_ledger_serves_the_seam():
 def test_two_fits_never_share_noise():
     X, y = make_data("cube", 100, 2)
     bounds = dplr.Bounds([(-1, 2), (-2, 3)])
-    first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds).released_["quadratic"] for _ in range(2))
+    first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds).released_["off_diagonal"] for _ in range(2))
     assert (first != second).all()
 
 

@@ -13,10 +13,17 @@ import reference
 from conftest import make_data, make_prep
 from dplr import sensitivity
 from dplr.losses import LOGISTIC, SQUARED
-from dplr.mechanisms.functional import FunctionalMechanism, blocks, joint_sensitivity
+from dplr.mechanisms.functional import (
+    FunctionalMechanism,
+    blocks,
+    joint_l2_sensitivity,
+    joint_sensitivity,
+    moment_matrix,
+)
 from dplr.noise import Source
 from dplr.privacy import Neighbouring, Pure
 from dplr.problem import Problem
+from dplr.result import Fit
 from dplr.rows import as_rows
 from dplr.solvers import solve_quadratic
 
@@ -28,7 +35,7 @@ def problem_of(prep, loss=LOGISTIC, relation=Neighbouring.REPLACE_ONE, n_rows=50
 
 
 def fitted(prep, X, y, eps=1.0, spec=None, seed=0, **facts):
-    spec = spec or FunctionalMechanism()
+    spec = spec or FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep, **{"n_rows": len(X), **facts}), eps, 0.0)
     return plan, spec.run(as_rows(X, y, prep), plan, Source(seed=seed))
 
@@ -45,7 +52,7 @@ def test_noise_free_release_is_the_exact_moments(kind, relation, labels):
     cells = blocks(prep.geometry, relation)
     for name, (rows, columns) in cells.items():
         assert_array_equal(fit.released[name], exact[rows, columns].astype(float) / 2**40)
-    constant_cell = (3, 3) in set(zip(*map(np.ndarray.tolist, cells["quadratic"]), strict=True))
+    constant_cell = (3, 3) in set(zip(*map(np.ndarray.tolist, cells["diagonal"]), strict=True))
     assert constant_cell == (relation is Neighbouring.ADD_REMOVE and prep.geometry.intercept > 0)
 
 
@@ -150,11 +157,15 @@ def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
     coefs = []
     for n in (50, 5000):
         plan = spec.plan(problem_of(prep, relation=Neighbouring.ADD_REMOVE, n_rows=None), 1.0, 0.0)
-        released = {"linear": np.ones(3), "quadratic": np.array([30.0, 1, 2, 40, 3, 50])}
+        released = {
+            "linear": np.ones(3),
+            "diagonal": np.array([30.0, 40, 50]),
+            "off_diagonal": np.array([1.0, 2, 3]),
+        }
         assert plan.problem.n_rows is None
-        coefs.append(spec._solve(plan, released))
+        coefs.append(spec.solve(plan, released))
         X, y = make_data("cube", n, 2)
-        assert len(spec.run(as_rows(X, y, prep), plan, Source(seed=0)).released["quadratic"]) == 6
+        assert len(spec.run(as_rows(X, y, prep), plan, Source(seed=0)).released["diagonal"]) == 3
     assert_array_equal(*coefs)
 
 
@@ -183,7 +194,7 @@ def test_paper_calibration_is_the_printed_noise():
         plan = dplr.plan(n_rows=9, n_features=5, eps=0.5, model=model, mechanism=spec, fit_intercept=False)
         delta = sensitivity.paper_replace_one(5, logistic=model == "logistic")
         assert plan.released["linear"].scale == pytest.approx(linear * delta / 0.5, rel=1e-5)
-        assert plan.released["quadratic"].scale == pytest.approx(quadratic * delta / 0.5, rel=1e-5)
+        assert plan.released["diagonal"].scale == pytest.approx(quadratic * delta / 0.5, rel=1e-5)
         assert "paper" in plan.statement.calibration
 
 
@@ -192,7 +203,7 @@ def test_tight_noise_is_many_times_smaller_than_the_papers():
     tight = dplr.plan(n_rows=9, bounds=bounds, eps=0.8).released
     paper = dplr.plan(n_rows=9, bounds=bounds, eps=0.8, mechanism=FunctionalMechanism(calibration="paper")).released
     assert paper["linear"].scale > 10 * tight["linear"].scale
-    assert paper["quadratic"].scale > 40 * tight["quadratic"].scale
+    assert paper["diagonal"].scale > 40 * tight["diagonal"].scale
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
@@ -200,7 +211,7 @@ def test_tight_noise_is_many_times_smaller_than_the_papers():
 def test_stated_scales_are_the_joint_sensitivity_over_eps(kind, relation):
     prep = make_prep(kind, 4, fit_intercept=kind != "corner")
     plan = FunctionalMechanism().plan(problem_of(prep, relation=relation), 0.7, 0.0)
-    linear, quadratic = plan.released["linear"], plan.released["quadratic"]
+    linear, quadratic = plan.released["linear"], plan.released["diagonal"]
     joint = joint_sensitivity(prep.geometry, relation, quadratic.weight)
     assert joint <= linear.sensitivity == quadratic.sensitivity == plan.statement.sensitivity <= joint * 1.0001
     assert linear.scale == pytest.approx(joint / 0.7, rel=1e-4)
@@ -216,21 +227,22 @@ def test_automatic_ridge_and_floor_are_the_stated_deviations_of_the_noise():
     """Released numbers are given, so the solution is known: S + 4 sd I, eigenvalues at most 4 sd dropped."""
     prep = make_prep("cube", 2, fit_intercept=False)
     plan = FunctionalMechanism().plan(problem_of(prep), 1.0, 0.0)
-    deviation = math.sqrt(2) * plan.released["quadratic"].scale
-    released = {"linear": np.array([30.0, 50.0]), "quadratic": np.array([10 * deviation, 0.0, -deviation])}
-    coef = FunctionalMechanism()._solve(plan, released)
+    deviation = math.sqrt(2) * plan.released["diagonal"].scale
+    diagonal = np.array([10 * deviation, -deviation])
+    released = {"linear": np.array([30.0, 50.0]), "diagonal": diagonal, "off_diagonal": np.zeros(1)}
+    coef = FunctionalMechanism(approximation="taylor").solve(plan, released)
     assert_allclose(coef, [2 * 30.0 / (14 * deviation), 0.0])
-    released["quadratic"][2] = deviation
-    assert_allclose(FunctionalMechanism()._solve(plan, released)[1], 2 * 50.0 / (5 * deviation))
+    diagonal[1] = deviation
+    assert_allclose(FunctionalMechanism(approximation="taylor").solve(plan, released)[1], 2 * 50.0 / (5 * deviation))
 
 
 def test_weight_minimises_the_noise_of_the_gradient():
     prep = make_prep("cube", 13)
     light, heavy = (
-        FunctionalMechanism(coef_norm=norm).plan(problem_of(prep), 1.0, 0.0).released["quadratic"].weight
+        FunctionalMechanism(coef_norm=norm).plan(problem_of(prep), 1.0, 0.0).released["diagonal"].weight
         for norm in (0.1, 20.0)
     )
-    assert light < FunctionalMechanism().plan(problem_of(prep), 1.0, 0.0).released["quadratic"].weight < heavy
+    assert light < FunctionalMechanism().plan(problem_of(prep), 1.0, 0.0).released["diagonal"].weight < heavy
 
 
 def test_solution_has_minimal_norm_and_nothing_along_trimmed_directions():
@@ -272,3 +284,53 @@ def test_spec_and_plan_are_frozen():
         plan.statement.eps = 9.0
     with pytest.raises(TypeError):
         plan.statement.released["linear"] = None
+
+
+def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run():
+    prep = make_prep("cube", 2, fit_intercept=False)
+    X, y = make_data("cube", 60, 2)
+    spec = FunctionalMechanism(unbounded="rerun", approximation="taylor")
+    plan = spec.plan(problem_of(prep, n_rows=60), 1.0, 0.0)
+    single = FunctionalMechanism().plan(problem_of(prep, n_rows=60), 0.5, 0.0)
+    assert plan.released["diagonal"].scale == single.released["diagonal"].scale
+    assert plan.statement.guarantee == Pure(1.0)
+    assert "eps/2" in plan.statement.calibration
+    source, used = Source(seed=2), []
+    for _ in range(30):
+        before = source.drawn
+        fit = spec.run(as_rows(X, y, prep), plan, source)
+        used.append(source.drawn - before)
+        matrix, vector = moment_matrix(plan.problem, fit.released)
+        assert np.linalg.eigvalsh(matrix)[0] > 0
+        assert_allclose(fit.coef, np.linalg.solve(matrix, 2 * vector))
+    assert max(used) > 2 * min(used)  # some were drawn again, and nothing of the fit tells which
+    assert set(Fit.__slots__) == {"coef", "statement", "released"}
+
+
+def test_rerun_is_refused_with_gaussian_noise_and_paper_constants_too():
+    for spec in (FunctionalMechanism(unbounded="rerun"), FunctionalMechanism(calibration="paper")):
+        with pytest.raises(ValueError, match="`delta` must be 0 with calibration='paper' and unbounded='rerun'"):
+            dplr.plan(n_rows=9, n_features=2, eps=1.0, delta=1e-6, mechanism=spec)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
+    prep = make_prep("cube", 3)
+    X, y = make_data("cube", 80, 3)
+    spec = FunctionalMechanism()
+    plan = spec.plan(problem_of(prep, relation=relation, n_rows=80), 1.0, 1e-6)
+    weight = plan.released["diagonal"].weight
+    joint = joint_l2_sensitivity(prep.geometry, relation, weight)
+    mu = plan.statement.guarantee.mu
+    assert mu == pytest.approx(1 / 4.2246788, rel=1e-5)
+    for name, factor in [("linear", 1.0), ("diagonal", weight), ("off_diagonal", weight * math.sqrt(2))]:
+        assert plan.released[name].scale == pytest.approx(joint / mu / factor, rel=1e-3)
+        assert plan.released[name].scale * factor >= joint / mu * (1 - 1e-12)
+    exact = spec.run(as_rows(X, y, prep), spec.plan(problem_of(prep, relation=relation), math.inf, 0.0), Source())
+    source = Source(seed=8)
+    runs = [spec.run(as_rows(X, y, prep), plan, source).released for _ in range(500)]
+    for name, release in plan.released.items():
+        moved = np.array([run[name] - exact.released[name] for run in runs])
+        assert moved.std() == pytest.approx(release.scale, rel=4 / math.sqrt(2 * moved.size))
+        units = np.array([run[name] for run in runs]) / release.grid
+        assert_array_equal(units, np.rint(units))

@@ -147,3 +147,40 @@ def test_angle_grid_is_fine_enough_for_its_margin(monkeypatch):
             assert fine / sensitivity._ANGLE_MARGIN <= value <= fine * (1 + 1e-6)
     finally:
         sensitivity._angles.cache_clear()
+
+
+def l2_change(x, other, flipped, weight, iota):
+    """L2 change of (sum y (x, iota), weight * whole matrix in Frobenius norm); batched."""
+    row, twin = (np.column_stack([part, np.full(len(part), iota)]) for part in (x, other))
+    linear = row + twin if flipped else row - twin
+    square = row[:, :, None] * row[:, None, :] - twin[:, :, None] * twin[:, None, :]
+    return np.sqrt((linear**2).sum(1) + weight**2 * (square**2).sum((1, 2)))
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.7071, 1.0, 2.0, 8.0])
+@pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_l2_sensitivity_is_never_exceeded_and_reached(d, iota, weight):
+    rng = np.random.default_rng(d)
+    bound = sensitivity.l2_replace_one(1.0, 1.0, weight, iota)
+    x, other = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in rng.normal(size=(2, 20_000, d)))
+    shorter = rng.random((20_000, 1)) ** 0.3
+    for flipped in (True, False):
+        assert l2_change(x, other, flipped, weight, iota).max() <= bound * (1 + 1e-12)
+        assert l2_change(x, other * shorter, flipped, weight, iota).max() <= bound * (1 + 1e-12)
+    if d > 1:  # every angle exists
+        angle = np.linspace(0, np.pi, 2001)
+        turned = np.zeros((2001, d))
+        turned[:, 0], turned[:, 1] = np.cos(angle), np.sin(angle)
+        found = max(l2_change(np.eye(d)[[0] * 2001], turned, flipped, weight, iota).max() for flipped in (True, False))
+        assert bound <= found * 1.0001
+    add_remove = sensitivity.l2_add_remove(1.0, 1.0, weight, iota)
+    row = np.column_stack([x[:1], np.full(1, iota)])[0]
+    own = math.sqrt(row @ row + weight**2 * (row @ row) ** 2)
+    assert own == pytest.approx(add_remove)
+
+
+def test_quadratic_block_comes_free_up_to_the_stated_weight():
+    """Weight 1/sqrt 2 costs nothing; ten percent above costs 0.45 percent."""
+    assert sensitivity.l2_replace_one(1.0, 1.0, 1 / math.sqrt(2)) == pytest.approx(2.0, rel=1e-15)
+    assert sensitivity.l2_replace_one(1.0, 1.0, 1.1 / math.sqrt(2)) == pytest.approx(2 * 1.0045, rel=1e-4)

@@ -202,6 +202,19 @@ class Prep:
             offset = offset / y_scale + float(self.shift[d])
         return slopes, offset
 
+    def from_user_units(self, coef: NDArray[np.float64], intercept: float) -> tuple[float, ...]:
+        """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
+        d = self.geometry.d
+        slopes, offset = coef.astype(np.float64), intercept
+        if self.labels is None:
+            y_scale = float(self.scale[d]) / GRID
+            slopes, offset = slopes * y_scale, (offset - float(self.shift[d])) * y_scale
+        if self.geometry.half_width is not None:
+            offset += float(slopes @ self.shift[:d])
+            slopes = slopes * GRID / self.scale[:d]
+        constant = (offset / self.geometry.intercept,) if self.geometry.intercept else ()
+        return (*slopes.tolist(), *constant)
+
 
 def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
     """No bounds: rows are projected onto the unit ball, a numeric target is clipped to [-1, 1]."""

@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from scipy import special
+
 from dplr._validation import sentence
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
@@ -14,8 +17,12 @@ SUM_EXPONENT = -40
 # numbers costs up to p / 2^bits of privacy loss, so small eps and many numbers take a finer grid.
 _LEAST_BITS, _MOST_BITS = 26, 38
 _FLOOR_COST_BITS = 16
-# What the integer sampler takes.
+# What the integer samplers take.
 LARGEST_SCALE = 2**40
+LARGEST_VARIANCE = 2**44
+# The standard deviation of Gaussian noise is at least 2^20 grid units: gaussian_mu's correction is then below 1e-6.
+_GAUSSIAN_BITS = 20
+_MOST_GAUSSIAN_NUMBERS = 10**6
 # Covers the rounding of the float formulas in sensitivity.py, which have at most a few dozen operations.
 _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
@@ -86,3 +93,98 @@ def discrete_laplace(
         remedy = "Use fewer features or a larger eps."
         raise ValueError(sentence("eps", f"is too small to release {sum(sizes)} numbers", eps, remedy))
     return math.nextafter(float(charged), math.inf), blocks
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianBlock:
+    """Noise of one block: floored to 2^exponent, discrete Gaussian noise of variance `units` in grid units squared."""
+
+    exponent: int
+    units: int
+
+    @property
+    def grid(self) -> float:
+        """Spacing of the released numbers."""
+        return math.ldexp(1.0, self.exponent)
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the noise (of the continuous law with this parameter)."""
+        return math.ldexp(math.sqrt(self.units), self.exponent)
+
+
+def gaussian_log_delta(eps: float, mu: float) -> float:
+    """Log of the delta of mu-GDP at eps: log(Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)), without cancellation.
+
+    Balle and Wang 2018, Theorem 8, for sensitivity / standard deviation = mu.
+    """
+    near, far = eps / mu - mu / 2, eps / mu + mu / 2
+    if near >= 0:
+        difference = special.erfcx(near / math.sqrt(2)) - special.erfcx(far / math.sqrt(2))
+        return -near * near / 2 + math.log(difference / 2) if difference > 0 else -math.inf
+    head, tail = special.log_ndtr(-near), special.log_ndtr(-far)
+    return float(head + np.log1p(-np.exp(eps + tail - head)))
+
+
+def gaussian_mu(eps: float, delta: float) -> float:
+    """Largest mu such that mu-GDP implies (eps, delta)-DP, rounded down: standard deviation = sensitivity / mu."""
+    low, high = 1e-12, 1e6
+    for _ in range(200):  # bisection of the logarithm: the curve is monotone, and steep at both ends
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if gaussian_log_delta(eps, middle) <= math.log(delta) else (low, middle)
+    return low * (1 - 1e-10 - 1e-15 / low)
+
+
+def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
+    """As `gaussian_mu`, for `numbers` discrete Gaussian draws of standard deviation at least 2^20 grid units.
+
+    The rounded continuous Gaussian is post-processing of the continuous one, and its probabilities differ from the
+    discrete Gaussian's by factors in [e^(-1/(24 s^2)), Z e^(t^2/(24 s^2))] up to |z| <= t s (functional.md, lemma 5):
+    delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t)), eta = N (1 + t^2)/(24 s^2) + 2 N log Z.
+    """
+    variance = 4.0**_GAUSSIAN_BITS
+    for t in range(12, 60):
+        tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t))
+        eta = numbers * (1 + t * t) / (24 * variance)  # Z - 1 < exp(-10^13) adds nothing a float could show
+        if tail <= math.log(delta * 5e-7) and eta < eps / 2:
+            return gaussian_mu(eps - eta, delta * (1 - 1e-6))
+    raise ValueError(sentence("delta", f"is too small for {numbers} numbers at eps = {eps:g}", delta, "Use delta=0."))
+
+
+def discrete_gaussian(
+    sensitivity: float, eps: float, delta: float, weights: tuple[float, ...], sizes: tuple[int, ...]
+) -> tuple[float, float, tuple[GaussianBlock, ...]]:
+    """Variances that make the joint release of several blocks (eps, delta)-DP.
+
+    `sensitivity` bounds the L2 norm of the change of (weights[i] * block i). Flooring block i to its grid g_i adds at
+    most one unit to the change of each of its sizes[i] numbers, so by the triangle inequality the floored blocks have
+    at most sensitivity + sqrt(sum_i sizes[i] (weights[i] g_i)^2). The standard deviations are that over weights[i] *
+    mu, the variances rounded up to integers.
+
+    Raises ValueError where the discrete law is too far from the continuous one, or the sampler cannot draw it.
+
+    Returns
+    -------
+    The charged sensitivity (rounded up), mu, and one `GaussianBlock` a block.
+    """
+    numbers = sum(sizes)
+    if numbers > _MOST_GAUSSIAN_NUMBERS:
+        raise ValueError(sentence("delta", f"must be 0 to release {numbers} numbers", delta, "Use fewer features."))
+    mu = discrete_gaussian_mu(eps, delta, numbers)
+    budget = Fraction(mu)
+    norm = Fraction(sensitivity) * _FLOAT_MARGIN
+    shares = [Fraction(weight) for weight in weights]
+    exponents = [grid_exponent(norm / (share * budget), _GAUSSIAN_BITS) for share in shares]
+    floored = sum(
+        size * (weight * math.ldexp(1.0, k)) ** 2
+        for weight, size, k in zip(weights, sizes, exponents, strict=True)
+        if k > SUM_EXPONENT
+    )
+    charged = norm + Fraction(math.sqrt(floored)) * _FLOAT_MARGIN
+    blocks = tuple(
+        GaussianBlock(k, math.ceil((charged / (share * budget * Fraction(2) ** k)) ** 2))
+        for share, k in zip(shares, exponents, strict=True)
+    )
+    if any(not 4**_GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
+        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use delta=0."))
+    return math.nextafter(float(charged), math.inf), mu, blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -20,6 +21,16 @@ class Loss:
     classification: bool
     slope: float
     curvature: float
+
+    def curvature_on(self, margin_bound: float) -> float:
+        """Curvature of the even quadratic closest to the logistic loss on [-margin_bound, margin_bound].
+
+        log(1 + exp(-z)) + z/2 = log 2 + even part; the even quadratic through its ends has the smallest largest error.
+        """
+        if not self.classification:
+            return self.curvature
+        bound = margin_bound
+        return 2 * (math.log1p(math.exp(-bound)) + bound / 2 - math.log(2)) / bound**2
 
 
 # log(1 + exp(-y z)) = log 2 - y z / 2 + z^2 / 8 - ...  (FM12 section 5.2, with y in {-1, 1} instead of {0, 1})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
@@ -28,6 +29,7 @@ def prepare(
     l2: float | str,
     neighbouring: str,
     label_codes: Pair | None,
+    public: Any = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Problem, Prep]:
     """Check the public facts and turn them into the scaled problem and the row's way into it."""
@@ -38,7 +40,7 @@ def prepare(
     if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(sentence("fit_intercept", "must be True or False", fit_intercept))
     check_bounds(bounds)
-    ridge = _check_l2(l2)
+    ridge = check_l2(l2)
     labels = label_codes if loss.classification else None
     target = bounds.target_pair() if bounds is not None and not loss.classification else None
     facts = list(assumptions)
@@ -57,8 +59,35 @@ def prepare(
     if n_rows is not None:
         known = "the number of records" if relation is Neighbouring.REPLACE_ONE else "a declared reference, n_rows"
         facts.append(f"{known} = {n_rows}")
-    facts.append("l2 = 'auto', a function of public facts" if ridge is None else f"l2 = {ridge:g}")
-    return Problem(loss, prep.geometry, relation, n_rows, ridge, tuple(facts)), prep
+    start = None
+    if public is not None:
+        start = prep.from_user_units(*_public_model(public, n_features, fit_intercept))
+        facts.append("the public coefficients towards which the ridge pulls; they do not come from the private data")
+    facts.append(l2_sentence(ridge))
+    return Problem(loss, prep.geometry, relation, n_rows, ridge, tuple(facts), start), prep
+
+
+def l2_sentence(l2: float | None) -> str:
+    """What a statement says of the ridge."""
+    return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
+
+
+def _public_model(public: Any, n_features: int, fit_intercept: bool) -> tuple[NDArray[np.float64], float]:
+    """Coefficients and intercept of a public model, in the user's units."""
+    pair = (public.coef_, public.intercept_) if hasattr(public, "coef_") else public
+    try:
+        coef, intercept = (np.asarray(part, dtype=np.float64).ravel() for part in pair)
+    except (TypeError, ValueError):
+        remedy = "Give a fitted model, or (coef, intercept)."
+        raise ValueError(sentence("public", "must hold coefficients and an intercept", public, remedy)) from None
+    if coef.shape != (n_features,) or intercept.shape != (1,):
+        got = (coef.shape, intercept.shape)
+        raise ValueError(sentence("public", f"must have {n_features} coefficients and one intercept", got))
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(sentence("public", "must be finite", public))
+    if not fit_intercept and intercept[0] != 0:
+        raise ValueError(sentence("public", "must have intercept 0 with fit_intercept=False", float(intercept[0])))
+    return coef, float(intercept[0])
 
 
 def plan(
@@ -73,6 +102,7 @@ def plan(
     fit_intercept: bool = True,
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
+    public: Any = None,
 ) -> Plan:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
@@ -87,6 +117,7 @@ def plan(
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
+    public : public coefficients towards which the ridge pulls, as in `LogisticRegression`.
 
     Returns
     -------
@@ -133,6 +164,7 @@ def plan(
         l2=l2,
         neighbouring=neighbouring,
         label_codes=(0.0, 1.0),
+        public=public,
     )
     return as_mechanism(mechanism).plan(problem, eps, delta)
 
@@ -143,7 +175,8 @@ def check_bounds(bounds: Any) -> None:
         raise TypeError(sentence("bounds", "must be a dplr.Bounds or None", bounds))
 
 
-def _check_l2(l2: float | str) -> float | None:
+def check_l2(l2: float | str) -> float | None:
+    """A ridge, or None for 'auto'."""
     if isinstance(l2, str):
         check_choice("l2", l2, ["auto"])
         return None

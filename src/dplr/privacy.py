@@ -43,6 +43,20 @@ class Pure:
 
 
 @dataclass(frozen=True, slots=True)
+class Gaussian:
+    """mu-Gaussian differential privacy: as hard to tell apart as N(0, 1) and N(mu, 1).
+
+    The noise is the discrete Gaussian, for which the statement's (eps, delta) is corrected and holds as it stands.
+    """
+
+    mu: float
+
+    def __str__(self) -> str:
+        """Return the guarantee in words."""
+        return f"Gaussian differential privacy, mu = {self.mu:.6g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """One block of released numbers.
 
@@ -50,10 +64,12 @@ class Release:
     ----------
     shape : shape of the block.
     sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
-    law : law of the noise, `"discrete Laplace"` or `"none"`.
-    scale : scale of the noise on this block: ``sensitivity / (weight * eps)``, rounded up to the grid.
+    law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"` or `"none"`.
+    scale : scale (Laplace) or standard deviation (Gaussian) of the noise on this block: the sensitivity over ``weight *
+        eps`` or ``weight * mu``, rounded up to the grid.
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
+    units : what the integer sampler is given: the scale, or the variance, in grid units.
     """
 
     shape: tuple[int, ...]
@@ -62,6 +78,12 @@ class Release:
     scale: float
     grid: float
     weight: float = 1.0
+    units: int = 0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise on one number."""
+        return self.scale * math.sqrt(2) if self.law == "discrete Laplace" else self.scale
 
 
 @functools.cache
@@ -98,7 +120,7 @@ class PrivacyStatement:
     mechanism: str
     eps: float
     delta: float
-    guarantee: Pure
+    guarantee: Pure | Gaussian
     neighbouring: Neighbouring
     released: Mapping[str, Release]
     calibration: str
@@ -148,11 +170,13 @@ class PrivacyStatement:
         lines = [
             f"Privacy statement ({self.mechanism}, dplr {self.version})",
             _line("guarantee", str(self.guarantee)),
+            *([_line("", f"eps = {self.eps:g} at delta = {self.delta:g}")] if self.delta else []),
             _line("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
         ]
         for name, block in self.released.items():
             count = math.prod(block.shape)
-            noise = f"{block.law}, scale {block.scale:.6g}" if block.scale else "no noise"
+            word = "standard deviation" if block.law == "discrete Gaussian" else "scale"
+            noise = f"{block.law}, {word} {block.scale:.6g}" if block.scale else "no noise"
             lines.append(_line("released", f"{name}: {count} numbers, {noise}, on a grid of {block.grid:.3g}"))
         lines += [
             _line("calibration", self.calibration),

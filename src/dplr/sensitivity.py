@@ -1,6 +1,6 @@
-"""L1 sensitivity of second moments: one function a theorem, floats only. Proofs: mechanisms/functional.md.
+"""Sensitivity of second moments: one function a theorem, floats only. Proofs: mechanisms/functional.md.
 
-Every function bounds, over neighbouring data sets, the L1 change of the released vector
+Every function bounds, over neighbouring data sets, the change of the released vector (in L1 unless it says L2)
 
     ( linear * sum y (x, iota),  quadratic * upper triangle of sum (x, iota)(x, iota)' ),    |y| <= 1,
 
@@ -85,6 +85,28 @@ def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, 
     flipped = largest(2 * linear * iota + 2 * c * cross, d * linear - cross)
     same = largest(2 * c * (d * linear + cross), -d * linear - cross)
     return max(flipped, same)
+
+
+def l2_add_remove(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
+    """Exact L2 sensitivity, off-diagonal cells counted with weight sqrt 2 (the Frobenius norm of the whole matrix).
+
+    With r^2 = R^2 + iota^2 a row (x, iota) adds linear^2 r^2 + quadratic^2 r^4 at most: a ball, and a corner of a cube.
+    """
+    squared = radius**2 + iota**2
+    return math.sqrt(linear**2 * squared + quadratic**2 * squared**2)
+
+
+def l2_replace_one(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
+    """L2 sensitivity with the same weights; exact while quadratic r <= linear / sqrt 2, an upper bound beyond.
+
+    With r^2 = R^2 + iota^2 and rho the cosine of the angle between the rows (x, iota), the squared change is at most
+    2 linear^2 r^2 (1 + rho) + 2 quadratic^2 r^4 (1 - rho^2): concave in rho, largest at rho = 1 (a flipped label, so
+    the quadratic block costs nothing) or at rho = linear^2 / (2 quadratic^2 r^2), whichever is smaller.
+    """
+    squared = radius**2 + iota**2
+    signal, cost = linear**2 * squared, quadratic**2 * squared**2
+    rho = min(1.0, signal / (2 * cost)) if cost else 1.0
+    return math.sqrt(2 * signal * (1 + rho) + 2 * cost * (1 - rho * rho))
 
 
 def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:

@@ -14,6 +14,7 @@ from scipy import stats
 
 from dplr import _fit
 from dplr.bounds import ball_prep, box_prep
+from dplr.calibration import gaussian_log_delta
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.mechanisms.functional import FunctionalMechanism
@@ -42,11 +43,17 @@ class Case:
     eps: float = 1.0
     spec: FunctionalMechanism = DEFAULT
     floating_point: bool = False
+    delta: float = 0.0
 
 
 # With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers:
 # the case in which an event can show nearly all of eps.
 LINEAR = FunctionalMechanism(coef_norm=0.05)
+
+
+# At this weight the quadratic block comes free in L2, and a flipped label is the worst pair.
+FREE = FunctionalMechanism(coef_norm=0.05)
+RERUN = FunctionalMechanism(coef_norm=0.05, unbounded="rerun")
 
 
 def label_flip(d, spec=LINEAR, **options):
@@ -76,6 +83,10 @@ CASES = {
     ),
     # The linear totals are +0.5 and -0.5.
     "floating point": Case(1, (0.5,), 1.0, (0.5,), 0.0, spec=LINEAR, floating_point=True),
+    "gaussian, logistic d=1": label_flip(1, FREE, delta=1e-5),
+    "gaussian, logistic d=2": label_flip(2, FREE, delta=1e-5),
+    "gaussian, squared d=2 intercept": label_flip(2, FREE, labels=False, fit_intercept=True, delta=1e-5),
+    "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, FunctionalMechanism(calibration="paper")),
 }
 
@@ -102,9 +113,10 @@ def neighbours(case):
 def release(case, prep, X, y, eps, source):
     """All released numbers of one whole fit, and its plan's scales."""
     loss = LOGISTIC if case.labels else SQUARED
+    delta = case.delta if math.isfinite(eps) else 0.0
     n_rows = None if case.relation is Neighbouring.ADD_REMOVE else len(X)
     problem = Problem(loss, prep.geometry, case.relation, n_rows, None, ())
-    fit = _fit.run(as_rows(X, y, prep), problem, case.spec, eps, 0.0, NullLedger(), source)
+    fit = _fit.run(as_rows(X, y, prep), problem, case.spec, eps, delta, NullLedger(), source)
     scales = np.concatenate([np.full(r.shape, r.scale) for r in fit.statement.released.values()])
     return np.concatenate(list(fit.released.values())), scales
 
@@ -119,7 +131,12 @@ def scores(case, runs):
         values = []
         for _ in range(runs):
             noisy, scales = release(case, prep, X, y, case.eps, source)
-            values.append(residue(noisy) if case.floating_point else log_ratio(noisy, left, right, scales))
+            if case.floating_point:
+                values.append(residue(noisy))
+            elif case.delta:
+                values.append(float((((noisy - right) ** 2 - (noisy - left) ** 2) / (2 * scales**2)).sum()))
+            else:
+                values.append(log_ratio(noisy, left, right, scales))
         result.append(np.round(values, 9))  # below 1e-9 only floating-point residue would be told apart
     return result
 
@@ -155,6 +172,26 @@ def _bound(hits, false_hits):
     return math.log(low / high) if low > 0 else -math.inf
 
 
+def gaussian_lower_bound(positive, negative, delta):
+    """Lower bound of eps at delta from the trade-off of two Gaussians (Nasr et al. 2023), threshold halfway."""
+    level = 1 - (1 - CONFIDENCE) / 2
+    threshold = (np.mean(positive) + np.mean(negative)) / 2
+    missed, false_hits, n = int((positive < threshold).sum()), int((negative >= threshold).sum()), len(positive)
+    miss_high, false_high = (stats.beta.ppf(level, k + 1, n - k) for k in (missed, false_hits))
+    mu = stats.norm.ppf(1 - false_high) - stats.norm.ppf(miss_high)
+    low, high = 0.0, 100.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
+    return low
+
+
+def measure(case, runs):
+    """The lower bound of eps that a case shows."""
+    found = scores(case, runs)
+    return gaussian_lower_bound(*found, case.delta) if case.delta else lower_bound(*found)
+
+
 def theory(case):
     """The privacy loss this pair can show at most: its own change over the joint sensitivity."""
     prep, data = neighbours(case)
@@ -164,4 +201,4 @@ def theory(case):
 
 
 if __name__ == "__main__":
-    print(json.dumps(lower_bound(*scores(CASES[sys.argv[1]], int(sys.argv[2])))))
+    print(json.dumps(measure(CASES[sys.argv[1]], int(sys.argv[2]))))

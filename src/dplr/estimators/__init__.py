@@ -28,6 +28,7 @@ def fit(
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
+    public: Any = None,
     rng: int | None = None,
 ) -> LogisticRegression | LinearRegression:
     """Fit a differentially private model and return the fitted estimator.
@@ -38,8 +39,8 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"` or `"linear"`.
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, rng : as in `LogisticRegression`;
-        `classes` is for logistic regression only.
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng : as in
+        `LogisticRegression`; `classes` is for logistic regression only.
 
     Returns
     -------
@@ -76,6 +77,7 @@ def fit(
         l2=l2,
         neighbouring=neighbouring,
         n_rows=n_rows,
+        public=public,
         rng=rng,
         **options,
     )

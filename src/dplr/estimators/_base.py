@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr import _fit
 from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
-from dplr.bounds import Bounds
+from dplr.bounds import Bounds, Prep
 from dplr.ledger import NullLedger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
-from dplr.planning import prepare
+from dplr.planning import check_l2, l2_sentence, prepare
 from dplr.privacy import Neighbouring, PrivacyWarning
+from dplr.problem import Plan
+from dplr.result import Fit
 from dplr.rows import Labels, as_rows, check_shapes
+
+SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -36,6 +41,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
+        public: Any = None,
         rng: int | None = None,
     ) -> None:
         self.eps = eps
@@ -46,10 +52,71 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.l2 = l2
         self.neighbouring = neighbouring
         self.n_rows = n_rows
+        self.public = public
         self.rng = rng
 
-    def _fit_model(self, model: str, X: Any, y: Any, refused: dict[str, Any]) -> tuple[NDArray[np.float64], float]:
-        """Fit, set the attributes that both models have, and return coefficients and intercept."""
+    def refit(self, *, l2: float | str | None = None, approximation: str | None = None) -> Self:
+        """Another model from the same release: post-processing, no further privacy loss.
+
+        Parameters
+        ----------
+        l2 : ridge of the new model, or `"auto"`; None leaves it as it was.
+        approximation : of the logistic loss, as in `FunctionalMechanism`; None leaves it as it was.
+
+        Returns
+        -------
+        A new fitted estimator. This one stays as it is; both hold the same `released_`, and together they have spent
+        once what the statement says.
+
+        Raises
+        ------
+        ValueError
+            An option is outside its range.
+
+        Privacy
+        -------
+        Uses only `released_` and public facts. Its statement is that of the release, and says so.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+        >>> est = dplr.fit(X, X[:, 0] > 0, eps=1.0)
+        >>> est.refit(l2=1.0).privacy_.assumptions[-1]
+        'another model from an earlier release: no further privacy loss'
+        """
+        check_is_fitted(self)
+        mechanism, plan, prep = self._release
+        if approximation is not None:
+            mechanism = replace(mechanism, approximation=approximation)
+        if l2 is not None:
+            plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
+            mechanism.check(plan.problem)
+        facts = tuple(
+            fact for fact in plan.statement.assumptions if not fact.startswith("l2 = ") and fact != SAME_RELEASE
+        )
+        facts = (*facts, l2_sentence(plan.problem.l2), SAME_RELEASE)
+        plan = replace(plan, statement=replace(plan.statement, assumptions=facts))
+        other: Self = clone(self).set_params(mechanism=mechanism, **({} if l2 is None else {"l2": l2}))
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        fit = Fit(mechanism.solve(plan, self.released_), plan.statement, self.released_)
+        return other._take(fit, mechanism, plan, prep)
+
+    def _take(self, fit: Fit, mechanism: Any, plan: Plan, prep: Prep) -> Self:
+        """Set the attributes that a release gives."""
+        self._release = (mechanism, plan, prep)
+        self.privacy_ = fit.statement
+        self.released_ = fit.released
+        self._set_coef(*prep.to_user_units(fit.coef))
+        return self
+
+    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
+        raise AttributeError("each model sets its coefficients in its own shape")
+
+    def _fit_model(self, model: str, X: Any, y: Any, refused: dict[str, Any]) -> Self:
+        """Check, plan, sum, add noise and solve, in this order."""
         if refused:
             reason = (
                 ": a weight multiplies what one record may change, and the sensitivity with it. Fit without weights."
@@ -72,15 +139,14 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             l2=self.l2,
             neighbouring=self.neighbouring,
             label_codes=labels.codes if labels else None,
+            public=self.public,
             assumptions=(labels.assumption,) if labels else (),
         )
         rows = as_rows(X, labels.y if labels else y, prep)
         fit = _fit.run(rows, problem, mechanism, eps, delta, NullLedger(), self._source())
-        self.privacy_ = fit.statement
-        self.released_ = fit.released
         if labels:
             self.classes_ = labels.classes
-        return prep.to_user_units(fit.coef)
+        return self._take(fit, mechanism, Plan(problem, fit.statement), prep)
 
     def _check_schema(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""

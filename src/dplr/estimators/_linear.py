@@ -17,8 +17,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, rng : as in `LogisticRegression`. The target
-        of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in [-1, 1]. Values outside are clipped.
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, rng : as in `LogisticRegression`.
+        The target of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in [-1, 1]. Values outside
+        are clipped.
 
     Attributes
     ----------
@@ -56,12 +57,15 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        self.coef_, self.intercept_ = self._fit_model("linear", X, y, refused)
-        return self
+        return self._fit_model("linear", X, y, refused)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions."""
         return self._margins(X)
+
+    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
+        self.coef_ = coef
+        self.intercept_ = intercept
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         if y.dtype.kind not in "biufO":

@@ -30,6 +30,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.
     n_rows : public number of rows; len(X) under replace_one, a declared reference (or None) under add_remove.
+    public : public coefficients in the user's units towards which the ridge pulls: a fitted model with `coef_` and
+        `intercept_`, or a pair (coef, intercept). Must not come from the private data.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
@@ -77,6 +79,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
+        public: Any = None,
         rng: int | None = None,
     ) -> None:
         super().__init__(
@@ -88,6 +91,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             l2=l2,
             neighbouring=neighbouring,
             n_rows=n_rows,
+            public=public,
             rng=rng,
         )
         self.classes = classes
@@ -105,10 +109,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        coef, intercept = self._fit_model("logistic", X, y, refused)
-        self.coef_ = coef[np.newaxis, :]
-        self.intercept_ = np.array([intercept])
-        return self
+        return self._fit_model("logistic", X, y, refused)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) margins: positive for ``classes_[1]``."""
@@ -128,6 +129,10 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         """(n, 2) logarithms of the probabilities."""
         margins = self._margins(X)
         return np.column_stack([log_expit(-margins), log_expit(margins)])
+
+    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
+        self.coef_ = coef[np.newaxis, :]
+        self.intercept_ = np.array([intercept])
 
     def _labels(self, y: NDArray[Any]) -> Labels:
         declared = self.classes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +17,16 @@ from dplr import calibration, sensitivity
 from dplr._validation import check_choice, real_number, sentence
 from dplr.bounds import Geometry
 from dplr.noise import Source
-from dplr.privacy import Neighbouring, PrivacyStatement, Pure, Release
+from dplr.privacy import Gaussian, Neighbouring, PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
-from dplr.queries import Moments
+from dplr.queries import Moments, Total
 from dplr.result import Fit
 from dplr.rows import Rows
-from dplr.solvers import solve_quadratic
+from dplr.solvers import is_positive_definite, solve_quadratic, stein_coef
 
 _CALIBRATIONS = ("tight", "paper")
+_APPROXIMATIONS = ("minimax", "taylor", "stein")
+_UNBOUNDED = ("trim", "rerun")
 _LARGEST_OPTION = 1e6
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 
@@ -36,9 +39,15 @@ class FunctionalMechanism:
     ----------
     calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds;
         `"paper"` for the constants printed in FM12, several times larger, for reproduction. Both are private.
+    approximation : of the logistic loss by the released moments, post-processing: `"minimax"` is the best quadratic on
+        [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
+        model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
+    margin_bound : public bound of |x.w| for `"minimax"`.
+    unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
+        definite, at half of eps a run (FM12 Lemma 5), without ridge. Pure eps only.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
-    coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the two blocks.
+    coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
 
     Raises
     ------
@@ -47,8 +56,9 @@ class FunctionalMechanism:
 
     Privacy
     -------
-    Releases the noisy moments (`released_`); the model is post-processing of them. Pure eps-DP, in integer arithmetic.
-    See functional.md, theorem 1.
+    Releases the noisy moments (`released_`); the model is post-processing of them. Pure eps-DP with discrete Laplace
+    noise for delta = 0, (eps, delta)-DP with discrete Gaussian noise for delta > 0, both in integer arithmetic. See
+    functional.md, theorems 1, 4 and 6.
 
     Examples
     --------
@@ -59,6 +69,9 @@ class FunctionalMechanism:
     """
 
     calibration: str = "tight"
+    approximation: str = "minimax"
+    margin_bound: float = 4.0
+    unbounded: str = "trim"
     ridge_deviations: float = 4.0
     floor_deviations: float = 4.0
     coef_norm: float = 2.0
@@ -66,59 +79,130 @@ class FunctionalMechanism:
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
-        for name in ("ridge_deviations", "floor_deviations", "coef_norm"):
+        check_choice("approximation", self.approximation, _APPROXIMATIONS)
+        check_choice("unbounded", self.unbounded, _UNBOUNDED)
+        for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):
             value = real_number(name, getattr(self, name))
-            if not 0 <= value <= _LARGEST_OPTION:
+            if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
                 raise ValueError(sentence(name, f"must be between 0 and {_LARGEST_OPTION:g}", value))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix the released blocks, the noise and the statement from public facts."""
-        if delta > 0:
-            raise ValueError(sentence("delta", 'must be 0 with mechanism="fm"', delta, "The release is pure eps-DP."))
-        if problem.l2 is not None and problem.n_rows is None:
-            remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
-            raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
-        weight, joint, named = self._sensitivity(problem)
-        cells = blocks(problem.geometry, problem.neighbouring)
-        sizes = tuple(len(rows) for rows, _ in cells.values())
-        weights = (1.0, weight)
-        released = {}
+        self.check(problem)
+        if delta > 0 and (self.calibration == "paper" or self.unbounded == "rerun"):
+            raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
+        # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
+        per_run = eps / 2 if self.unbounded == "rerun" else eps
+        sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
+        guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
-            exact = math.ldexp(1.0, Moments.exponent)
-            for name, size in zip(cells, sizes, strict=True):
-                released[name] = Release((size,), joint, "none", 0.0, exact)
+            released, named = self._no_noise(sizes), "none: eps = inf"
+        elif delta > 0:
+            released, guarantee, named = self._gaussian(problem, sizes, eps, delta)
         else:
-            charged, noises = calibration.discrete_laplace(joint, eps, weights, sizes)
-            for name, size, noise, share in zip(cells, sizes, noises, weights, strict=True):
-                released[name] = Release((size,), charged, "discrete Laplace", noise.scale, noise.grid, share)
+            released, named = self._laplace(problem, sizes, per_run)
+        if self.unbounded == "rerun":
+            named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
+        source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
         statement = PrivacyStatement(
             mechanism="fm",
             eps=eps,
-            delta=0.0,
-            guarantee=Pure(eps),
+            delta=delta,
+            guarantee=guarantee,
             neighbouring=problem.neighbouring,
             released=released,
             calibration=named,
             assumptions=problem.assumptions,
             arithmetic="integer",
             reproducible=False,
-            source="Zhang et al. 2012, Theorem 1; dplr functional.md, theorem 1",
+            source=f"Zhang et al. 2012; dplr functional.md, {source}",
         )
         return Plan(problem, statement)
+
+    def check(self, problem: Problem) -> None:
+        """A ridge of the mean objective needs a public number of rows."""
+        if problem.l2 is not None and problem.n_rows is None:
+            remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
+            raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
     def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
         """Sum exactly, floor to the release grid, add integer noise, solve."""
         geometry = plan.problem.geometry
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
+        released = self._add_noise(total, plan, source)
+        while self.unbounded == "rerun" and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
+            released = self._add_noise(total, plan, source)
+        return Fit(self.solve(plan, released), plan.statement, released)
+
+    def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
+        problem, loss = plan.problem, plan.problem.loss
+        matrix, vector = moment_matrix(problem, released)
+        deviation = plan.statement.released["diagonal"].deviation
+        ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
+        floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
+        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
+        if problem.l2 is not None:
+            assert problem.n_rows is not None
+            ridge = problem.l2 * problem.n_rows / curvature
+        start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)
+        vector = vector * (loss.slope / curvature)
+        coef = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
+        if loss.classification and self.approximation == "stein":
+            return self._stein(problem, matrix, vector, coef)
+        return coef
+
+    def _stein(
+        self, problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Lengthen the Taylor solution to that of a logistic model with Gaussian margins."""
+        iota = problem.geometry.intercept
+        n_rows: float | None = problem.n_rows
+        if iota and problem.neighbouring is Neighbouring.ADD_REMOVE:
+            n_rows = float(matrix[-1, -1]) / iota**2  # the released count
+        if n_rows is None or n_rows < 1:
+            return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays
+        mean_label = 0.0
+        if iota:
+            mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows)
+        return stein_coef(coef, matrix / n_rows, iota, mean_label)
+
+    def _add_noise(self, total: Total, plan: Plan, source: Source) -> dict[str, NDArray[np.float64]]:
+        """Every block on its grid with fresh integer noise."""
         released = {}
-        for name, cells in blocks(geometry, plan.problem.neighbouring).items():
+        draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
+        for name, cells in blocks(plan.problem.geometry, plan.problem.neighbouring).items():
             block = plan.statement.released[name]
             exponent = math.frexp(block.grid)[1] - 1
             value = total.integers(exponent, cells)
-            if block.scale:
-                value = value + source.laplace(round(block.scale / block.grid), len(value)).astype(object)
+            if block.units:
+                value = value + draw[block.law](block.units, len(value)).astype(object)
             released[name] = np.ldexp(value.astype(np.float64), exponent)
-        return Fit(self._solve(plan, released), plan.statement, released)
+        return released
+
+    def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
+        exact = math.ldexp(1.0, Moments.exponent)
+        return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
+
+    def _laplace(self, problem: Problem, sizes: dict[str, int], eps: float) -> tuple[dict[str, Release], str]:
+        weight, joint, named = self._sensitivity(problem)
+        weights = {"linear": 1.0, "diagonal": weight, "off_diagonal": weight}
+        charged, noises = calibration.discrete_laplace(
+            joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
+        )
+        return _releases(sizes, charged, "discrete Laplace", noises, weights), named
+
+    def _gaussian(
+        self, problem: Problem, sizes: dict[str, int], eps: float, delta: float
+    ) -> tuple[dict[str, Release], Gaussian, str]:
+        geometry = problem.geometry
+        weight, joint = _best_weight(geometry, problem.neighbouring, self.coef_norm, l2=True)
+        weights = {"linear": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+        charged, mu, noises = calibration.discrete_gaussian(
+            joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
+        )
+        named = f"tight: L2 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+        return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
 
     def _sensitivity(self, problem: Problem) -> tuple[float, float, str]:
         """Weight of the quadratic block, joint sensitivity of (linear, weight * quadratic), and its name."""
@@ -134,26 +218,32 @@ class FunctionalMechanism:
         weight, joint = _best_weight(geometry, problem.neighbouring, self.coef_norm)
         return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
 
-    def _solve(self, plan: Plan, released: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Minimise the noisy quadratic; post-processing."""
-        problem = plan.problem
-        geometry, loss = problem.geometry, problem.loss
-        q = geometry.d + (geometry.intercept > 0)
-        cells = blocks(geometry, problem.neighbouring)
-        moments = np.zeros((q + 1, q + 1))
-        for name, (rows, columns) in cells.items():
-            moments[rows, columns] = released[name]
-        if geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
-            assert problem.n_rows is not None
-            moments[q - 1, q - 1] = problem.n_rows * geometry.intercept**2
-        matrix = np.triu(moments[:q, :q]) + np.triu(moments[:q, :q], 1).T
-        deviation = math.sqrt(2) * plan.statement.released["quadratic"].scale
-        ridge = self.ridge_deviations * deviation
-        if problem.l2 is not None:
-            assert problem.n_rows is not None
-            ridge = problem.l2 * problem.n_rows / loss.curvature
-        vector = moments[:q, q] * (loss.slope / loss.curvature)
-        return solve_quadratic(matrix, vector, ridge, self.floor_deviations * deviation)
+
+def _releases(
+    sizes: dict[str, int],
+    charged: float,
+    law: str,
+    noises: Sequence[calibration.LaplaceBlock | calibration.GaussianBlock],
+    weights: dict[str, float],
+) -> dict[str, Release]:
+    return {
+        name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
+        for (name, size), noise in zip(sizes.items(), noises, strict=True)
+    }
+
+
+def moment_matrix(
+    problem: Problem, released: Mapping[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
+    q = problem.geometry.d + (problem.geometry.intercept > 0)
+    moments = np.zeros((q + 1, q + 1))
+    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+        moments[rows, columns] = released[name]
+    if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+        assert problem.n_rows is not None
+        moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
+    return np.triu(moments[:q, :q]) + np.triu(moments[:q, :q], 1).T, moments[:q, q]
 
 
 def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -162,21 +252,32 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
     The cell iota^2 * n is public under replace_one and left out.
     """
     q = geometry.d + (geometry.intercept > 0)
-    rows, columns = np.triu_indices(q)
-    if geometry.intercept and neighbouring is Neighbouring.REPLACE_ONE:
-        rows, columns = rows[:-1], columns[:-1]
-    return {"linear": (np.arange(q), np.full(q, q)), "quadratic": (rows, columns)}
+    public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
+    diagonal = np.arange(q - public)
+    rows, columns = np.triu_indices(q, 1)
+    cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
+    return {name: pair for name, pair in cells.items() if len(pair[0])}
 
 
 @functools.lru_cache(maxsize=64)
-def _best_weight(geometry: Geometry, neighbouring: Neighbouring, coef_norm: float) -> tuple[float, float]:
+def _best_weight(
+    geometry: Geometry, neighbouring: Neighbouring, coef_norm: float, l2: bool = False
+) -> tuple[float, float]:
     """The weight that minimises the noise of the gradient, and its joint sensitivity.
 
     At coef the noise of (quadratic block) coef - (linear block) has variance proportional to
     scale^2 + (scale / weight)^2 ||coef||^2 in each coordinate, with scale proportional to the joint sensitivity.
     """
-    candidates = [(weight, joint_sensitivity(geometry, neighbouring, weight)) for weight in _WEIGHTS]
+    measure = joint_l2_sensitivity if l2 else joint_sensitivity
+    candidates = [(weight, measure(geometry, neighbouring, weight)) for weight in _WEIGHTS]
     return min(candidates, key=lambda pair: pair[1] ** 2 * (1 + (coef_norm / pair[0]) ** 2))
+
+
+def joint_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
+    """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball."""
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        return sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
+    return sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
 
 
 def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
