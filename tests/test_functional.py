@@ -307,6 +307,11 @@ def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run(
     assert set(Fit.__slots__) == {"coef", "statement", "released"}
 
 
+def test_rerun_without_noise_ends_on_singular_data():
+    spec = FunctionalMechanism(unbounded="rerun")
+    assert_array_equal(dplr.fit(np.zeros((10, 2)), np.arange(10) % 2, eps=math.inf, mechanism=spec).coef_, [[0.0, 0.0]])
+
+
 def test_rerun_is_refused_with_gaussian_noise_and_paper_constants_too():
     for spec in (FunctionalMechanism(unbounded="rerun"), FunctionalMechanism(calibration="paper")):
         with pytest.raises(ValueError, match="`delta` must be 0 with calibration='paper' and unbounded='rerun'"):

@@ -130,7 +130,9 @@ class FunctionalMechanism:
         geometry = plan.problem.geometry
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
         released = self._add_noise(total, plan, source)
-        while self.unbounded == "rerun" and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
+        # Without noise another run would give the same numbers.
+        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
+        while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
             released = self._add_noise(total, plan, source)
         return Fit(self.solve(plan, released), plan.statement, released)
 
