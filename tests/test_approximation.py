@@ -136,6 +136,26 @@ def test_refit_gives_another_model_from_the_same_numbers_and_draws_nothing(data,
     assert_array_equal(other.refit(approximation="minimax", l2="auto").coef_, est.coef_)
 
 
+def test_refit_shows_the_parameters_of_the_release_whatever_was_set_since(data):
+    X, y = data
+    est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS, public=(np.ones(3), 0.0))
+    est.set_params(eps=0.01, neighbouring="add_remove", l2=3.0)
+    other = est.refit()
+    assert (other.eps, other.neighbouring, other.l2) == (1.0, "replace_one", "auto")
+    assert other.privacy_.eps == 1.0
+    assert other.public is est.public
+    with pytest.raises(ValueError, match="read-only"):
+        other.released_["linear"][0] = 0.0
+
+
+def test_private_model_given_as_public_is_named_in_the_statement(data):
+    X, y = data
+    first = dplr.fit(X[:100], y[:100], eps=0.5, bounds=BOUNDS)
+    est = dplr.fit(X[100:], y[100:], eps=1.0, bounds=BOUNDS, public=first)
+    expected = "pure eps-differential privacy, eps = 0.5; on common records both add up"
+    assert any(expected in fact for fact in est.privacy_.assumptions)
+
+
 def test_refit_refuses_what_a_fit_refuses(data):
     X, y = data
     est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS, neighbouring="add_remove")
@@ -155,7 +175,7 @@ def test_strong_ridge_pulls_towards_the_public_coefficients(data, model):
     est = dplr.fit(X, y, model=model, eps=1.0, bounds=BOUNDS, public=public, l2=1e6)
     assert_allclose(np.ravel(est.coef_), public[0], rtol=1e-3)
     assert_allclose(np.ravel(est.intercept_), 0.25, atol=1e-3)
-    assert any("public coefficients" in fact for fact in est.privacy_.assumptions)
+    assert any("public coefficients [" in fact for fact in est.privacy_.assumptions)
 
 
 def test_public_model_helps_where_private_data_are_few(data):

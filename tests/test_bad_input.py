@@ -90,6 +90,13 @@ LOGISTIC = [
         ValueError,
         "`delta` must be 0 with calibration='paper' and unbounded='rerun'; got 1e-06",
     ),
+    ({"delta": 1e-310}, ValueError, "`delta` must be 0 or at least 1e-300; got 1e-310"),
+    ({"delta": 0.5, "eps": 5000.0}, ValueError, "`eps` and delta = 0.5 are out of the range of Gaussian noise"),
+    (
+        {"public": ([1e308, 1e308], 0.0), "bounds": dplr.Bounds([(-1e3, 1e3)] * 2)},
+        ValueError,
+        "`public` must be finite in the scaled problem too",
+    ),
     ({"public": 3.0}, ValueError, "`public` must hold coefficients and an intercept; got 3.0"),
     ({"public": ([1.0], 0.0)}, ValueError, "`public` must have 2 coefficients and one intercept"),
     ({"public": ([1.0, math.nan], 0.0)}, ValueError, "`public` must be finite"),

@@ -31,6 +31,7 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
 
 # Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.
 SMALLEST_EPS = 1e-9
+SMALLEST_DELTA = 1e-300
 
 
 def check_eps(eps: Any) -> float:
@@ -46,8 +47,11 @@ def check_eps(eps: Any) -> float:
 def check_delta(delta: Any) -> float:
     """delta in [0, 1)."""
     value = real_number("delta", delta)
+    remedy = "Use 0 for pure eps differential privacy."
     if not 0 <= value < 1:
-        raise ValueError(sentence("delta", "must be in [0, 1)", value, "Use 0 for pure eps differential privacy."))
+        raise ValueError(sentence("delta", "must be in [0, 1)", value, remedy))
+    if 0 < value < SMALLEST_DELTA:
+        raise ValueError(sentence("delta", f"must be 0 or at least {SMALLEST_DELTA}", value, remedy))
     return value
 
 

@@ -146,9 +146,10 @@ def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
     for t in range(12, 60):
         tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t))
         eta = numbers * (1 + t * t) / (24 * variance)  # Z - 1 < exp(-10^13) adds nothing a float could show
-        if tail <= math.log(delta * 5e-7) and eta < eps / 2:
+        if tail <= math.log(delta) + math.log(5e-7) and eta < eps / 2:
             return gaussian_mu(eps - eta, delta * (1 - 1e-6))
-    raise ValueError(sentence("delta", f"is too small for {numbers} numbers at eps = {eps:g}", delta, "Use delta=0."))
+    rule = f"and delta = {delta:g} are out of the range of Gaussian noise on {numbers} numbers"
+    raise ValueError(sentence("eps", rule, eps, "Use delta=0."))
 
 
 def discrete_gaussian(

@@ -61,8 +61,16 @@ def prepare(
         facts.append(f"{known} = {n_rows}")
     start = None
     if public is not None:
-        start = prep.from_user_units(*_public_model(public, n_features, fit_intercept))
-        facts.append("the public coefficients towards which the ridge pulls; they do not come from the private data")
+        coef, intercept = _public_model(public, n_features, fit_intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            start = prep.from_user_units(coef, intercept)
+        if not np.isfinite(start).all():
+            raise ValueError(sentence("public", "must be finite in the scaled problem too", (coef.tolist(), intercept)))
+        shown = np.array2string(coef, threshold=20, precision=6)
+        facts.append(f"public coefficients {shown}, intercept {intercept:g}: they do not come from the private data")
+        if hasattr(public, "privacy_"):
+            promise = public.privacy_.guarantee
+            facts.append(f"the public model itself came with: {promise}; on common records both add up")
     facts.append(l2_sentence(ridge))
     return Problem(loss, prep.geometry, relation, n_rows, ridge, tuple(facts), start), prep
 

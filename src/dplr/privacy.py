@@ -53,7 +53,7 @@ class Gaussian:
 
     def __str__(self) -> str:
         """Return the guarantee in words."""
-        return f"Gaussian differential privacy, mu = {self.mu:.6g}"
+        return f"up to the discreteness of the noise mu-Gaussian, mu = {self.mu:.6g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Release:
     sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
     law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"` or `"none"`.
     scale : scale (Laplace) or standard deviation (Gaussian) of the noise on this block: the sensitivity over ``weight *
-        eps`` or ``weight * mu``, rounded up to the grid.
+        eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
     units : what the integer sampler is given: the scale, or the variance, in grid units.
@@ -165,12 +165,16 @@ class PrivacyStatement:
         """Scale of the noise, where all blocks share one value."""
         return self._common("scale")
 
+    def _guarantee_sentence(self) -> str:
+        if self.delta:
+            return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
+        return str(self.guarantee)
+
     def __str__(self) -> str:
         """Return the statement as readable lines."""
         lines = [
             f"Privacy statement ({self.mechanism}, dplr {self.version})",
-            _line("guarantee", str(self.guarantee)),
-            *([_line("", f"eps = {self.eps:g} at delta = {self.delta:g}")] if self.delta else []),
+            _line("guarantee", self._guarantee_sentence()),
             _line("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
         ]
         for name, block in self.released.items():

@@ -97,7 +97,15 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         )
         facts = (*facts, l2_sentence(plan.problem.l2), SAME_RELEASE)
         plan = replace(plan, statement=replace(plan.statement, assumptions=facts))
-        other: Self = clone(self).set_params(mechanism=mechanism, **({} if l2 is None else {"l2": l2}))
+        statement = plan.statement
+        other: Self = clone(self).set_params(  # the parameters of the release, whatever was set since
+            mechanism=mechanism,
+            eps=statement.eps,
+            delta=statement.delta,
+            neighbouring=str(statement.neighbouring),
+            l2="auto" if plan.problem.l2 is None else plan.problem.l2,
+            public=self.public,
+        )
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))

@@ -31,7 +31,8 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     neighbouring : `"replace_one"` or `"add_remove"`.
     n_rows : public number of rows; len(X) under replace_one, a declared reference (or None) under add_remove.
     public : public coefficients in the user's units towards which the ridge pulls: a fitted model with `coef_` and
-        `intercept_`, or a pair (coef, intercept). Must not come from the private data.
+        `intercept_`, or a pair (coef, intercept), which also survives `sklearn.clone`. Must not come from the private
+        data.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes

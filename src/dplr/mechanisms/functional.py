@@ -44,7 +44,8 @@ class FunctionalMechanism:
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
     margin_bound : public bound of |x.w| for `"minimax"`.
     unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
-        definite, at half of eps a run (FM12 Lemma 5), without ridge. Pure eps only.
+        definite, at half of eps a run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for data
+        much larger than the noise: there is no limit of runs.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
@@ -101,7 +102,7 @@ class FunctionalMechanism:
             released, guarantee, named = self._gaussian(problem, sizes, eps, delta)
         else:
             released, named = self._laplace(problem, sizes, per_run)
-        if self.unbounded == "rerun":
+        if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
         statement = PrivacyStatement(
@@ -180,6 +181,7 @@ class FunctionalMechanism:
             if block.units:
                 value = value + draw[block.law](block.units, len(value)).astype(object)
             released[name] = np.ldexp(value.astype(np.float64), exponent)
+            released[name].flags.writeable = False  # several models may hold it
         return released
 
     def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
