@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import add_moments, moments_work_size
+from dplr._core import add_moments, instruction_set, moments_work_size
 from dplr.bounds import GRID, Prep
 
 _LIMB = 32
@@ -66,10 +66,11 @@ class Partial:
     def __init__(self, query: Moments, d: int) -> None:
         self.hi = np.zeros(query.shape, np.int64)
         self.lo = np.zeros(query.shape, np.int64)
-        self.work = np.empty(moments_work_size(query.shape[0]))
+        self.work = np.empty(moments_work_size(d))
         self.seen = np.zeros(2, np.int64)
         self.outside = np.zeros(d + 1, np.int64)
         self.rows = 0
+        self.path = instruction_set().encode()
 
     def total(self) -> Total:
         """The exact total so far."""
@@ -100,14 +101,14 @@ class Moments:
         """Fresh accumulators."""
         return Partial(self, self.d)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[np.float64], prep: Prep, coef: None, out: Partial) -> None:
-        """Bound, scale and snap the rows of a block and add their moments to `out`."""
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial) -> None:
+        """Bound, scale and snap the rows of a block and add their moments to `out`; y as `native_target` returns it."""
         box = prep.geometry.half_width is not None
         negative, positive = prep.labels or (0.0, 0.0)
         labels = prep.labels is not None
         constant = prep.geometry.intercept * GRID
         add_moments(
             X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
-            out.work, out.hi, out.lo, out.seen, out.outside,
+            out.path, out.work, out.hi, out.lo, out.seen, out.outside,
         )  # fmt: skip
         out.rows += len(X)

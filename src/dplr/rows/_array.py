@@ -17,6 +17,8 @@ from dplr.queries import Faults, Moments, Partial, Total
 from dplr.rows import _pool
 
 BLOCK_ROWS = 8192
+# Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
+_KERNEL_ROWS = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,12 @@ class ArrayRows:
 
     def _sum_span(self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]) -> Total:
         out: Partial = query.partial()
-        for start in range(span[0], span[1], self._block_rows):
-            block = slice(start, min(start + self._block_rows, span[1]))
+        as_it_is = index is None and _is_native(X) and _target_is_native(y)
+        step = _KERNEL_ROWS if as_it_is else self._block_rows
+        for start in range(span[0], span[1], step):
+            block = slice(start, min(start + step, span[1]))
             rows: Any = block if index is None else index[block]
-            target = np.asarray(y[rows], dtype=np.float64)
-            query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
+            query.add_block(_native(_take(X, rows)), _native_target(y[rows]), self._prep, None, out)
         return out.total()
 
 
@@ -100,13 +103,37 @@ def _take(X: Any, rows: Any) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def _is_native(X: Any) -> bool:
+    return (
+        isinstance(X, np.ndarray)
+        and X.dtype.kind == "f"
+        and X.dtype.itemsize in (4, 8)
+        and X.dtype.isnative
+        and X.flags.aligned
+    )
+
+
 def _native(block: Any) -> NDArray[Any]:
     """A float64 or float32 view of the block where it is one already, else a converted copy of this block."""
     if hasattr(block, "iloc"):
         block = block.to_numpy(dtype=np.float64)
-    if block.dtype in (np.float64, np.float32) and block.dtype.isnative and block.flags.aligned:
-        return np.asarray(block)
-    return np.asarray(block, dtype=np.float64)
+    return block if _is_native(block) else np.asarray(block, dtype=np.float64)
+
+
+def _target_is_native(y: Any) -> bool:
+    return (
+        isinstance(y, np.ndarray)
+        and (y.dtype.char == "?" or (y.dtype.kind in "if" and y.dtype.itemsize == 8))
+        and y.dtype.isnative
+        and y.flags.aligned
+    )
+
+
+def _native_target(block: Any) -> NDArray[Any]:
+    """Numbers that the kernel reads: float64, int64 or booleans as bytes; else a converted copy of this block."""
+    if not _target_is_native(block):
+        return np.asarray(block, dtype=np.float64)
+    return block.view(np.uint8) if block.dtype.char == "?" else block
 
 
 def _spans(n: int, parts: int) -> list[tuple[int, int]]:

@@ -1,0 +1,123 @@
+/* Gram matrix of a packed block: exact, because the entries are integers held in float64.
+
+Lanes are rows. Every product is an integer of at most 2^40 and a block sum at most 2^53, so each order of summation, with
+or without fused multiply-add, gives the same bits. */
+#include "tile_lanes.h"
+
+/* Columns of a panel: they stay in the L1 cache while the rows of tiles above them stream by. */
+#define PANEL 16
+
+INLINE void prefetch_some(Ahead *ahead)
+{
+    for (ptrdiff_t k = 0; k < ahead->lines_a_tile && ahead->runs > 0; ++k) {
+        __builtin_prefetch(ahead->data + ahead->offset);
+        ahead->offset += 64;
+        if (ahead->offset >= ahead->run_bytes) {
+            ahead->offset = 0;
+            ahead->data += ahead->run_stride;
+            ahead->runs -= 1;
+        }
+    }
+}
+
+/* Lines to prefetch after each tile so that the next block has arrived by the last one. */
+static ptrdiff_t spread(const Ahead *ahead, ptrdiff_t n_columns)
+{
+    ptrdiff_t tiles = 1;
+    for (ptrdiff_t j = n_columns; j > 0; j -= 4) tiles += j / MOST;
+    return ahead->runs * ((ahead->run_bytes + 63) / 64) / tiles + 1;
+}
+
+/* Products of `m` columns with four; m is a constant of the caller, so the sums stay in registers. */
+INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, double *out, ptrdiff_t out_stride)
+{
+    vec sums[MOST][4] = {0};
+    for (ptrdiff_t r = 0; r < rows; r += LANES) {
+        vec x[MOST];
+#pragma GCC unroll 8
+        for (int i = 0; i < m; ++i) x[i] = load(a + i * STRIDE + r);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+            vec v = load(b + j * STRIDE + r);
+#pragma GCC unroll 8
+            for (int i = 0; i < m; ++i) sums[i][j] = multiply_add(x[i], v, sums[i][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < m; ++i) add_sums(out + i * out_stride, sums[i]);
+}
+
+/* Products of `width` <= 4 columns among themselves, and their sums: additions that cost nothing beside the products.
+   Also adds zeros to entries that nobody reads. */
+INLINE void triangle_of(const int width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
+                        double *column_sums)
+{
+    vec sums[5][4] = {0};
+    for (ptrdiff_t r = 0; r < rows; r += LANES) {
+#pragma GCC unroll 4
+        for (int i = 0; i < width; ++i) {
+            vec x = load(a + i * STRIDE + r);
+            sums[4][i] += x;
+#pragma GCC unroll 4
+            for (int j = i; j < width; ++j) sums[i][j] = multiply_add(x, load(a + j * STRIDE + r), sums[i][j]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < width; ++i) add_sums(out + i * out_stride, sums[i]);
+    add_sums(column_sums, sums[4]);
+}
+
+static void triangle(ptrdiff_t width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
+                     double *column_sums)
+{
+    switch (width) {
+    case 1: triangle_of(1, a, rows, out, out_stride, column_sums); break;
+    case 2: triangle_of(2, a, rows, out, out_stride, column_sums); break;
+    case 3: triangle_of(3, a, rows, out, out_stride, column_sums); break;
+    default: triangle_of(4, a, rows, out, out_stride, column_sums);
+    }
+}
+
+/* Products of columns [i, i_end) with columns [j, j_end), the latter in whole fours. */
+static void rectangle(const double *columns, ptrdiff_t i, ptrdiff_t i_end, ptrdiff_t j_begin, ptrdiff_t j_end,
+                      ptrdiff_t rows, double *gram, ptrdiff_t stride, Ahead *ahead)
+{
+    while (i < i_end) {
+        ptrdiff_t left = i_end - i, m = left < MOST ? left : MOST;
+        m -= left - m == 1 && m > 1;    /* two narrow tiles rather than one of a single row, which waits for its sums */
+        for (ptrdiff_t j = j_begin; j < j_end; j += 4) {
+            const double *a = columns + i * STRIDE, *b = columns + j * STRIDE;
+            double *out = gram + i * stride + j;
+            switch (m) {
+#if MOST > 3
+            case 6: tile(6, a, b, rows, out, stride); break;
+            case 5: tile(5, a, b, rows, out, stride); break;
+            case 4: tile(4, a, b, rows, out, stride); break;
+#endif
+            case 3: tile(3, a, b, rows, out, stride); break;
+            case 2: tile(2, a, b, rows, out, stride); break;
+            default: tile(1, a, b, rows, out, stride);
+            }
+            prefetch_some(ahead);
+        }
+        i += m;
+    }
+}
+
+static void add_gram(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
+                     Ahead *ahead)
+{
+    ptrdiff_t stride = gram_stride(n_columns);
+    ahead->lines_a_tile = spread(ahead, n_columns);
+    /* What does not fill four columns comes first, where no tile lies above it: all other tiles are whole. */
+    ptrdiff_t first = (n_columns - 1) % 4 + 1;
+    triangle(first, columns, rows, gram, stride, sums);
+    for (ptrdiff_t panel = first; panel < n_columns; panel += PANEL) {
+        ptrdiff_t end = panel + PANEL < n_columns ? panel + PANEL : n_columns;
+        rectangle(columns, 0, panel, panel, end, rows, gram, stride, ahead);
+        for (ptrdiff_t j = panel; j < end; j += 4) {
+            rectangle(columns, panel, j, j, j + 4, rows, gram, stride, ahead);
+            triangle(4, columns + j * STRIDE, rows, gram + j * stride + j, stride, sums + j);
+        }
+    }
+}
