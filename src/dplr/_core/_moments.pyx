@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from dplr._core._gram cimport add_column_sums, add_gram
 from dplr._core._snap cimport (
-    FLUSH_ROWS, LOW_LIMB, PACK_ROWS, SLACK, SQUARED_GRID, STRIDE, Map, floating, settle_odd_rows, snap_block)
+    FLUSH_ROWS, LOW_LIMB, PACK_ROWS, STRIDE, Map, floating, settle_odd_rows, snap_block)
 
 cdef extern from "tiles.h":
     ctypedef struct Rows:
@@ -28,17 +28,18 @@ cdef extern from "tiles.h":
         Py_ssize_t lines_a_tile
 
     ctypedef struct Tiles:
-        int64_t (*snap_target)(
+        bint (*snap_target)(
             const double *raw, Py_ssize_t rows, Py_ssize_t d, const Map *to_grid, double *target, double *excess
         ) noexcept nogil
-        void (*snap_rows)(
+        bint (*snap_rows)(
             const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, double *columns,
-            double *squared_norm, double *excess
+            double *squared_norm, double *excess, Ahead *ahead
         ) noexcept nogil
         void (*add_gram)(
             const double *columns, Py_ssize_t n_columns, Py_ssize_t rows, double *gram, double *sums, Ahead *ahead
         ) noexcept nogil
 
+    void prefetch_bytes(const char *data, Py_ssize_t bytes) noexcept nogil
     Py_ssize_t gram_stride(Py_ssize_t n_columns) noexcept nogil
     const Tiles *find_tiles(const char *path) noexcept nogil
 
@@ -63,6 +64,11 @@ cdef Py_ssize_t even(Py_ssize_t n_columns) noexcept nogil:
     return (n_columns + 1) & ~<Py_ssize_t> 1
 
 
+cdef Py_ssize_t whole_vectors(Py_ssize_t rows) noexcept nogil:
+    """Up to the next multiple of the widest vector."""
+    return (rows + 7) & ~<Py_ssize_t> 7
+
+
 cpdef Py_ssize_t moments_work_size(Py_ssize_t d) noexcept nogil:
     """Doubles of scratch that `add_moments` needs for d features."""
     cdef Py_ssize_t stride = gram_stride(d + 1)
@@ -84,26 +90,17 @@ cdef Work cut(double *buffer, Py_ssize_t d) noexcept nogil:
     return work
 
 
-cdef bint is_odd(const Work *work, Py_ssize_t rows) noexcept nogil:
-    """Whether a row may be outside or not finite."""
-    cdef Py_ssize_t r
-    cdef int64_t odd = 0
-    for r in range(rows):
-        odd |= <int64_t> (not (work.squared_norm[r] <= SQUARED_GRID)) | <int64_t> (not (work.excess[r] <= SLACK))
-    return odd != 0
-
-
-cdef int64_t snap_with_tiles(
-    const Tiles *tiles, const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, Work *work
+cdef bint snap_with_tiles(
+    const Tiles *tiles, const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, Work *work, Ahead *ahead
 ) noexcept nogil:
     """What `snap_block` does, by the kernels of `tiles.h`: rows up to the next whole vector are zero."""
-    cdef Py_ssize_t end = (rows + 7) & ~<Py_ssize_t> 7, j
-    cdef int64_t unknown = tiles.snap_target(work.labels, rows, X.d, to_grid, work.target, work.excess)
-    tiles.snap_rows(X, start, rows, to_grid, work.columns, work.squared_norm, work.excess)
+    cdef Py_ssize_t end = whole_vectors(rows), j
+    cdef bint odd = tiles.snap_target(work.labels, rows, X.d, to_grid, work.target, work.excess)
+    odd |= tiles.snap_rows(X, start, rows, to_grid, work.columns, work.squared_norm, work.excess, ahead)
     if end > rows:
         for j in range(X.d + 1):
             memset(work.columns + j * STRIDE + rows, 0, (end - rows) * sizeof(double))
-    return unknown
+    return odd
 
 
 cdef Ahead ahead_of(const Rows *X, Py_ssize_t start) noexcept nogil:
@@ -152,9 +149,18 @@ cdef void flush(
 
 
 cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, double *labels) noexcept nogil:
+    """Raw targets in float64, with copies of the last one behind it up to a whole vector."""
     cdef Py_ssize_t r
-    for r in range(rows):
-        labels[r] = <double> y[start + r]
+    cdef const number *side_by_side = &y[start]
+    if y.strides[0] == sizeof(number):
+        prefetch_bytes(<const char *> (side_by_side + rows), rows * sizeof(number))
+        for r in range(rows):
+            labels[r] = <double> side_by_side[r]
+    else:
+        for r in range(rows):
+            labels[r] = <double> y[start + r]
+    for r in range(rows, whole_vectors(rows)):
+        labels[r] = labels[rows - 1]
 
 
 def add_moments(
@@ -180,7 +186,7 @@ def add_moments(
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0
-    cdef int64_t unknown
+    cdef bint odd
     cdef const Tiles *tiles = find_tiles(path)
     cdef Ahead ahead
     cdef Work work
@@ -207,11 +213,12 @@ def add_moments(
             load_labels(y, start, rows, work.labels)
             memset(work.excess, 0, PACK_ROWS * sizeof(double))
             if tiles == NULL:
-                unknown = snap_block(
+                odd = snap_block(
                     X, work.labels, start, rows, &to_grid, work.columns, work.target, work.squared_norm, work.excess)
             else:
-                unknown = snap_with_tiles(tiles, &raw, start, rows, &to_grid, &work)
-            if unknown or is_odd(&work, rows):
+                ahead = ahead_of(&raw, start + rows)
+                odd = snap_with_tiles(tiles, &raw, start, rows, &to_grid, &work, &ahead)
+            if odd:
                 settle_odd_rows(
                     X, work.labels, start, rows, &to_grid, work.columns, work.target, work.squared_norm, &faults[0],
                     &outside[0])
@@ -220,8 +227,7 @@ def add_moments(
                 if intercept > 0:
                     add_column_sums(work.columns, d + 1, STRIDE, PACK_ROWS, work.sums)
             else:
-                ahead = ahead_of(&raw, start + rows)
-                tiles.add_gram(work.columns, d + 1, (rows + 7) & ~<Py_ssize_t> 7, work.gram, work.sums, &ahead)
+                tiles.add_gram(work.columns, d + 1, whole_vectors(rows), work.gram, work.sums, &ahead)
             unflushed += rows
             if unflushed > FLUSH_ROWS - PACK_ROWS:
                 flush(&work, d, stride, intercept, unflushed, hi, lo)

@@ -26,7 +26,7 @@ ctypedef fused floating:
     float
     double
 
-cdef int64_t snap_block(
+cdef bint snap_block(
     const floating[:, :] X, const double *labels, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid,
     double *columns, double *target, double *squared_norm, double *excess
 ) noexcept nogil

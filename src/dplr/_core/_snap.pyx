@@ -108,19 +108,19 @@ cdef int64_t snap_labels(double *target, Py_ssize_t rows, double negative, doubl
     return rows - known
 
 
-cdef int64_t snap_block(
+cdef bint snap_block(
     const floating[:, :] X, const double *labels, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid,
     double *columns, double *target, double *squared_norm, double *excess
 ) noexcept nogil:
-    """Load and snap rows [start, start + rows). Returns how many labels are unknown; the rest shows in the norms."""
-    cdef Py_ssize_t d = X.shape[1], j
-    cdef int64_t unknown = 0
+    """Load and snap rows [start, start + rows). Returns whether something is odd: outside, not finite, unknown."""
+    cdef Py_ssize_t d = X.shape[1], r, j
+    cdef int64_t odd = 0
     memset(squared_norm, 0, PACK_ROWS * sizeof(double))
     load(X, start, rows, columns)
     memset(target, 0, PACK_ROWS * sizeof(double))
     memcpy(target, labels, rows * sizeof(double))
     if to_grid.labels:
-        unknown = snap_labels(target, rows, to_grid.negative, to_grid.positive)
+        odd = snap_labels(target, rows, to_grid.negative, to_grid.positive)
     else:
         snap_to_box(target, excess, rows, to_grid.shift[d], to_grid.scale[d], to_grid.low[d], to_grid.high[d])
     for j in range(d):
@@ -129,7 +129,9 @@ cdef int64_t snap_block(
                 columns + j * STRIDE, excess, rows, to_grid.shift[j], to_grid.scale[j], to_grid.low[j], to_grid.high[j])
         else:
             snap_to_grid(columns + j * STRIDE, squared_norm)
-    return unknown
+    for r in range(rows):
+        odd += <int64_t> (not (squared_norm[r] <= SQUARED_GRID)) + <int64_t> (not (excess[r] <= SLACK))
+    return odd != 0
 
 
 cdef void settle_odd_rows(

@@ -7,25 +7,12 @@ or without fused multiply-add, gives the same bits. */
 /* Columns of a panel: they stay in the L1 cache while the rows of tiles above them stream by. */
 #define PANEL 16
 
-INLINE void prefetch_some(Ahead *ahead)
-{
-    for (ptrdiff_t k = 0; k < ahead->lines_a_tile && ahead->runs > 0; ++k) {
-        __builtin_prefetch(ahead->data + ahead->offset);
-        ahead->offset += 64;
-        if (ahead->offset >= ahead->run_bytes) {
-            ahead->offset = 0;
-            ahead->data += ahead->run_stride;
-            ahead->runs -= 1;
-        }
-    }
-}
-
 /* Lines to prefetch after each tile so that the next block has arrived by the last one. */
 static ptrdiff_t spread(const Ahead *ahead, ptrdiff_t n_columns)
 {
     ptrdiff_t tiles = 1;
     for (ptrdiff_t j = n_columns; j > 0; j -= 4) tiles += j / MOST;
-    return ahead->runs * ((ahead->run_bytes + 63) / 64) / tiles + 1;
+    return (ahead->runs * ((ahead->run_bytes + 63) / 64) - ahead->offset / 64) / tiles + 1;
 }
 
 /* Products of `m` columns with four; m is a constant of the caller, so the sums stay in registers. */
@@ -98,7 +85,7 @@ static void rectangle(const double *columns, ptrdiff_t i, ptrdiff_t i_end, ptrdi
             case 2: tile(2, a, b, rows, out, stride); break;
             default: tile(1, a, b, rows, out, stride);
             }
-            prefetch_some(ahead);
+            prefetch_some(ahead, ahead->lines_a_tile);
         }
         i += m;
     }

@@ -11,12 +11,31 @@ written in GNU C vectors and compiles on any CPU. */
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Fetch the next lines of the block ahead into the L2 cache: the L1 cache is full of packed columns. */
+INLINE void prefetch_some(Ahead *ahead, ptrdiff_t lines)
+{
+    for (ptrdiff_t k = 0; k < lines && ahead->runs > 0; ++k) {
+        __builtin_prefetch(ahead->data + ahead->offset, 0, 2);
+        ahead->offset += 64;
+        if (ahead->offset >= ahead->run_bytes) {
+            ahead->offset = 0;
+            ahead->data += ahead->run_stride;
+            ahead->runs -= 1;
+        }
+    }
+}
+
 #if LANES > 2
 #include <immintrin.h>
 
 #define ROW_LANES 4
 typedef __m256d row_vec;
+typedef int64_t row_mask __attribute__((vector_size(32)));
 
+INLINE row_vec row_select(row_mask mask, row_vec yes, row_vec no)
+{
+    return (row_vec)(((row_mask)yes & mask) | ((row_mask)no & ~mask));
+}
 INLINE row_vec row_load(const double *p) { return _mm256_loadu_pd(p); }
 INLINE row_vec row_load_single(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 INLINE void row_store(double *p, row_vec v) { _mm256_storeu_pd(p, v); }
@@ -40,15 +59,15 @@ INLINE void add_four_sums(double *out, __m256d a, __m256d b, __m256d c, __m256d 
 typedef double row_vec __attribute__((vector_size(16)));
 typedef int64_t row_mask __attribute__((vector_size(16)));
 
+INLINE row_vec row_select(row_mask mask, row_vec yes, row_vec no)
+{
+    return (row_vec)(((row_mask)yes & mask) | ((row_mask)no & ~mask));
+}
 INLINE row_vec row_load(const double *p) { row_vec v; memcpy(&v, p, sizeof v); return v; }
 INLINE row_vec row_load_single(const float *p) { return (row_vec){p[0], p[1]}; }
 INLINE void row_store(double *p, row_vec v) { memcpy(p, &v, sizeof v); }
 INLINE row_vec row_all(double value) { return (row_vec){value, value}; }
 INLINE row_vec row_round(row_vec v) { return (v + ROUNDER) - ROUNDER; }
-INLINE row_vec row_select(row_mask mask, row_vec yes, row_vec no)
-{
-    return (row_vec)(((row_mask)yes & mask) | ((row_mask)no & ~mask));
-}
 INLINE row_vec row_at_most(row_vec v, row_vec high) { return row_select((row_mask)(v < high), v, high); }
 INLINE row_vec row_at_least(row_vec v, row_vec low) { return row_select((row_mask)(v > low), v, low); }
 INLINE row_vec row_abs(row_vec v) { return (row_vec)((row_mask)v & INT64_MAX); }

@@ -6,6 +6,9 @@ The same fixed sequence as the portable path, without fused multiply-add where i
 /* How the raw rows lie in memory. */
 enum { ROW_MAJOR, ANY_ORDER };
 
+/* Lines of the next block to fetch while a vector of rows is packed: measured; the rest is fetched between tiles. */
+#define LINES_A_VECTOR 3
+
 INLINE double read_one(const char *p, const int single)
 {
     if (single) {
@@ -50,23 +53,23 @@ INLINE void transpose(const char *const *row, ptrdiff_t offset, const int single
 }
 #endif
 
-/* Snap entries of column j. `seen` grows by what tells odd rows: excess over the bounds, or squares. */
-INLINE row_vec snap(row_vec x, row_vec seen, ptrdiff_t j, const Map *map, const int box, double *out)
+/* Snap entries of column j. Returns what tells odd rows: how far they were outside their bounds, or squares. */
+INLINE row_vec snap(row_vec x, ptrdiff_t j, const Map *map, const int box, double *out)
 {
     if (box) {
         row_vec v = (x - row_all(map->shift[j])) * row_all(map->scale[j]);
         row_vec clamped = row_at_least(row_at_most(v, row_all(map->high[j])), row_all(map->low[j]));
         row_store(out, row_round(clamped));
-        return seen + row_abs(v - clamped);
+        return row_abs(v - clamped);
     }
     row_vec k = row_round(x * row_all(GRID));
     row_store(out, k);
-    return seen + k * k;
+    return k * k;
 }
 
 /* Row by row, ROW_LANES at a time. Lanes behind the last row repeat it; the caller clears them. */
 INLINE void snap_by_rows(const int order, const int single, const int box, const Rows *X, ptrdiff_t start,
-                         ptrdiff_t rows, const Map *map, double *columns, double *seen)
+                         ptrdiff_t rows, const Map *map, double *columns, double *seen, Ahead *ahead)
 {
     for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
         const char *row[ROW_LANES];
@@ -81,68 +84,96 @@ INLINE void snap_by_rows(const int order, const int single, const int box, const
             row_vec x[4];
             transpose(row, j * X->column_stride, single, x);
 #pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) sum = snap(x[k], sum, j + k, map, box, columns + (j + k) * STRIDE + r);
+            for (int k = 0; k < 4; ++k) x[k] = snap(x[k], j + k, map, box, columns + (j + k) * STRIDE + r);
+            sum += (x[0] + x[1]) + (x[2] + x[3]);
         }
 #endif
         for (; j < X->d; ++j)
-            sum = snap(gather(row, j * X->column_stride, single), sum, j, map, box, columns + j * STRIDE + r);
+            sum += snap(gather(row, j * X->column_stride, single), j, map, box, columns + j * STRIDE + r);
         row_store(seen + r, sum);
+        prefetch_some(ahead, LINES_A_VECTOR);
     }
 }
 
 /* Column by column, for whole vectors of rows that lie side by side in memory. */
 INLINE void snap_by_columns(const int single, const int box, const Rows *X, ptrdiff_t start, ptrdiff_t rows,
-                            const Map *map, double *columns, double *seen)
+                            const Map *map, double *columns, double *seen, Ahead *ahead)
 {
     for (ptrdiff_t j = 0; j < X->d; ++j) {
         const char *column = X->data + start * X->row_stride + j * X->column_stride;
         for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
             row_vec x = single ? row_load_single((const float *)column + r) : row_load((const double *)column + r);
-            row_store(seen + r, snap(x, row_load(seen + r), j, map, box, columns + j * STRIDE + r));
+            row_store(seen + r, row_load(seen + r) + snap(x, j, map, box, columns + j * STRIDE + r));
         }
     }
 }
 
 /* Choose by memory order; single and box are constants of the caller. */
 INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdiff_t start, ptrdiff_t rows,
-                          const Map *map, double *columns, double *seen)
+                          const Map *map, double *columns, double *seen, Ahead *ahead)
 {
     ptrdiff_t size = single ? sizeof(float) : sizeof(double);
     if (X->row_stride == size && X->d > 1) {
         ptrdiff_t whole = rows - rows % ROW_LANES;
-        snap_by_columns(single, box, X, start, whole, map, columns, seen);
-        snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole);
+        snap_by_columns(single, box, X, start, whole, map, columns, seen, ahead);
+        snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole, ahead);
     } else if (X->column_stride == size) {
-        snap_by_rows(ROW_MAJOR, single, box, X, start, rows, map, columns, seen);
+        snap_by_rows(ROW_MAJOR, single, box, X, start, rows, map, columns, seen, ahead);
     } else {
-        snap_by_rows(ANY_ORDER, single, box, X, start, rows, map, columns, seen);
+        snap_by_rows(ANY_ORDER, single, box, X, start, rows, map, columns, seen, ahead);
     }
 }
 
-static void snap_rows(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
-                      double *squared_norm, double *excess)
+INLINE int all_lanes(row_mask mask)
+{
+    int64_t all = -1;
+    for (int k = 0; k < ROW_LANES; ++k) all &= mask[k];
+    return all != 0;
+}
+
+/* Whether a row may lie outside or hold a NaN; lanes behind the last row repeat it. */
+static int is_odd(ptrdiff_t rows, const double *squared_norm, const double *excess)
+{
+    row_mask even = ~(row_mask){0};
+    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES)
+        even &= (row_mask)(row_load(squared_norm + r) <= row_all(SQUARED_GRID)) &
+                (row_mask)(row_load(excess + r) <= row_all(SLACK));
+    return !all_lanes(even);
+}
+
+static int snap_rows(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
+                     double *squared_norm, double *excess, Ahead *ahead)
 {
     memset(squared_norm, 0, PACK_ROWS * sizeof(double));
     if (X->single && map->box)
-        snap_in_order(1, 1, X, start, rows, map, columns, excess);
+        snap_in_order(1, 1, X, start, rows, map, columns, excess, ahead);
     else if (X->single)
-        snap_in_order(1, 0, X, start, rows, map, columns, squared_norm);
+        snap_in_order(1, 0, X, start, rows, map, columns, squared_norm, ahead);
     else if (map->box)
-        snap_in_order(0, 1, X, start, rows, map, columns, excess);
+        snap_in_order(0, 1, X, start, rows, map, columns, excess, ahead);
     else
-        snap_in_order(0, 0, X, start, rows, map, columns, squared_norm);
+        snap_in_order(0, 0, X, start, rows, map, columns, squared_norm, ahead);
+    return is_odd(rows, squared_norm, excess);
 }
 
-static int64_t snap_target(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target,
-                           double *excess)
+/* The positive label becomes 2^20, everything else -2^20. Without branches: labels are hard to predict. */
+static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double *target)
 {
-    if (map->labels) {
-        int64_t known = 0;
-        for (ptrdiff_t r = 0; r < rows; ++r) known += (raw[r] == map->positive) | (raw[r] == map->negative);
-        for (ptrdiff_t r = 0; r < rows; ++r) target[r] = raw[r] == map->positive ? GRID : -GRID;
-        return rows - known;
+    row_mask known = ~(row_mask){0};
+    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
+        row_vec v = row_load(raw + r);
+        row_mask positive = (row_mask)(v == row_all(map->positive));
+        known &= positive | (row_mask)(v == row_all(map->negative));
+        row_store(target + r, row_select(positive, row_all(GRID), row_all(-GRID)));
     }
-    for (ptrdiff_t r = 0; r < PACK_ROWS; r += ROW_LANES)
-        row_store(excess + r, snap(row_load(raw + r), row_load(excess + r), d, map, 1, target + r));
+    return !all_lanes(known);
+}
+
+static int snap_target(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target,
+                       double *excess)
+{
+    if (map->labels) return snap_labels(raw, rows, map, target);
+    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES)
+        row_store(excess + r, row_load(excess + r) + snap(row_load(raw + r), d, map, 1, target + r));
     return 0;
 }

@@ -49,12 +49,13 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    /* Snap raw targets into `target`. Adds to `excess`; returns how many labels are unknown. */
-    int64_t (*snap_target)(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target,
-                           double *excess);
-    /* Load and snap rows [start, start + rows) into columns. Adds to `excess`, sets `squared_norm`. */
-    void (*snap_rows)(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
-                      double *squared_norm, double *excess);
+    /* Snap raw targets, whose last vector is padded with copies, into `target`. Adds to `excess`; returns whether a
+       label is unknown. */
+    int (*snap_target)(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target, double *excess);
+    /* Load and snap rows [start, start + rows) into columns. Adds to `excess`, sets `squared_norm`; returns whether a
+       row may be odd: outside or not finite. */
+    int (*snap_rows)(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
+                     double *squared_norm, double *excess, Ahead *ahead);
     /* Add columns' columns to the upper triangle of `gram`, row-major with rows of gram_stride(n_columns), and the
        columns' sums to `sums`. */
     void (*add_gram)(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
@@ -62,6 +63,16 @@ typedef struct {
 } Tiles;
 
 static inline ptrdiff_t gram_stride(ptrdiff_t n_columns) { return (n_columns + 3) & ~(ptrdiff_t)3; }
+
+/* Ask for bytes that are needed soon. */
+static inline void prefetch_bytes(const char *data, ptrdiff_t bytes)
+{
+#ifdef __GNUC__
+    for (ptrdiff_t k = 0; k < bytes; k += 64) __builtin_prefetch(data + k);
+#else
+    (void)data, (void)bytes;
+#endif
+}
 
 /* The tiles of a path ("baseline", "avx2", "avx512"), or NULL where this build or this CPU does not have it. */
 const Tiles *find_tiles(const char *path);
