@@ -11,6 +11,8 @@ from dplr._core._snap cimport (
     FLUSH_ROWS, LOW_LIMB, PACK_ROWS, STRIDE, Map, floating, settle_odd_rows, snap_block)
 
 cdef extern from "tiles.h":
+    const Py_ssize_t PIECE_BYTES
+
     ctypedef struct Rows:
         const char *data
         Py_ssize_t n
@@ -21,11 +23,8 @@ cdef extern from "tiles.h":
 
     ctypedef struct Ahead:
         const char *data
-        Py_ssize_t runs
-        Py_ssize_t run_stride
-        Py_ssize_t run_bytes
-        Py_ssize_t offset
-        Py_ssize_t lines_a_tile
+        Py_ssize_t step
+        Py_ssize_t pieces
 
     ctypedef struct Tiles:
         bint (*snap_target)(
@@ -104,20 +103,16 @@ cdef bint snap_with_tiles(
 
 
 cdef Ahead ahead_of(const Rows *X, Py_ssize_t start) noexcept nogil:
-    """Where the block from row `start` on lies in memory."""
+    """Where the block from row `start` on lies in memory; the last block names itself."""
     cdef Py_ssize_t size = sizeof(float) if X.single else sizeof(double)
-    cdef Py_ssize_t rows = max(0, min(PACK_ROWS, X.n - start))
-    cdef Ahead ahead
-    memset(&ahead, 0, sizeof(Ahead))
-    ahead.data = X.data + start * X.row_stride
-    if rows == 0:
-        return ahead
-    if X.column_stride == size and X.row_stride == X.d * size:
-        ahead.runs, ahead.run_bytes = 1, rows * X.row_stride
-    elif X.column_stride == size:
-        ahead.runs, ahead.run_stride, ahead.run_bytes = rows, X.row_stride, X.d * size
-    elif X.row_stride == size:
-        ahead.runs, ahead.run_stride, ahead.run_bytes = X.d, X.column_stride, rows * size
+    cdef Py_ssize_t rows = min(PACK_ROWS, X.n - start)
+    cdef Ahead ahead = Ahead(X.data + (start - PACK_ROWS) * X.row_stride, 0, 1)
+    if rows > 0:
+        ahead.data = X.data + start * X.row_stride
+        if X.row_stride == size:
+            ahead.step, ahead.pieces = X.column_stride, X.d
+        elif X.row_stride > 0:
+            ahead.step, ahead.pieces = PIECE_BYTES, (rows * X.row_stride + PIECE_BYTES - 1) // PIECE_BYTES
     return ahead
 
 
@@ -211,12 +206,11 @@ def add_moments(
             start = block * PACK_ROWS
             rows = min(PACK_ROWS, n - start)
             load_labels(y, start, rows, work.labels)
-            memset(work.excess, 0, PACK_ROWS * sizeof(double))
             if tiles == NULL:
                 odd = snap_block(
                     X, work.labels, start, rows, &to_grid, work.columns, work.target, work.squared_norm, work.excess)
             else:
-                ahead = ahead_of(&raw, start + rows)
+                ahead = ahead_of(&raw, start + PACK_ROWS)
                 odd = snap_with_tiles(tiles, &raw, start, rows, &to_grid, &work, &ahead)
             if odd:
                 settle_odd_rows(

@@ -116,6 +116,7 @@ cdef bint snap_block(
     cdef Py_ssize_t d = X.shape[1], r, j
     cdef int64_t odd = 0
     memset(squared_norm, 0, PACK_ROWS * sizeof(double))
+    memset(excess, 0, PACK_ROWS * sizeof(double))
     load(X, start, rows, columns)
     memset(target, 0, PACK_ROWS * sizeof(double))
     memcpy(target, labels, rows * sizeof(double))

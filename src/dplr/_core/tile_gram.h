@@ -4,23 +4,19 @@ Lanes are rows. Every product is an integer of at most 2^40 and a block sum at m
 or without fused multiply-add, gives the same bits. */
 #include "tile_lanes.h"
 
+/* Memory would idle while tiles are summed: each of their loops also fetches a piece of the next block. */
+
 /* Columns of a panel: they stay in the L1 cache while the rows of tiles above them stream by. */
 #define PANEL 16
 
-/* Lines to prefetch after each tile so that the next block has arrived by the last one. */
-static ptrdiff_t spread(const Ahead *ahead, ptrdiff_t n_columns)
-{
-    ptrdiff_t tiles = 1;
-    for (ptrdiff_t j = n_columns; j > 0; j -= 4) tiles += j / MOST;
-    return (ahead->runs * ((ahead->run_bytes + 63) / 64) - ahead->offset / 64) / tiles + 1;
-}
-
 /* Products of `m` columns with four; m is a constant of the caller, so the sums stay in registers. */
-INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, double *out, ptrdiff_t out_stride)
+INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
+                 const char *piece)
 {
     vec sums[MOST][4] = {0};
     for (ptrdiff_t r = 0; r < rows; r += LANES) {
         vec x[MOST];
+        prefetch(piece + r * (ptrdiff_t)sizeof(double));
 #pragma GCC unroll 8
         for (int i = 0; i < m; ++i) x[i] = load(a + i * STRIDE + r);
 #pragma GCC unroll 4
@@ -37,10 +33,11 @@ INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, 
 /* Products of `width` <= 4 columns among themselves, and their sums: additions that cost nothing beside the products.
    Also adds zeros to entries that nobody reads. */
 INLINE void triangle_of(const int width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
-                        double *column_sums)
+                        double *column_sums, const char *piece)
 {
     vec sums[5][4] = {0};
     for (ptrdiff_t r = 0; r < rows; r += LANES) {
+        prefetch(piece + r * (ptrdiff_t)sizeof(double));
 #pragma GCC unroll 4
         for (int i = 0; i < width; ++i) {
             vec x = load(a + i * STRIDE + r);
@@ -55,13 +52,13 @@ INLINE void triangle_of(const int width, const double *a, ptrdiff_t rows, double
 }
 
 static void triangle(ptrdiff_t width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
-                     double *column_sums)
+                     double *column_sums, const char *piece)
 {
     switch (width) {
-    case 1: triangle_of(1, a, rows, out, out_stride, column_sums); break;
-    case 2: triangle_of(2, a, rows, out, out_stride, column_sums); break;
-    case 3: triangle_of(3, a, rows, out, out_stride, column_sums); break;
-    default: triangle_of(4, a, rows, out, out_stride, column_sums);
+    case 1: triangle_of(1, a, rows, out, out_stride, column_sums, piece); break;
+    case 2: triangle_of(2, a, rows, out, out_stride, column_sums, piece); break;
+    case 3: triangle_of(3, a, rows, out, out_stride, column_sums, piece); break;
+    default: triangle_of(4, a, rows, out, out_stride, column_sums, piece);
     }
 }
 
@@ -75,17 +72,17 @@ static void rectangle(const double *columns, ptrdiff_t i, ptrdiff_t i_end, ptrdi
         for (ptrdiff_t j = j_begin; j < j_end; j += 4) {
             const double *a = columns + i * STRIDE, *b = columns + j * STRIDE;
             double *out = gram + i * stride + j;
+            const char *piece = next_piece(ahead);
             switch (m) {
 #if MOST > 3
-            case 6: tile(6, a, b, rows, out, stride); break;
-            case 5: tile(5, a, b, rows, out, stride); break;
-            case 4: tile(4, a, b, rows, out, stride); break;
+            case 6: tile(6, a, b, rows, out, stride, piece); break;
+            case 5: tile(5, a, b, rows, out, stride, piece); break;
+            case 4: tile(4, a, b, rows, out, stride, piece); break;
 #endif
-            case 3: tile(3, a, b, rows, out, stride); break;
-            case 2: tile(2, a, b, rows, out, stride); break;
-            default: tile(1, a, b, rows, out, stride);
+            case 3: tile(3, a, b, rows, out, stride, piece); break;
+            case 2: tile(2, a, b, rows, out, stride, piece); break;
+            default: tile(1, a, b, rows, out, stride, piece);
             }
-            prefetch_some(ahead, ahead->lines_a_tile);
         }
         i += m;
     }
@@ -95,16 +92,16 @@ static void add_gram(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows,
                      Ahead *ahead)
 {
     ptrdiff_t stride = gram_stride(n_columns);
-    ahead->lines_a_tile = spread(ahead, n_columns);
     /* What does not fill four columns comes first, where no tile lies above it: all other tiles are whole. */
     ptrdiff_t first = (n_columns - 1) % 4 + 1;
-    triangle(first, columns, rows, gram, stride, sums);
+    triangle(first, columns, rows, gram, stride, sums, next_piece(ahead));
     for (ptrdiff_t panel = first; panel < n_columns; panel += PANEL) {
         ptrdiff_t end = panel + PANEL < n_columns ? panel + PANEL : n_columns;
         rectangle(columns, 0, panel, panel, end, rows, gram, stride, ahead);
         for (ptrdiff_t j = panel; j < end; j += 4) {
             rectangle(columns, panel, j, j, j + 4, rows, gram, stride, ahead);
-            triangle(4, columns + j * STRIDE, rows, gram + j * stride + j, stride, sums + j);
+            triangle(4, columns + j * STRIDE, rows, gram + j * stride + j, stride, sums + j,
+                     next_piece(ahead));
         }
     }
 }

@@ -11,19 +11,19 @@ written in GNU C vectors and compiles on any CPU. */
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Fetch the next lines of the block ahead into the L2 cache: the L1 cache is full of packed columns. */
-INLINE void prefetch_some(Ahead *ahead, ptrdiff_t lines)
+/* The next piece of the block ahead; the last one again when all is fetched. */
+INLINE const char *next_piece(Ahead *ahead)
 {
-    for (ptrdiff_t k = 0; k < lines && ahead->runs > 0; ++k) {
-        __builtin_prefetch(ahead->data + ahead->offset, 0, 2);
-        ahead->offset += 64;
-        if (ahead->offset >= ahead->run_bytes) {
-            ahead->offset = 0;
-            ahead->data += ahead->run_stride;
-            ahead->runs -= 1;
-        }
+    const char *piece = ahead->data;
+    if (ahead->pieces > 1) {
+        ahead->data += ahead->step;
+        ahead->pieces -= 1;
     }
+    return piece;
 }
+
+/* Into the L2 cache: the L1 cache is full of packed columns. */
+INLINE void prefetch(const char *line) { __builtin_prefetch(line, 0, 2); }
 
 #if LANES > 2
 #include <immintrin.h>

@@ -6,8 +6,9 @@ The same fixed sequence as the portable path, without fused multiply-add where i
 /* How the raw rows lie in memory. */
 enum { ROW_MAJOR, ANY_ORDER };
 
-/* Lines of the next block to fetch while a vector of rows is packed: measured; the rest is fetched between tiles. */
-#define LINES_A_VECTOR 3
+/* Lines of the next block to fetch while a vector of rows is packed; tiles fetch the rest. Measured. */
+#define LINES_A_VECTOR 4
+#define VECTORS_A_PIECE (PIECE_BYTES / 64 / LINES_A_VECTOR)
 
 INLINE double read_one(const char *p, const int single)
 {
@@ -67,43 +68,58 @@ INLINE row_vec snap(row_vec x, ptrdiff_t j, const Map *map, const int box, doubl
     return k * k;
 }
 
+/* One vector of rows. Returns what tells odd rows. */
+INLINE row_vec snap_vector(const int order, const int single, const int box, const char *const *row, ptrdiff_t d,
+                           ptrdiff_t column_stride, const Map *map, double *out)
+{
+    row_vec seen = {0};
+    ptrdiff_t j = 0;
+#if ROW_LANES == 4
+    for (; order == ROW_MAJOR && j + 4 <= d; j += 4) {
+        row_vec x[4];
+        transpose(row, j * column_stride, single, x);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) x[k] = snap(x[k], j + k, map, box, out + (j + k) * STRIDE);
+        seen += (x[0] + x[1]) + (x[2] + x[3]);
+    }
+#endif
+    for (; j < d; ++j) seen += snap(gather(row, j * column_stride, single), j, map, box, out + j * STRIDE);
+    return seen;
+}
+
 /* Row by row, ROW_LANES at a time. Lanes behind the last row repeat it; the caller clears them. */
 INLINE void snap_by_rows(const int order, const int single, const int box, const Rows *X, ptrdiff_t start,
                          ptrdiff_t rows, const Map *map, double *columns, double *seen, Ahead *ahead)
 {
+    const ptrdiff_t d = X->d, row_stride = X->row_stride;
+    const ptrdiff_t column_stride = order == ROW_MAJOR ? (single ? 4 : 8) : X->column_stride;
+    const char *data = X->data + start * row_stride, *piece = data;
     for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
         const char *row[ROW_LANES];
-        for (int k = 0; k < ROW_LANES; ++k) {
-            ptrdiff_t i = r + k < rows ? r + k : rows - 1;
-            row[k] = X->data + (start + i) * X->row_stride;
-        }
-        row_vec sum = row_load(seen + r);
-        ptrdiff_t j = 0;
-#if ROW_LANES == 4
-        for (; order == ROW_MAJOR && j + 4 <= X->d; j += 4) {
-            row_vec x[4];
-            transpose(row, j * X->column_stride, single, x);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) x[k] = snap(x[k], j + k, map, box, columns + (j + k) * STRIDE + r);
-            sum += (x[0] + x[1]) + (x[2] + x[3]);
-        }
-#endif
-        for (; j < X->d; ++j)
-            sum += snap(gather(row, j * X->column_stride, single), j, map, box, columns + j * STRIDE + r);
-        row_store(seen + r, sum);
-        prefetch_some(ahead, LINES_A_VECTOR);
+        for (int k = 0; k < ROW_LANES; ++k) row[k] = data + k * row_stride;
+        for (int k = 0; k < ROW_LANES && r + ROW_LANES > rows; ++k)
+            if (r + k >= rows) row[k] = data + (rows - 1 - r) * row_stride;
+        row_vec fresh = snap_vector(order, single, box, row, d, column_stride, map, columns + r);
+        if (box) fresh += row_load(seen + r);
+        row_store(seen + r, fresh);
+        data += ROW_LANES * row_stride;
+        if (r / ROW_LANES % VECTORS_A_PIECE == 0) piece = next_piece(ahead);
+        for (int k = 0; k < LINES_A_VECTOR; ++k) prefetch(piece + 64 * k);
+        piece += 64 * LINES_A_VECTOR;
     }
 }
 
 /* Column by column, for whole vectors of rows that lie side by side in memory. */
 INLINE void snap_by_columns(const int single, const int box, const Rows *X, ptrdiff_t start, ptrdiff_t rows,
-                            const Map *map, double *columns, double *seen, Ahead *ahead)
+                            const Map *map, double *columns, double *seen)
 {
     for (ptrdiff_t j = 0; j < X->d; ++j) {
         const char *column = X->data + start * X->row_stride + j * X->column_stride;
         for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
             row_vec x = single ? row_load_single((const float *)column + r) : row_load((const double *)column + r);
-            row_store(seen + r, row_load(seen + r) + snap(x, j, map, box, columns + j * STRIDE + r));
+            row_vec fresh = snap(x, j, map, box, columns + j * STRIDE + r);
+            if (box || j) fresh += row_load(seen + r);
+            row_store(seen + r, fresh);
         }
     }
 }
@@ -115,7 +131,7 @@ INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdif
     ptrdiff_t size = single ? sizeof(float) : sizeof(double);
     if (X->row_stride == size && X->d > 1) {
         ptrdiff_t whole = rows - rows % ROW_LANES;
-        snap_by_columns(single, box, X, start, whole, map, columns, seen, ahead);
+        snap_by_columns(single, box, X, start, whole, map, columns, seen);
         snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole, ahead);
     } else if (X->column_stride == size) {
         snap_by_rows(ROW_MAJOR, single, box, X, start, rows, map, columns, seen, ahead);
@@ -131,20 +147,17 @@ INLINE int all_lanes(row_mask mask)
     return all != 0;
 }
 
-/* Whether a row may lie outside or hold a NaN; lanes behind the last row repeat it. */
-static int is_odd(ptrdiff_t rows, const double *squared_norm, const double *excess)
+/* Whether an entry is a NaN or above the limit; lanes behind the last row repeat it. */
+static int any_above(const double *values, ptrdiff_t rows, double limit)
 {
-    row_mask even = ~(row_mask){0};
-    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES)
-        even &= (row_mask)(row_load(squared_norm + r) <= row_all(SQUARED_GRID)) &
-                (row_mask)(row_load(excess + r) <= row_all(SLACK));
-    return !all_lanes(even);
+    row_mask fine = ~(row_mask){0};
+    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) fine &= (row_mask)(row_load(values + r) <= row_all(limit));
+    return !all_lanes(fine);
 }
 
 static int snap_rows(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
                      double *squared_norm, double *excess, Ahead *ahead)
 {
-    memset(squared_norm, 0, PACK_ROWS * sizeof(double));
     if (X->single && map->box)
         snap_in_order(1, 1, X, start, rows, map, columns, excess, ahead);
     else if (X->single)
@@ -153,11 +166,11 @@ static int snap_rows(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *
         snap_in_order(0, 1, X, start, rows, map, columns, excess, ahead);
     else
         snap_in_order(0, 0, X, start, rows, map, columns, squared_norm, ahead);
-    return is_odd(rows, squared_norm, excess);
+    return any_above(excess, rows, SLACK) || (!map->box && any_above(squared_norm, rows, SQUARED_GRID));
 }
 
 /* The positive label becomes 2^20, everything else -2^20. Without branches: labels are hard to predict. */
-static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double *target)
+static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double *target, double *excess)
 {
     row_mask known = ~(row_mask){0};
     for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
@@ -165,6 +178,7 @@ static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double
         row_mask positive = (row_mask)(v == row_all(map->positive));
         known &= positive | (row_mask)(v == row_all(map->negative));
         row_store(target + r, row_select(positive, row_all(GRID), row_all(-GRID)));
+        row_store(excess + r, row_all(0.0));
     }
     return !all_lanes(known);
 }
@@ -172,8 +186,8 @@ static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double
 static int snap_target(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target,
                        double *excess)
 {
-    if (map->labels) return snap_labels(raw, rows, map, target);
+    if (map->labels) return snap_labels(raw, rows, map, target, excess);
     for (ptrdiff_t r = 0; r < rows; r += ROW_LANES)
-        row_store(excess + r, row_load(excess + r) + snap(row_load(raw + r), d, map, 1, target + r));
+        row_store(excess + r, snap(row_load(raw + r), d, map, 1, target + r));
     return 0;
 }

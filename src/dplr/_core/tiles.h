@@ -40,16 +40,17 @@ typedef struct {
     int single;     /* float32 */
 } Rows;
 
-/* Where the next block lies in memory: runs of bytes to prefetch, some of them after each tile. */
+/* The next block in memory: pieces to prefetch, one by one, while this block is worked on. */
 typedef struct {
     const char *data;
-    ptrdiff_t runs, run_stride, run_bytes;
-    ptrdiff_t offset, lines_a_tile;
+    ptrdiff_t step, pieces;
 } Ahead;
+
+#define PIECE_BYTES 1024    /* eight bytes a packed row */
 
 typedef struct {
     const char *name;
-    /* Snap raw targets, whose last vector is padded with copies, into `target`. Adds to `excess`; returns whether a
+    /* Snap raw targets, whose last vector is padded with copies, into `target`. Sets `excess`; returns whether a
        label is unknown. */
     int (*snap_target)(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target, double *excess);
     /* Load and snap rows [start, start + rows) into columns. Adds to `excess`, sets `squared_norm`; returns whether a
