@@ -66,16 +66,17 @@ class Partial:
     def __init__(self, query: Moments, d: int) -> None:
         self.hi = np.zeros(query.shape, np.int64)
         self.lo = np.zeros(query.shape, np.int64)
-        self.work = np.empty(moments_work_size(d))
+        self.scratch = np.empty(moments_work_size(d))
         self.seen = np.zeros(2, np.int64)
         self.outside = np.zeros(d + 1, np.int64)
         self.rows = 0
         self.path = instruction_set().encode()
 
     def total(self) -> Total:
-        """The exact total so far."""
-        faults = Faults(self.rows, int(self.seen[0]), int(self.seen[1]), tuple(self.outside.tolist()))
-        return normalised(self.hi, self.lo, Moments.exponent, faults)
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        non_finite, unknown = self.seen.tolist()
+        faults = Faults(self.rows, non_finite, unknown, tuple(self.outside.tolist()))
+        return Total(self.hi, self.lo, Moments.exponent, faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,13 @@ class Moments:
         return Partial(self, self.d)
 
     def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial) -> None:
-        """Bound, scale and snap the rows of a block and add their moments to `out`; y as `native_target` returns it."""
+        """Bound, scale and snap the rows of a block and add their moments to `out`. y: float64, int64 or bytes."""
         box = prep.geometry.half_width is not None
         negative, positive = prep.labels or (0.0, 0.0)
         labels = prep.labels is not None
         constant = prep.geometry.intercept * GRID
         add_moments(
             X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
-            out.path, out.work, out.hi, out.lo, out.seen, out.outside,
+            out.path, out.scratch, out.hi, out.lo, out.seen, out.outside,
         )  # fmt: skip
         out.rows += len(X)

@@ -21,6 +21,6 @@ def instruction_set() -> str:
         return _AVAILABLE[-1]
     if asked in _AVAILABLE:
         return asked
-    rule = "must be supported by this CPU and this build" if asked in _KNOWN else "must name a CPU path"
+    rule = "must be supported by this CPU and build" if asked in _KNOWN else "must name a CPU path"
     choices = ", ".join(repr(name) for name in _AVAILABLE)
-    raise ValueError(f"`DPLR_ISA` {rule}; got {asked!r}. Here it may be one of {choices}, or unset.")
+    raise ValueError(f"`DPLR_ISA` {rule}; got {asked!r}. Here it may be {choices} or unset.")

@@ -1,7 +1,7 @@
 """Exact second moments of bounded rows: snap a block, add its Gram matrix, flush to integers.
 
-Blocks of rows go through one of several CPU paths with the same bits: "portable" is Cython (`_snap`, `_gram`), the others
-are the C kernels of `tiles.h`. What is odd in a block is settled by `_snap` on every path.
+Blocks of rows go through one of several CPU paths with the same bits: "portable" is Cython (`_snap`, `_gram`), the
+others are the C kernels of `tiles.h`. What is odd in a block is settled by `_snap` on every path.
 """
 from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
@@ -117,10 +117,11 @@ cdef Ahead ahead_of(const Rows *X, Py_ssize_t start) noexcept nogil:
 
 
 cdef void add_limbs(double value, int64_t *hi, int64_t *lo) noexcept nogil:
-    """Add an exact block sum to two limbs: value = hi * 2^32 + lo."""
+    """Add an exact block sum to two limbs: value = hi * 2^32 + lo with 0 <= lo < 2^32."""
     cdef int64_t v = <int64_t> value
-    hi[0] += v >> 32
-    lo[0] += v & LOW_LIMB
+    cdef int64_t low = lo[0] + (v & LOW_LIMB)
+    hi[0] += (v >> 32) + (low >> 32)
+    lo[0] = low & LOW_LIMB
 
 
 cdef void flush(
@@ -175,7 +176,7 @@ def add_moments(
     negative, positive : the two labels; unused without `labels`.
     path : b"portable", or kernels that this CPU runs: one of `cpu_paths()`.
     scratch : of `moments_work_size(d)` doubles. Contents on entry do not matter.
-    hi, lo : (q, q) limbs, upper triangle, q = d + (intercept > 0) + 1.
+    hi, lo : (q, q) limbs, upper triangle, q = d + (intercept > 0) + 1; 0 <= lo < 2^32 on entry and on return.
     faults : (2,) rows with a NaN or an infinity, which count as x = 0 and y = 0; other rows with an unknown label,
         which count as y = 0.
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.

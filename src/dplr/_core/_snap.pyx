@@ -139,7 +139,7 @@ cdef void settle_odd_rows(
     const floating[:, :] X, const double *labels, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid,
     double *columns, double *target, const double *squared_norm, int64_t *faults, int64_t *outside
 ) noexcept nogil:
-    """Project, zero and count what is odd: outside, not finite, unknown, row by row from the raw values. The rare slow path."""
+    """Project, zero and count odd rows one by one from the raw values. The rare slow path of every CPU path."""
     cdef Py_ssize_t d = X.shape[1], r, j
     cdef double reach = GRID + 0.5 * sqrt(<double> d)
     cdef double label

@@ -129,7 +129,7 @@ INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdif
                           const Map *map, double *columns, double *seen, Ahead *ahead)
 {
     ptrdiff_t size = single ? sizeof(float) : sizeof(double);
-    if (X->row_stride == size && X->d > 1) {
+    if (X->row_stride == size) {
         ptrdiff_t whole = rows - rows % ROW_LANES;
         snap_by_columns(single, box, X, start, whole, map, columns, seen);
         snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole, ahead);

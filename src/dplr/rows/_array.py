@@ -80,22 +80,34 @@ class ArrayRows:
         elif rows.step > 1:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
-        threads = self._threads or _pool.threads_for(float(n) * query.shape[0] ** 2)
-        spans = _spans(n, min(threads, max(1, n // self._block_rows)))
-        work = functools.partial(self._sum_span, query, X, y, index)
-        total = functools.reduce(Total.__add__, _pool.run(work, spans))
+        q = query.shape[0]
+        threads = self._threads or _pool.threads_for(float(n) * q * (q + 16))  # packing a column costs 16 products
+        parts = min(threads, max(1, n // self._block_rows))
+        if index is None and _is_native(X) and _target_is_native(y):
+            work = functools.partial(self._sum_native, query, X, _as_numbers(y))
+        else:
+            work = functools.partial(self._sum_converted, query, X, y, index)
+        total = work((0, n)) if parts == 1 else functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
         _refuse_faults(total.faults)
         _warn_outside(total.faults, self._prep)
         return total
 
-    def _sum_span(self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]) -> Total:
+    def _sum_native(self, query: Moments, X: NDArray[Any], y: NDArray[Any], span: tuple[int, int]) -> Total:
         out: Partial = query.partial()
-        as_it_is = index is None and _is_native(X) and _target_is_native(y)
-        step = _KERNEL_ROWS if as_it_is else self._block_rows
-        for start in range(span[0], span[1], step):
-            block = slice(start, min(start + step, span[1]))
+        for start in range(span[0], span[1], _KERNEL_ROWS):
+            end = min(start + _KERNEL_ROWS, span[1])
+            query.add_block(X[start:end], y[start:end], self._prep, None, out)
+        return out.total()
+
+    def _sum_converted(
+        self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
+    ) -> Total:
+        out: Partial = query.partial()
+        for start in range(span[0], span[1], self._block_rows):
+            block = slice(start, min(start + self._block_rows, span[1]))
             rows: Any = block if index is None else index[block]
-            query.add_block(_native(_take(X, rows)), _native_target(y[rows]), self._prep, None, out)
+            target = np.asarray(y[rows], dtype=np.float64)
+            query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
         return out.total()
 
 
@@ -104,13 +116,8 @@ def _take(X: Any, rows: Any) -> Any:
 
 
 def _is_native(X: Any) -> bool:
-    return (
-        isinstance(X, np.ndarray)
-        and X.dtype.kind == "f"
-        and X.dtype.itemsize in (4, 8)
-        and X.dtype.isnative
-        and X.flags.aligned
-    )
+    """Whether the kernel reads it as it is."""
+    return isinstance(X, np.ndarray) and X.dtype.char in "df" and X.dtype.isnative and X.flags.aligned
 
 
 def _native(block: Any) -> NDArray[Any]:
@@ -123,17 +130,15 @@ def _native(block: Any) -> NDArray[Any]:
 def _target_is_native(y: Any) -> bool:
     return (
         isinstance(y, np.ndarray)
-        and (y.dtype.char == "?" or (y.dtype.kind in "if" and y.dtype.itemsize == 8))
+        and (y.dtype.char in "d?" or (y.dtype.kind == "i" and y.dtype.itemsize == 8))
         and y.dtype.isnative
         and y.flags.aligned
     )
 
 
-def _native_target(block: Any) -> NDArray[Any]:
-    """Numbers that the kernel reads: float64, int64 or booleans as bytes; else a converted copy of this block."""
-    if not _target_is_native(block):
-        return np.asarray(block, dtype=np.float64)
-    return block.view(np.uint8) if block.dtype.char == "?" else block
+def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
+    """Booleans as the bytes that the kernel reads."""
+    return y.view(np.uint8) if y.dtype.char == "?" else y
 
 
 def _spans(n: int, parts: int) -> list[tuple[int, int]]:
