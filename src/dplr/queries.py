@@ -49,8 +49,11 @@ class Total:
 
     def integers(self, exponent: int, cells: Any = ...) -> NDArray[np.object_]:
         """The cells of the sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
-        value = self.hi[cells].astype(object) * 2**_LIMB + self.lo[cells].astype(object)
+        hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
+        if 0 <= shift <= _LIMB and np.abs(hi).max(initial=0) < 2 ** (30 + shift):  # the result fits an int64
+            return ((hi << (_LIMB - shift)) + (lo >> shift)).astype(object)
+        value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)
 
