@@ -52,7 +52,7 @@ class Total:
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
         if 0 <= shift <= _LIMB and np.abs(hi).max(initial=0) < 2 ** (30 + shift):  # the result fits an int64
-            return ((hi << (_LIMB - shift)) + (lo >> shift)).astype(object)
+            return np.asarray((hi << (_LIMB - shift)) + (lo >> shift), dtype=object)
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

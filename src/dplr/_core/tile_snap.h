@@ -22,61 +22,101 @@ INLINE double read_one(const char *p, const int single)
     return value;
 }
 
-/* One entry of each of ROW_LANES rows. */
-INLINE row_vec gather(const char *const *row, ptrdiff_t offset, const int single)
+/* One entry of each of LANES rows. */
+INLINE vec gather(const char *const *row, ptrdiff_t offset, const int single)
 {
-    row_vec v;
-    for (int k = 0; k < ROW_LANES; ++k) v[k] = read_one(row[k] + offset, single);
+    vec v;
+    for (int k = 0; k < LANES; ++k) v[k] = read_one(row[k] + offset, single);
     return v;
 }
 
-#if ROW_LANES == 4
-/* Four entries of each of four rows, transposed: v[k] holds entry k of the rows. */
-INLINE void transpose(const char *const *row, ptrdiff_t offset, const int single, row_vec *v)
+#if LANES > 2
+/* Entries [0, 2) of LANES rows: even and odd rows apart, as unpacking wants them. */
+INLINE vec pairs(const char *const *row, ptrdiff_t offset, const int odd)
+{
+    const double *a = (const double *)(row[odd] + offset), *b = (const double *)(row[2 + odd] + offset);
+    __m256d low = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(a)), _mm_loadu_pd(b), 1);
+#if LANES == 4
+    return low;
+#else
+    const double *c = (const double *)(row[4 + odd] + offset), *d = (const double *)(row[6 + odd] + offset);
+    vec v = _mm512_castpd256_pd512(low);
+    v = _mm512_mask_broadcast_f64x2(v, 0x30, _mm_loadu_pd(c));
+    return _mm512_mask_broadcast_f64x2(v, 0xc0, _mm_loadu_pd(d));
+#endif
+}
+
+INLINE vec unpack_low(vec a, vec b)
+{
+#if LANES == 4
+    return _mm256_unpacklo_pd(a, b);
+#else
+    return _mm512_unpacklo_pd(a, b);
+#endif
+}
+
+INLINE vec unpack_high(vec a, vec b)
+{
+#if LANES == 4
+    return _mm256_unpackhi_pd(a, b);
+#else
+    return _mm512_unpackhi_pd(a, b);
+#endif
+}
+
+/* Four float32 entries of each of four rows, transposed. */
+INLINE void transpose_singles(const char *const *row, ptrdiff_t offset, __m128 *v)
+{
+    for (int k = 0; k < 4; ++k) v[k] = _mm_loadu_ps((const float *)(row[k] + offset));
+    _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+}
+
+/* Four entries of each of LANES rows, transposed: v[k] holds entry k of the rows. */
+INLINE void transpose(const char *const *row, ptrdiff_t offset, const int single, vec *v)
 {
     if (single) {
-        __m128 a = _mm_loadu_ps((const float *)(row[0] + offset)), b = _mm_loadu_ps((const float *)(row[1] + offset));
-        __m128 c = _mm_loadu_ps((const float *)(row[2] + offset)), d = _mm_loadu_ps((const float *)(row[3] + offset));
-        _MM_TRANSPOSE4_PS(a, b, c, d);
-        v[0] = _mm256_cvtps_pd(a);
-        v[1] = _mm256_cvtps_pd(b);
-        v[2] = _mm256_cvtps_pd(c);
-        v[3] = _mm256_cvtps_pd(d);
+        __m128 x[LANES];
+        for (int first = 0; first < LANES; first += 4) transpose_singles(row + first, offset, x + first);
+        for (int k = 0; k < 4; ++k) {
+#if LANES == 4
+            v[k] = _mm256_cvtps_pd(x[k]);
+#else
+            v[k] = _mm512_cvtps_pd(_mm256_insertf128_ps(_mm256_castps128_ps256(x[k]), x[4 + k], 1));
+#endif
+        }
         return;
     }
     for (int half = 0; half < 2; ++half) {
-        ptrdiff_t at = offset + 16 * half;
-        __m256d even = _mm256_loadu2_m128d((const double *)(row[2] + at), (const double *)(row[0] + at));
-        __m256d odd = _mm256_loadu2_m128d((const double *)(row[3] + at), (const double *)(row[1] + at));
-        v[2 * half] = _mm256_unpacklo_pd(even, odd);
-        v[2 * half + 1] = _mm256_unpackhi_pd(even, odd);
+        vec even = pairs(row, offset + 16 * half, 0), odd = pairs(row, offset + 16 * half, 1);
+        v[2 * half] = unpack_low(even, odd);
+        v[2 * half + 1] = unpack_high(even, odd);
     }
 }
 #endif
 
 /* Snap entries of column j. Returns what tells odd rows: how far they were outside their bounds, or squares. */
-INLINE row_vec snap(row_vec x, ptrdiff_t j, const Map *map, const int box, double *out)
+INLINE vec snap(vec x, ptrdiff_t j, const Map *map, const int box, double *out)
 {
     if (box) {
-        row_vec v = (x - row_all(map->shift[j])) * row_all(map->scale[j]);
-        row_vec clamped = row_at_least(row_at_most(v, row_all(map->high[j])), row_all(map->low[j]));
-        row_store(out, row_round(clamped));
-        return row_abs(v - clamped);
+        vec v = (x - all(map->shift[j])) * all(map->scale[j]);
+        vec clamped = at_least(at_most(v, all(map->high[j])), all(map->low[j]));
+        store(out, to_nearest(clamped));
+        return magnitude(v - clamped);
     }
-    row_vec k = row_round(x * row_all(GRID));
-    row_store(out, k);
+    vec k = to_nearest(x * all(GRID));
+    store(out, k);
     return k * k;
 }
 
 /* One vector of rows. Returns what tells odd rows. */
-INLINE row_vec snap_vector(const int order, const int single, const int box, const char *const *row, ptrdiff_t d,
+INLINE vec snap_vector(const int order, const int single, const int box, const char *const *row, ptrdiff_t d,
                            ptrdiff_t column_stride, const Map *map, double *out)
 {
-    row_vec seen = {0};
+    vec seen = {0};
     ptrdiff_t j = 0;
-#if ROW_LANES == 4
+#if LANES > 2
     for (; order == ROW_MAJOR && j + 4 <= d; j += 4) {
-        row_vec x[4];
+        vec x[4];
         transpose(row, j * column_stride, single, x);
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) x[k] = snap(x[k], j + k, map, box, out + (j + k) * STRIDE);
@@ -87,23 +127,23 @@ INLINE row_vec snap_vector(const int order, const int single, const int box, con
     return seen;
 }
 
-/* Row by row, ROW_LANES at a time. Lanes behind the last row repeat it; the caller clears them. */
+/* Row by row, LANES at a time. Lanes behind the last row repeat it; the caller clears them. */
 INLINE void snap_by_rows(const int order, const int single, const int box, const Rows *X, ptrdiff_t start,
                          ptrdiff_t rows, const Map *map, double *columns, double *seen, Ahead *ahead)
 {
     const ptrdiff_t d = X->d, row_stride = X->row_stride;
     const ptrdiff_t column_stride = order == ROW_MAJOR ? (single ? 4 : 8) : X->column_stride;
     const char *data = X->data + start * row_stride, *piece = data;
-    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
-        const char *row[ROW_LANES];
-        for (int k = 0; k < ROW_LANES; ++k) row[k] = data + k * row_stride;
-        for (int k = 0; k < ROW_LANES && r + ROW_LANES > rows; ++k)
+    for (ptrdiff_t r = 0; r < rows; r += LANES) {
+        const char *row[LANES];
+        for (int k = 0; k < LANES; ++k) row[k] = data + k * row_stride;
+        for (int k = 0; k < LANES && r + LANES > rows; ++k)
             if (r + k >= rows) row[k] = data + (rows - 1 - r) * row_stride;
-        row_vec fresh = snap_vector(order, single, box, row, d, column_stride, map, columns + r);
-        if (box) fresh += row_load(seen + r);
-        row_store(seen + r, fresh);
-        data += ROW_LANES * row_stride;
-        if (r / ROW_LANES % VECTORS_A_PIECE == 0) piece = next_piece(ahead);
+        vec fresh = snap_vector(order, single, box, row, d, column_stride, map, columns + r);
+        if (box) fresh += load(seen + r);
+        store(seen + r, fresh);
+        data += LANES * row_stride;
+        if (r / LANES % VECTORS_A_PIECE == 0) piece = next_piece(ahead);
         for (int k = 0; k < LINES_A_VECTOR; ++k) prefetch(piece + 64 * k);
         piece += 64 * LINES_A_VECTOR;
     }
@@ -115,11 +155,11 @@ INLINE void snap_by_columns(const int single, const int box, const Rows *X, ptrd
 {
     for (ptrdiff_t j = 0; j < X->d; ++j) {
         const char *column = X->data + start * X->row_stride + j * X->column_stride;
-        for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
-            row_vec x = single ? row_load_single((const float *)column + r) : row_load((const double *)column + r);
-            row_vec fresh = snap(x, j, map, box, columns + j * STRIDE + r);
-            if (box || j) fresh += row_load(seen + r);
-            row_store(seen + r, fresh);
+        for (ptrdiff_t r = 0; r < rows; r += LANES) {
+            vec x = single ? load_single((const float *)column + r) : load((const double *)column + r);
+            vec fresh = snap(x, j, map, box, columns + j * STRIDE + r);
+            if (box || j) fresh += load(seen + r);
+            store(seen + r, fresh);
         }
     }
 }
@@ -130,7 +170,7 @@ INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdif
 {
     ptrdiff_t size = single ? sizeof(float) : sizeof(double);
     if (X->row_stride == size) {
-        ptrdiff_t whole = rows - rows % ROW_LANES;
+        ptrdiff_t whole = rows - rows % LANES;
         snap_by_columns(single, box, X, start, whole, map, columns, seen);
         snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole, ahead);
     } else if (X->column_stride == size) {
@@ -140,18 +180,18 @@ INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdif
     }
 }
 
-INLINE int all_lanes(row_mask mask)
+INLINE int all_lanes(mask lanes)
 {
-    int64_t all = -1;
-    for (int k = 0; k < ROW_LANES; ++k) all &= mask[k];
-    return all != 0;
+    int64_t every = -1;
+    for (int k = 0; k < LANES; ++k) every &= lanes[k];
+    return every != 0;
 }
 
 /* Whether an entry is a NaN or above the limit; lanes behind the last row repeat it. */
 static int any_above(const double *values, ptrdiff_t rows, double limit)
 {
-    row_mask fine = ~(row_mask){0};
-    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) fine &= (row_mask)(row_load(values + r) <= row_all(limit));
+    mask fine = ~(mask){0};
+    for (ptrdiff_t r = 0; r < rows; r += LANES) fine &= (mask)(load(values + r) <= all(limit));
     return !all_lanes(fine);
 }
 
@@ -172,13 +212,13 @@ static int snap_rows(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *
 /* The positive label becomes 2^20, everything else -2^20. Without branches: labels are hard to predict. */
 static int snap_labels(const double *raw, ptrdiff_t rows, const Map *map, double *target, double *excess)
 {
-    row_mask known = ~(row_mask){0};
-    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES) {
-        row_vec v = row_load(raw + r);
-        row_mask positive = (row_mask)(v == row_all(map->positive));
-        known &= positive | (row_mask)(v == row_all(map->negative));
-        row_store(target + r, row_select(positive, row_all(GRID), row_all(-GRID)));
-        row_store(excess + r, row_all(0.0));
+    mask known = ~(mask){0};
+    for (ptrdiff_t r = 0; r < rows; r += LANES) {
+        vec v = load(raw + r);
+        mask positive = (mask)(v == all(map->positive));
+        known &= positive | (mask)(v == all(map->negative));
+        store(target + r, choose(positive, all(GRID), all(-GRID)));
+        store(excess + r, all(0.0));
     }
     return !all_lanes(known);
 }
@@ -187,7 +227,7 @@ static int snap_target(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map
                        double *excess)
 {
     if (map->labels) return snap_labels(raw, rows, map, target, excess);
-    for (ptrdiff_t r = 0; r < rows; r += ROW_LANES)
-        row_store(excess + r, snap(row_load(raw + r), d, map, 1, target + r));
+    for (ptrdiff_t r = 0; r < rows; r += LANES)
+        store(excess + r, snap(load(raw + r), d, map, 1, target + r));
     return 0;
 }
