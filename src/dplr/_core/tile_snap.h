@@ -64,6 +64,13 @@ INLINE vec unpack_high(vec a, vec b)
 #endif
 }
 
+INLINE void transpose_two(const char *const *row, ptrdiff_t offset, vec *v)
+{
+    vec even = pairs(row, offset, 0), odd = pairs(row, offset, 1);
+    v[0] = unpack_low(even, odd);
+    v[1] = unpack_high(even, odd);
+}
+
 /* Four float32 entries of each of four rows, transposed. */
 INLINE void transpose_singles(const char *const *row, ptrdiff_t offset, __m128 *v)
 {
@@ -86,11 +93,8 @@ INLINE void transpose(const char *const *row, ptrdiff_t offset, const int single
         }
         return;
     }
-    for (int half = 0; half < 2; ++half) {
-        vec even = pairs(row, offset + 16 * half, 0), odd = pairs(row, offset + 16 * half, 1);
-        v[2 * half] = unpack_low(even, odd);
-        v[2 * half + 1] = unpack_high(even, odd);
-    }
+    transpose_two(row, offset, v);
+    transpose_two(row, offset + 16, v + 2);
 }
 #endif
 
@@ -121,6 +125,13 @@ INLINE vec snap_vector(const int order, const int single, const int box, const c
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) x[k] = snap(x[k], j + k, map, box, out + (j + k) * STRIDE);
         seen += (x[0] + x[1]) + (x[2] + x[3]);
+    }
+    for (; order == ROW_MAJOR && !single && j < d && d > 1; j += 2) {
+        vec x[2];
+        ptrdiff_t first = j + 2 <= d ? j : j - 1;    /* a last column alone comes with the one before it */
+        transpose_two(row, first * column_stride, x);
+        if (first == j) seen += snap(x[0], j, map, box, out + j * STRIDE);
+        seen += snap(x[1], first + 1, map, box, out + (first + 1) * STRIDE);
     }
 #endif
     for (; j < d; ++j) seen += snap(gather(row, j * column_stride, single), j, map, box, out + j * STRIDE);
