@@ -21,7 +21,7 @@ INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, 
         for (int i = 0; i < m; ++i) x[i] = load(a + i * STRIDE + r);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) {
-            vec v = load(b + j * STRIDE + r);
+            vec v = load_once(b + j * STRIDE + r);
 #pragma GCC unroll 8
             for (int i = 0; i < m; ++i) sums[i][j] = multiply_add(x[i], v, sums[i][j]);
         }

@@ -66,8 +66,16 @@ typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 
 INLINE vec choose(mask where, vec yes, vec no) { return (vec)(((mask)yes & where) | ((mask)no & ~where)); }
 
+/* One load for several products: compilers would rather repeat it in each, and loads are then the limit. */
+#if LANES == 8
+INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+v"(v)); return v; }
+#elif LANES == 4
+INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+x"(v)); return v; }
+#endif
+
 #if LANES == 2
 INLINE vec load(const double *p) { vec v; memcpy(&v, p, sizeof v); return v; }
+INLINE vec load_once(const double *p) { return load(p); }
 INLINE vec load_single(const float *p) { return (vec){p[0], p[1]}; }
 INLINE void store(double *p, vec v) { memcpy(p, &v, sizeof v); }
 INLINE vec all(double value) { return (vec){value, value}; }
