@@ -222,7 +222,8 @@ def add_moments(
                 if intercept > 0:
                     add_column_sums(work.columns, d + 1, STRIDE, PACK_ROWS, work.sums)
             else:
-                tiles.add_gram(work.columns, d + 1, whole_vectors(rows), work.gram, work.sums, &ahead)
+                tiles.add_gram(
+                    work.columns, d + 1, whole_vectors(rows), work.gram, work.sums if intercept > 0 else NULL, &ahead)
             unflushed += rows
             if unflushed > FLUSH_ROWS - PACK_ROWS:
                 flush(&work, d, stride, intercept, unflushed, hi, lo)

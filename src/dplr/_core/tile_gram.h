@@ -30,35 +30,58 @@ INLINE void tile(const int m, const double *a, const double *b, ptrdiff_t rows, 
     for (int i = 0; i < m; ++i) add_sums(out + i * out_stride, sums[i]);
 }
 
-/* Products of `width` <= 4 columns among themselves, and their sums: additions that cost nothing beside the products.
-   Also adds zeros to entries that nobody reads. */
-INLINE void triangle_of(const int width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
-                        double *column_sums, const char *piece)
+/* Products of `width` <= 4 columns among themselves; with `fused`, also their sums. Adds zeros to entries that nobody
+   reads. */
+INLINE void triangle_of(const int width, const int fused, const double *a, ptrdiff_t rows, double *out,
+                        ptrdiff_t out_stride, double *column_sums, const char *piece)
 {
     vec sums[5][4] = {0};
     for (ptrdiff_t r = 0; r < rows; r += LANES) {
+        vec x[4];
         prefetch(piece + r * (ptrdiff_t)sizeof(double));
 #pragma GCC unroll 4
-        for (int i = 0; i < width; ++i) {
-            vec x = load(a + i * STRIDE + r);
-            sums[4][i] += x;
+        for (int i = 0; i < width; ++i) x[i] = load_once(a + i * STRIDE + r);
 #pragma GCC unroll 4
-            for (int j = i; j < width; ++j) sums[i][j] = multiply_add(x, load(a + j * STRIDE + r), sums[i][j]);
+        for (int i = 0; i < width; ++i) {
+            if (fused) sums[4][i] += x[i];
+#pragma GCC unroll 4
+            for (int j = i; j < width; ++j) sums[i][j] = multiply_add(x[i], x[j], sums[i][j]);
         }
     }
 #pragma GCC unroll 4
     for (int i = 0; i < width; ++i) add_sums(out + i * out_stride, sums[i]);
-    add_sums(column_sums, sums[4]);
+    if (fused) add_sums(column_sums, sums[4]);
+}
+
+INLINE void sums_of(const int width, const double *a, ptrdiff_t rows, double *column_sums)
+{
+    vec sums[4] = {0};
+    for (ptrdiff_t r = 0; r < rows; r += LANES)
+#pragma GCC unroll 4
+        for (int i = 0; i < width; ++i) sums[i] += load(a + i * STRIDE + r);
+    add_sums(column_sums, sums);
+}
+
+/* With 32 registers the sums cost nothing beside the products; with 16 they would not stay in registers. */
+INLINE void triangle_and_sums(const int width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
+                              double *column_sums, const char *piece)
+{
+    if (LANES == 8 && column_sums) {
+        triangle_of(width, 1, a, rows, out, out_stride, column_sums, piece);
+        return;
+    }
+    triangle_of(width, 0, a, rows, out, out_stride, NULL, piece);
+    if (column_sums) sums_of(width, a, rows, column_sums);
 }
 
 static void triangle(ptrdiff_t width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
                      double *column_sums, const char *piece)
 {
     switch (width) {
-    case 1: triangle_of(1, a, rows, out, out_stride, column_sums, piece); break;
-    case 2: triangle_of(2, a, rows, out, out_stride, column_sums, piece); break;
-    case 3: triangle_of(3, a, rows, out, out_stride, column_sums, piece); break;
-    default: triangle_of(4, a, rows, out, out_stride, column_sums, piece);
+    case 1: triangle_and_sums(1, a, rows, out, out_stride, column_sums, piece); break;
+    case 2: triangle_and_sums(2, a, rows, out, out_stride, column_sums, piece); break;
+    case 3: triangle_and_sums(3, a, rows, out, out_stride, column_sums, piece); break;
+    default: triangle_and_sums(4, a, rows, out, out_stride, column_sums, piece);
     }
 }
 
@@ -100,8 +123,8 @@ static void add_gram(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows,
         rectangle(columns, 0, panel, panel, end, rows, gram, stride, ahead);
         for (ptrdiff_t j = panel; j < end; j += 4) {
             rectangle(columns, panel, j, j, j + 4, rows, gram, stride, ahead);
-            triangle(4, columns + j * STRIDE, rows, gram + j * stride + j, stride, sums + j,
-                     next_piece(ahead));
+            triangle(4, columns + j * STRIDE, rows, gram + j * stride + j, stride,
+                     sums ? sums + j : NULL, next_piece(ahead));
         }
     }
 }

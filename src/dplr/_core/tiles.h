@@ -58,7 +58,7 @@ typedef struct {
     int (*snap_rows)(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
                      double *squared_norm, double *excess, Ahead *ahead);
     /* Add columns' columns to the upper triangle of `gram`, row-major with rows of gram_stride(n_columns), and the
-       columns' sums to `sums`. */
+       columns' sums to `sums` unless it is NULL. */
     void (*add_gram)(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
                      Ahead *ahead);
 } Tiles;
