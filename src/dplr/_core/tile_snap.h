@@ -162,13 +162,16 @@ INLINE void snap_by_rows(const int order, const int single, const int box, const
 
 /* Column by column, for whole vectors of rows that lie side by side in memory. */
 INLINE void snap_by_columns(const int single, const int box, const Rows *X, ptrdiff_t start, ptrdiff_t rows,
-                            const Map *map, double *columns, double *seen)
+                            const Map *map, double *columns, double *seen, Ahead *ahead)
 {
+    const char *piece = ahead->data;
     for (ptrdiff_t j = 0; j < X->d; ++j) {
+        if (j % 2 == 0) piece = next_piece(ahead);    /* half of the columns ahead; tiles fetch the others */
         const char *column = X->data + start * X->row_stride + j * X->column_stride;
         for (ptrdiff_t r = 0; r < rows; r += LANES) {
             vec x = single ? load_single((const float *)column + r) : load((const double *)column + r);
             vec fresh = snap(x, j, map, box, columns + j * STRIDE + r);
+            prefetch(piece + r * (ptrdiff_t)sizeof(double));
             if (box || j) fresh += load(seen + r);
             store(seen + r, fresh);
         }
@@ -182,7 +185,7 @@ INLINE void snap_in_order(const int single, const int box, const Rows *X, ptrdif
     ptrdiff_t size = single ? sizeof(float) : sizeof(double);
     if (X->row_stride == size) {
         ptrdiff_t whole = rows - rows % LANES;
-        snap_by_columns(single, box, X, start, whole, map, columns, seen);
+        snap_by_columns(single, box, X, start, whole, map, columns, seen, ahead);
         snap_by_rows(ANY_ORDER, single, box, X, start + whole, rows - whole, map, columns + whole, seen + whole, ahead);
     } else if (X->column_stride == size) {
         snap_by_rows(ROW_MAJOR, single, box, X, start, rows, map, columns, seen, ahead);
