@@ -193,6 +193,16 @@ def test_negative_totals_floor_downwards():
     assert_array_equal(value.lo, [2**32 - 3, 2**32 - 3])
 
 
+@pytest.mark.parametrize("exponent", [-41, -40, -39, -24, -9, -8, -7, 0])
+def test_integers_are_the_floor_for_small_and_for_huge_sums(exponent):
+    hi = np.array([0, -1, 5, -7, 2**29, -(2**30), 2**31, 2**46, -(2**47), 2**61, -(2**61)])
+    lo = np.arange(len(hi)) * 98_765_432 % 2**32
+    for cells in (slice(0, 4), slice(0, 7), ...):
+        value = Total(hi, lo, -40, Faults(1, 0, 0, (0,))).integers(exponent, cells)
+        exact = [int(h) * 2**32 + int(k) for h, k in zip(hi[cells], lo[cells], strict=True)]
+        assert value.tolist() == [k * 2 // 2 ** (exponent + 41) for k in exact]
+
+
 def test_totals_of_different_queries_do_not_merge():
     faults = Faults(1, 0, 0, (0,))
     left = Total(np.zeros((2, 2), int), np.zeros((2, 2), int), -40, faults)

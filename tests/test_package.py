@@ -50,8 +50,10 @@ def test_wheel_has_every_file_of_the_source_and_the_kernels(tmp_path):
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     names = {name.removeprefix("dplr/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("dplr/")}
     assert shipped() <= names
-    kernels = [name for name in names if re.fullmatch(r"_core/_(gram|moments|noise|cyutility)\..*\.(so|pyd)", name)]
-    assert len(kernels) == 4
+    kernels = [
+        name for name in names if re.fullmatch(r"_core/_(gram|moments|noise|snap|cyutility)\..*\.(so|pyd)", name)
+    ]
+    assert len(kernels) == 5
 
 
 def test_importing_dplr_loads_neither_scikit_learn_nor_scipy():

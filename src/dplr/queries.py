@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import add_moments, moments_work_size
+from dplr._core import add_moments, instruction_set, moments_work_size
 from dplr.bounds import GRID, Prep
 
 _LIMB = 32
@@ -49,8 +49,11 @@ class Total:
 
     def integers(self, exponent: int, cells: Any = ...) -> NDArray[np.object_]:
         """The cells of the sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
-        value = self.hi[cells].astype(object) * 2**_LIMB + self.lo[cells].astype(object)
+        hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
+        if 0 <= shift <= _LIMB and np.abs(hi).max(initial=0) < 2 ** (30 + shift):  # the result fits an int64
+            return np.asarray((hi << (_LIMB - shift)) + (lo >> shift), dtype=object)
+        value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)
 
@@ -66,15 +69,17 @@ class Partial:
     def __init__(self, query: Moments, d: int) -> None:
         self.hi = np.zeros(query.shape, np.int64)
         self.lo = np.zeros(query.shape, np.int64)
-        self.work = np.empty(moments_work_size(query.shape[0]))
+        self.scratch = np.empty(moments_work_size(d))
         self.seen = np.zeros(2, np.int64)
         self.outside = np.zeros(d + 1, np.int64)
         self.rows = 0
+        self.path = instruction_set().encode()
 
     def total(self) -> Total:
-        """The exact total so far."""
-        faults = Faults(self.rows, int(self.seen[0]), int(self.seen[1]), tuple(self.outside.tolist()))
-        return normalised(self.hi, self.lo, Moments.exponent, faults)
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        non_finite, unknown = self.seen.tolist()
+        faults = Faults(self.rows, non_finite, unknown, tuple(self.outside.tolist()))
+        return Total(self.hi, self.lo, Moments.exponent, faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +105,14 @@ class Moments:
         """Fresh accumulators."""
         return Partial(self, self.d)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[np.float64], prep: Prep, coef: None, out: Partial) -> None:
-        """Bound, scale and snap the rows of a block and add their moments to `out`."""
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial) -> None:
+        """Bound, scale and snap the rows of a block and add their moments to `out`. y: float64, int64 or bytes."""
         box = prep.geometry.half_width is not None
         negative, positive = prep.labels or (0.0, 0.0)
         labels = prep.labels is not None
         constant = prep.geometry.intercept * GRID
         add_moments(
             X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
-            out.work, out.hi, out.lo, out.seen, out.outside,
+            out.path, out.scratch, out.hi, out.lo, out.seen, out.outside,
         )  # fmt: skip
         out.rows += len(X)

@@ -72,6 +72,19 @@ cdef void add_gram(
             add_tile_2(a0, a0 + stride, columns + j * stride, stride, rows, row + j, row + n_columns + j)
 
 
+cdef void add_column_sums(
+    const double *columns, Py_ssize_t n_columns, Py_ssize_t stride, Py_ssize_t rows, double *sums
+) noexcept nogil:
+    """Add the sum of each column: what products with a constant column need."""
+    cdef Py_ssize_t j, r
+    cdef double total
+    for j in range(n_columns):
+        total = 0.0
+        for r in range(rows):
+            total += columns[j * stride + r]
+        sums[j] += total
+
+
 def gram(const double[:, ::1] columns, double[:, ::1] out):
     """Add columns @ columns.T to the upper triangle of `out`; for tests of the inner kernel alone."""
     if columns.shape[0] % 2 or out.shape[0] != columns.shape[0] or out.shape[1] != columns.shape[0]:

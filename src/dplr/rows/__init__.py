@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from dplr.bounds import Geometry, Prep
 from dplr.queries import Moments, Total
-from dplr.rows._array import ALL, BLOCK_ROWS, ArrayRows, Selection, check_shapes, chosen, every
+from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
 from dplr.rows._labels import Labels
 from dplr.rows._labels import resolve as resolve_labels
 
@@ -28,6 +28,6 @@ class Rows(Protocol):
         ...
 
 
-def as_rows(X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None) -> ArrayRows:
+def as_rows(X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None) -> ArrayRows:
     """Rows of one array or frame: see `ArrayRows`."""
     return ArrayRows(X, y, prep, block_rows=block_rows, threads=threads)

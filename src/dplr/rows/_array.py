@@ -18,6 +18,8 @@ from dplr.queries import Faults, Moments, Partial, Total
 from dplr.rows import _pool
 
 BLOCK_ROWS = 8192
+# Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
+_KERNEL_ROWS = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ class ArrayRows:
     X : (n, d) array, or a frame with `iloc`. Never copied as a whole and never changed.
     y : (n,) numbers, or numeric codes of labels.
     prep : the row's way into the scaled problem.
-    block_rows : rows a kernel call sees where a block must be converted; the sum does not depend on it.
+    block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
     """
 
-    def __init__(self, X: Any, y: Any, prep: Prep, *, block_rows: int = BLOCK_ROWS, threads: int | None = None) -> None:
+    def __init__(
+        self, X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None
+    ) -> None:
         self._X = X
         self._y = y
         self._columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -80,18 +84,32 @@ class ArrayRows:
         elif rows.step > 1:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
-        threads = self._threads or _pool.threads_for(float(n) * query.shape[0] ** 2)
-        spans = _spans(n, min(threads, max(1, n // self._block_rows)))
-        work = functools.partial(self._sum_span, query, X, y, index)
-        total = functools.reduce(Total.__add__, _pool.run(work, spans))
+        q = query.shape[0]
+        threads = self._threads or _pool.threads_for(float(n) * q * (q + 16))  # packing a column costs 16 products
+        parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
+        if index is None and _is_native(X) and _target_is_native(y):
+            work = functools.partial(self._sum_native, query, X, _as_numbers(y))
+        else:
+            work = functools.partial(self._sum_converted, query, X, y, index)
+        total = work((0, n)) if parts == 1 else functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
         _refuse_faults(total.faults)
         _warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
 
-    def _sum_span(self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]) -> Total:
+    def _sum_native(self, query: Moments, X: NDArray[Any], y: NDArray[Any], span: tuple[int, int]) -> Total:
         out: Partial = query.partial()
-        for start in range(span[0], span[1], self._block_rows):
-            block = slice(start, min(start + self._block_rows, span[1]))
+        for start in range(span[0], span[1], self._block_rows or _KERNEL_ROWS):
+            end = min(start + (self._block_rows or _KERNEL_ROWS), span[1])
+            query.add_block(X[start:end], y[start:end], self._prep, None, out)
+        return out.total()
+
+    def _sum_converted(
+        self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
+    ) -> Total:
+        out: Partial = query.partial()
+        step = self._block_rows or BLOCK_ROWS
+        for start in range(span[0], span[1], step):
+            block = slice(start, min(start + step, span[1]))
             rows: Any = block if index is None else index[block]
             target = np.asarray(y[rows], dtype=np.float64)
             query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
@@ -102,13 +120,30 @@ def _take(X: Any, rows: Any) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def _is_native(X: Any) -> bool:
+    """Whether the kernel reads it as it is."""
+    return isinstance(X, np.ndarray) and X.dtype.char in "df" and X.dtype.isnative and X.flags.aligned
+
+
 def _native(block: Any) -> NDArray[Any]:
     """A float64 or float32 view of the block where it is one already, else a converted copy of this block."""
     if hasattr(block, "iloc"):
         block = block.to_numpy(dtype=np.float64, na_value=np.nan)
-    if block.dtype in (np.float64, np.float32) and block.dtype.isnative and block.flags.aligned:
-        return np.asarray(block)
-    return np.asarray(block, dtype=np.float64)
+    return block if _is_native(block) else np.asarray(block, dtype=np.float64)
+
+
+def _target_is_native(y: Any) -> bool:
+    return (
+        isinstance(y, np.ndarray)
+        and (y.dtype.char in "d?" or (y.dtype.kind == "i" and y.dtype.itemsize == 8))
+        and y.dtype.isnative
+        and y.flags.aligned
+    )
+
+
+def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
+    """Booleans as the bytes that the kernel reads."""
+    return y.view(np.uint8) if y.dtype.char == "?" else y
 
 
 def _spans(n: int, parts: int) -> list[tuple[int, int]]:

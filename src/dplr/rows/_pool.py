@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # A sleeping core costs milliseconds to wake: below some 10 ms of work one thread is faster.
-_PRODUCTS_WORTH_A_CORE = 2e8
+_PRODUCTS_WORTH_A_CORE = 5e8
 
 _pool: ThreadPoolExecutor | None = None
 

@@ -1,0 +1,26 @@
+"""Which CPU path the kernels take: the fastest that was measured, or the one that DPLR_ISA names."""
+
+import os
+
+from dplr._core._moments import cpu_paths
+
+_KNOWN = ("portable", "baseline", "avx2", "avx512")
+_AVAILABLE = cpu_paths()
+
+
+def instruction_set() -> str:
+    """Name of the path: the last of `cpu_paths()`, or the environment variable DPLR_ISA. All have the same bits.
+
+    Raises
+    ------
+    ValueError
+        DPLR_ISA is no path, or one that this build or this CPU does not have.
+    """
+    asked = os.environ.get("DPLR_ISA", "")
+    if not asked:
+        return _AVAILABLE[-1]
+    if asked in _AVAILABLE:
+        return asked
+    rule = "must be supported by this CPU and build" if asked in _KNOWN else "must name a CPU path"
+    choices = ", ".join(repr(name) for name in _AVAILABLE)
+    raise ValueError(f"`DPLR_ISA` {rule}; got {asked!r}. Here it may be {choices} or unset.")

@@ -1,0 +1,104 @@
+/* Vectors of one instruction set: LANES float64 numbers, 2, 4 or 8, of as many rows.
+
+The wider paths use intrinsics, because what they need (shuffles, roundpd) has no portable spelling; the baseline is
+written in GNU C vectors and compiles on any CPU. */
+#ifndef DPLR_TILE_LANES_H
+#define DPLR_TILE_LANES_H
+
+#include <string.h>
+
+#include "tiles.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The next piece of the block ahead; the last one again when all is fetched. */
+INLINE const char *next_piece(Ahead *ahead)
+{
+    const char *piece = ahead->data;
+    if (ahead->pieces > 1) {
+        ahead->data += ahead->step;
+        ahead->pieces -= 1;
+    }
+    return piece;
+}
+
+/* Into the L2 cache: the L1 cache is full of packed columns. */
+INLINE void prefetch(const char *line) { __builtin_prefetch(line, 0, 2); }
+
+#if LANES == 8
+#include <immintrin.h>
+
+/* Rows of a tile: MOST * 4 sums stay in registers. */
+#define MOST 6
+typedef __m512d vec;
+INLINE vec load(const double *p) { return _mm512_loadu_pd(p); }
+INLINE vec load_single(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+INLINE void store(double *p, vec v) { _mm512_storeu_pd(p, v); }
+INLINE vec all(double value) { return _mm512_set1_pd(value); }
+INLINE vec to_nearest(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+/* Both take the bound where v is a NaN, like the comparisons of the portable path. */
+INLINE vec at_most(vec v, vec high) { return _mm512_min_pd(v, high); }
+INLINE vec at_least(vec v, vec low) { return _mm512_max_pd(v, low); }
+INLINE vec magnitude(vec v) { return _mm512_abs_pd(v); }
+INLINE vec multiply_add(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
+INLINE __m256d fold(vec v) { return _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1); }
+#elif LANES == 4
+#include <immintrin.h>
+
+#define MOST 3
+typedef __m256d vec;
+INLINE vec load(const double *p) { return _mm256_loadu_pd(p); }
+INLINE vec load_single(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+INLINE void store(double *p, vec v) { _mm256_storeu_pd(p, v); }
+INLINE vec all(double value) { return _mm256_set1_pd(value); }
+INLINE vec to_nearest(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+INLINE vec at_most(vec v, vec high) { return _mm256_min_pd(v, high); }
+INLINE vec at_least(vec v, vec low) { return _mm256_max_pd(v, low); }
+INLINE vec magnitude(vec v) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), v); }
+INLINE vec multiply_add(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
+INLINE __m256d fold(vec v) { return v; }
+#else
+#define MOST 3
+typedef double vec __attribute__((vector_size(16)));
+#endif
+
+typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+
+INLINE vec choose(mask where, vec yes, vec no) { return (vec)(((mask)yes & where) | ((mask)no & ~where)); }
+
+/* One load for several products: compilers would rather repeat it in each, and loads are then the limit. */
+#if LANES == 8
+INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+v"(v)); return v; }
+#elif LANES == 4
+INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+x"(v)); return v; }
+#endif
+
+#if LANES == 2
+INLINE vec load(const double *p) { vec v; memcpy(&v, p, sizeof v); return v; }
+INLINE vec load_once(const double *p) { return load(p); }
+INLINE vec load_single(const float *p) { return (vec){p[0], p[1]}; }
+INLINE void store(double *p, vec v) { memcpy(p, &v, sizeof v); }
+INLINE vec all(double value) { return (vec){value, value}; }
+INLINE vec to_nearest(vec v) { return (v + ROUNDER) - ROUNDER; }
+INLINE vec at_most(vec v, vec high) { return choose((mask)(v < high), v, high); }
+INLINE vec at_least(vec v, vec low) { return choose((mask)(v > low), v, low); }
+INLINE vec magnitude(vec v) { return (vec)((mask)v & INT64_MAX); }
+INLINE vec multiply_add(vec a, vec b, vec c) { return a * b + c; }
+
+/* Sums of the lanes of four vectors, added to out[0..3]. */
+INLINE void add_sums(double *out, const vec *v)
+{
+    for (int k = 0; k < 4; ++k) out[k] += v[k][0] + v[k][1];
+}
+#else
+INLINE void add_sums(double *out, const vec *v)
+{
+    __m256d a = fold(v[0]), b = fold(v[1]), c = fold(v[2]), d = fold(v[3]);
+    __m256d ab = _mm256_unpacklo_pd(a, b) + _mm256_unpackhi_pd(a, b);
+    __m256d cd = _mm256_unpacklo_pd(c, d) + _mm256_unpackhi_pd(c, d);
+    __m256d sums = _mm256_permute2f128_pd(ab, cd, 0x20) + _mm256_permute2f128_pd(ab, cd, 0x31);
+    _mm256_storeu_pd(out, _mm256_loadu_pd(out) + sums);
+}
+#endif
+
+#endif

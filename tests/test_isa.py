@@ -1,0 +1,157 @@
+"""Every CPU path gives the same bits as the portable one, and DPLR_ISA chooses between them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from conftest import make_data, make_prep
+from dplr import _core
+from dplr._core import add_moments, cpu_paths, instruction_set
+from dplr.queries import Moments, Total
+from dplr.rows import as_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+PATHS = [path for path in cpu_paths() if path != "portable"]
+KINDS = ["ball", "cube", "corner"]
+
+
+@pytest.fixture
+def same_bits(monkeypatch):
+    """same_bits(X, y, prep): sums and counts of every path, in 1 and 2 threads, equal those of the portable path."""
+
+    def sums(path, X, y, prep, threads):
+        monkeypatch.setenv("DPLR_ISA", path)
+        query = Moments(prep.geometry.d, prep.geometry.intercept > 0)
+        spans = [(len(y) * part // threads, len(y) * (part + 1) // threads) for part in range(threads)]
+        rows = as_rows(X, y, prep)
+        parts = [rows._sum_native(query, X, y, span) for span in spans]  # before it refuses faults
+        return parts[0] if threads == 1 else parts[0] + parts[1]
+
+    def compare(X, y, prep, threads=(1,)):
+        expected = sums("portable", X, y, prep, 1)
+        for path, count in itertools.product(PATHS, threads):
+            value = sums(path, X, y, prep, count)
+            assert_array_equal(value.hi, expected.hi, err_msg=path)
+            assert_array_equal(value.lo, expected.lo, err_msg=path)
+            assert value.faults == expected.faults, path
+
+    return compare
+
+
+def spoiled(X, y, labels):
+    """Copies with NaN, infinities, the largest floats, values far outside and unknown labels, here and there."""
+    X, y, n = X.copy(), y.copy(), len(y)
+    rng = np.random.default_rng(1)
+    for value in (np.nan, np.inf, -np.inf, np.finfo(X.dtype).max, 1e9, -1e9, 2.0, -0.0, 1e-310):
+        X[rng.integers(n), rng.integers(X.shape[1])] = value
+    for value in (np.nan, np.inf, 7.0):
+        y[rng.integers(n)] = value
+    X[-1, -1], y[-1] = np.nan, (5.0 if labels else np.inf)
+    return X, y
+
+
+def layouts(X):
+    """The same numbers in C, Fortran, strided and reversed order."""
+    wide = np.zeros((2 * X.shape[0], 3 * X.shape[1]), X.dtype)
+    wide[::2, ::3] = X
+    padded = np.zeros((X.shape[0], X.shape[1] + 3), X.dtype)
+    padded[:, : X.shape[1]] = X
+    backwards = np.ascontiguousarray(X[::-1, ::-1])
+    return [X, np.asfortranarray(X), wide[::2, ::3], padded[:, : X.shape[1]], backwards[::-1, ::-1]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("d", [*range(1, 41), 105, 200])
+def test_every_path_gives_the_bits_of_the_portable_path(same_bits, kind, labels, d):
+    X, y = make_data(kind, 300, d, labels=labels)
+    same_bits(X, y, make_prep(kind, d, fit_intercept=d % 2 == 0 and kind != "corner", labels=labels))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("kept", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 3, 4, 7, 13])
+def test_odd_rows_and_layouts_do_not_show_in_the_bits(same_bits, kind, labels, kept, d):
+    X, y = make_data(kind, 395, d, labels=labels)
+    X, y = spoiled(X.astype(kept), y, labels)
+    for layout in layouts(X):
+        same_bits(layout, y, make_prep(kind, d, fit_intercept=kind != "corner", labels=labels), threads=(1, 2))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 127, 128, 129, 131, 255, 257, 8191, 8192, 8193, 16_500])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_of_rows_around_blocks_and_vectors(same_bits, n, order):
+    for kind in ("ball", "cube"):
+        X, y = make_data(kind, n, 6)
+        same_bits(np.array(X, order=order), y, make_prep(kind, 6), threads=(1, 2))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64])
+def test_targets_of_every_type_that_kernels_read(same_bits, kind):
+    X, y = make_data("cube", 700, 5)
+    y = y.astype(kind)
+    doubled = np.repeat(y, 2)[::2]
+    for target in (y, doubled, y[::-1].copy()[::-1]):
+        same_bits(X, target, make_prep("cube", 5))
+
+
+@pytest.mark.parametrize("target", ["bool", "int64", "int8", "float32", ">f8"])
+def test_targets_of_any_type_give_the_same_sum(target):
+    X, y = make_data("cube", 700, 5)
+    prep, query = make_prep("cube", 5), Moments(5, True)
+    expected = as_rows(X, y, prep).total(query)
+    value = as_rows(X, y.astype(target), prep).total(query)
+    assert_array_equal(value.hi, expected.hi)
+    assert_array_equal(value.lo, expected.lo)
+
+
+def test_values_half_way_between_grid_points_round_alike(same_bits):
+    grid = (np.arange(-4096, 4096).reshape(-1, 2) + 0.5) / 2**20
+    same_bits(grid, np.ones(len(grid)), make_prep("ball", 2))
+    same_bits(grid, grid[:, 0].copy(), make_prep("cube", 2, labels=False))
+
+
+def test_environment_variable_chooses_the_path(monkeypatch):
+    for path in cpu_paths():
+        monkeypatch.setenv("DPLR_ISA", path)
+        assert instruction_set() == path
+        assert Moments(1, False).partial().path == path.encode()
+    monkeypatch.delenv("DPLR_ISA")
+    assert instruction_set() == cpu_paths()[-1]
+
+
+def test_unknown_path_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setenv("DPLR_ISA", "neon")
+    with pytest.raises(ValueError, match=r"`DPLR_ISA` must name a CPU path; got 'neon'\. Here it may be 'portable'"):
+        as_rows(np.zeros((1, 1)), np.zeros(1), make_prep("ball", 1)).total(Moments(1, True))
+
+
+def test_path_that_the_machine_lacks_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(_core._isa, "_AVAILABLE", ("portable", "baseline"))
+    monkeypatch.setenv("DPLR_ISA", "avx512")
+    with pytest.raises(ValueError, match=r"must be supported by this CPU and build; got 'avx512'\. .*'baseline' or un"):
+        instruction_set()
+
+
+def test_kernel_refuses_a_path_that_it_does_not_have():
+    prep, out = make_prep("ball", 1), Moments(1, True).partial()
+    with pytest.raises(ValueError, match="cpu_paths"):
+        add_moments(
+            np.zeros((1, 1)), np.zeros(1), prep.shift, prep.scale, prep.low, prep.high, False, 1.0, True, 0.0, 1.0,
+            b"mmx", out.scratch, out.hi, out.lo, out.seen, out.outside,
+        )  # fmt: skip
+
+
+def test_partial_sums_are_normal_after_every_block():
+    prep, query = make_prep("cube", 3), Moments(3, True)
+    X, y = make_data("cube", 1000, 3)
+    out = query.partial()
+    for start in range(0, 1000, 100):
+        query.add_block(X[start : start + 100], y[start : start + 100], prep, None, out)
+        assert (out.lo >= 0).all()
+        assert (out.lo < 2**32).all()
+    assert isinstance(out.total(), Total)
