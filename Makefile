@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked lint bench wheel clean
+.PHONY: demo test oracle checked lint bench bench-peers wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -18,6 +18,9 @@ lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
 bench: $(VENV)/.test
 	$(BIN)/python -m pytest bench --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
+# diffprivlib needs an older scikit-learn than dplr's other tools: it has an environment of its own.
+bench-peers: $(VENV)/.test $(VENV)-peers/.peers
+	$(BIN)/python bench/compare_peers.py $(VENV)-peers/bin/python
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 
@@ -36,5 +39,9 @@ $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
 	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true ".[test]"
 	@touch $@
+$(VENV)-peers/.peers:
+	$(PY) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
+	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-checked
+	rm -rf build dist $(VENV) $(VENV)-checked $(VENV)-peers

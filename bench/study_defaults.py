@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dplr.bounds import Geometry
-from dplr.mechanisms import functional
+from dplr.moments import best_weight
 from dplr.privacy import Neighbouring
 from dplr.solvers import solve_quadratic
 
@@ -91,7 +91,7 @@ def main(path):
             for (name, S, vectors, test, label, target), _ in itertools.product(prepared, range(20)):
                 d = S.shape[0] - 1
                 geometry = Geometry(d, half_width=1 / np.sqrt(d), intercept=iota)
-                weight, joint = functional._best_weight(geometry, Neighbouring.REPLACE_ONE, coef_norm)
+                weight, joint = best_weight(geometry, Neighbouring.REPLACE_ONE, coef_norm)
                 scale = joint / eps
                 noise = np.triu(rng.laplace(0, scale / weight, S.shape))
                 noise[-1, -1] = 0

@@ -13,13 +13,8 @@ import reference
 from conftest import make_data, make_prep
 from dplr import sensitivity
 from dplr.losses import LOGISTIC, SQUARED
-from dplr.mechanisms.functional import (
-    FunctionalMechanism,
-    blocks,
-    joint_l2_sensitivity,
-    joint_sensitivity,
-    moment_matrix,
-)
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.moments import blocks, joint_l2_sensitivity, joint_sensitivity, moment_matrix
 from dplr.noise import Source
 from dplr.privacy import Neighbouring, Pure
 from dplr.problem import Problem

@@ -7,7 +7,8 @@ import pytest
 
 from dplr import sensitivity
 from dplr.bounds import Geometry
-from dplr.mechanisms.functional import FunctionalMechanism, _best_weight, joint_sensitivity
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.moments import best_weight, joint_sensitivity
 from dplr.privacy import Neighbouring
 from sensitivity_search import change, starts, worst_change
 
@@ -47,7 +48,7 @@ def test_sensitivity_of_the_default_release_is_within_five_percent_of_the_search
     """The same at the weight that the mechanism itself chooses for each geometry."""
     c = 1.0 if domain == "ball" else 1 / math.sqrt(d)
     geometry = Geometry(d, half_width=None if domain == "ball" else c, intercept=iota)
-    weight, joint = _best_weight(geometry, relation, FunctionalMechanism().coef_norm)
+    weight, joint = best_weight(geometry, relation, FunctionalMechanism().coef_norm)
     found = worst_change(d, domain, c, 1.0, weight, iota, str(relation))
     assert found <= joint * (1 + 1e-9)
     assert joint <= found * 1.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -59,6 +60,7 @@ def _grid_bits(numbers: int, eps: Fraction) -> int:
     return min(max(wanted, _LEAST_BITS), _MOST_BITS)
 
 
+@functools.lru_cache(maxsize=256)  # pure, and exact rational arithmetic takes a while
 def discrete_laplace(
     sensitivity: float, eps: float, weights: tuple[float, ...], sizes: tuple[int, ...]
 ) -> tuple[float, tuple[LaplaceBlock, ...]]:
@@ -152,6 +154,7 @@ def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
     raise ValueError(sentence("eps", rule, eps, "Use delta=0."))
 
 
+@functools.lru_cache(maxsize=256)
 def discrete_gaussian(
     sensitivity: float, eps: float, delta: float, weights: tuple[float, ...], sizes: tuple[int, ...]
 ) -> tuple[float, float, tuple[GaussianBlock, ...]]:

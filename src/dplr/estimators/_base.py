@@ -167,11 +167,17 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 )
             if 0 in X.shape:
                 raise ValueError(sentence("X", "must have at least one row and one column", X.shape))
+        elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
+            # Nothing is left to check in a plain matrix of floats, and the general check takes longer than small sums.
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
         else:
             X = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        return X, self._check_target(column_or_1d(y, warn=True))
+        if not (type(y) is np.ndarray and y.ndim == 1):
+            y = column_or_1d(y, warn=True)
+        return X, self._check_target(y)
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         return y

@@ -5,7 +5,6 @@ Proofs and constants: functional.md.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from dplr import calibration, sensitivity
 from dplr._validation import check_choice, real_number, sentence
-from dplr.bounds import Geometry
+from dplr.moments import best_weight, blocks, moment_matrix
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
@@ -28,7 +27,6 @@ _CALIBRATIONS = ("tight", "paper")
 _APPROXIMATIONS = ("minimax", "taylor", "stein")
 _UNBOUNDED = ("trim", "rerun")
 _LARGEST_OPTION = 1e6
-_WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,7 @@ class FunctionalMechanism:
         self, problem: Problem, sizes: dict[str, int], eps: float, delta: float
     ) -> tuple[dict[str, Release], Gaussian, str]:
         geometry = problem.geometry
-        weight, joint = _best_weight(geometry, problem.neighbouring, self.coef_norm, l2=True)
+        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, l2=True)
         weights = {"linear": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
         charged, mu, noises = calibration.discrete_gaussian(
             joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
@@ -219,7 +217,7 @@ class FunctionalMechanism:
             formula = "section 5.2, d^2/4 + 3d" if logistic else "section 4.2, 2(1 + 2d + d^2)"
             linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
             return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
-        weight, joint = _best_weight(geometry, problem.neighbouring, self.coef_norm)
+        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm)
         return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
 
 
@@ -234,63 +232,3 @@ def _releases(
         name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
-
-
-def moment_matrix(
-    problem: Problem, released: Mapping[str, NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
-    q = problem.geometry.d + (problem.geometry.intercept > 0)
-    moments = np.zeros((q + 1, q + 1))
-    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
-        moments[rows, columns] = released[name]
-    if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
-        assert problem.n_rows is not None
-        moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
-    return np.triu(moments[:q, :q]) + np.triu(moments[:q, :q], 1).T, moments[:q, q]
-
-
-def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
-
-    The cell iota^2 * n is public under replace_one and left out.
-    """
-    q = geometry.d + (geometry.intercept > 0)
-    public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
-    diagonal = np.arange(q - public)
-    rows, columns = np.triu_indices(q, 1)
-    cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
-    return {name: pair for name, pair in cells.items() if len(pair[0])}
-
-
-@functools.lru_cache(maxsize=64)
-def _best_weight(
-    geometry: Geometry, neighbouring: Neighbouring, coef_norm: float, l2: bool = False
-) -> tuple[float, float]:
-    """The weight that minimises the noise of the gradient, and its joint sensitivity.
-
-    At coef the noise of (quadratic block) coef - (linear block) has variance proportional to
-    scale^2 + (scale / weight)^2 ||coef||^2 in each coordinate, with scale proportional to the joint sensitivity.
-    """
-    measure = joint_l2_sensitivity if l2 else joint_sensitivity
-    candidates = [(weight, measure(geometry, neighbouring, weight)) for weight in _WEIGHTS]
-    return min(candidates, key=lambda pair: pair[1] ** 2 * (1 + (coef_norm / pair[0]) ** 2))
-
-
-def joint_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
-    """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball."""
-    if neighbouring is Neighbouring.ADD_REMOVE:
-        return sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
-    return sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
-
-
-def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
-    """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry."""
-    d, iota, c = geometry.d, geometry.intercept, geometry.half_width
-    if neighbouring is Neighbouring.ADD_REMOVE:
-        if c is None:
-            return sensitivity.ball_add_remove(d, geometry.radius, 1.0, weight, iota)
-        return sensitivity.box_add_remove(d, c, 1.0, weight, iota)
-    if c is None:
-        return sensitivity.ball_replace_one(d, geometry.radius, 1.0, weight, iota)
-    return sensitivity.box_replace_one(d, c, 1.0, weight, iota)

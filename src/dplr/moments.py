@@ -1,0 +1,85 @@
+"""The layout of released moments: which cells, in which weight, with which joint sensitivity, and the way back."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr import sensitivity
+from dplr.bounds import Geometry
+from dplr.privacy import Neighbouring
+from dplr.problem import Problem
+
+_WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
+_SMALL = 200
+
+
+def moment_matrix(
+    problem: Problem, released: Mapping[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
+    q = problem.geometry.d + (problem.geometry.intercept > 0)
+    moments = np.zeros((q + 1, q + 1))
+    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+        moments[rows, columns] = moments[columns, rows] = released[name]
+    if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+        assert problem.n_rows is not None
+        moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
+    return moments[:q, :q].copy(), moments[:q, q].copy()
+
+
+def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
+
+    The cell iota^2 * n is public under replace_one and left out.
+    """
+    q = geometry.d + (geometry.intercept > 0)
+    public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
+    diagonal = np.arange(q - public)
+    rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
+    cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
+    return {name: pair for name, pair in cells.items() if len(pair[0])}
+
+
+@functools.lru_cache(maxsize=16)
+def _triangle(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Indices of the strict upper triangle, kept for the sizes at which finding them takes longer than the sums."""
+    rows, columns = np.triu_indices(q, 1)
+    rows.flags.writeable = columns.flags.writeable = False
+    return rows, columns
+
+
+@functools.lru_cache(maxsize=64)
+def best_weight(
+    geometry: Geometry, neighbouring: Neighbouring, coef_norm: float, l2: bool = False
+) -> tuple[float, float]:
+    """The weight that minimises the noise of the gradient, and its joint sensitivity.
+
+    At coef the noise of (quadratic block) coef - (linear block) has variance proportional to
+    scale^2 + (scale / weight)^2 ||coef||^2 in each coordinate, with scale proportional to the joint sensitivity.
+    """
+    measure = joint_l2_sensitivity if l2 else joint_sensitivity
+    candidates = [(weight, measure(geometry, neighbouring, weight)) for weight in _WEIGHTS]
+    return min(candidates, key=lambda pair: pair[1] ** 2 * (1 + (coef_norm / pair[0]) ** 2))
+
+
+def joint_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
+    """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball."""
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        return sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
+    return sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
+
+
+def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
+    """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry."""
+    d, iota, c = geometry.d, geometry.intercept, geometry.half_width
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        if c is None:
+            return sensitivity.ball_add_remove(d, geometry.radius, 1.0, weight, iota)
+        return sensitivity.box_add_remove(d, c, 1.0, weight, iota)
+    if c is None:
+        return sensitivity.ball_replace_one(d, geometry.radius, 1.0, weight, iota)
+    return sensitivity.box_replace_one(d, c, 1.0, weight, iota)
