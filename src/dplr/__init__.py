@@ -9,16 +9,20 @@ from dplr.privacy import PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds import Bounds
-    from dplr.estimators import LinearRegression, LogisticRegression, fit
-    from dplr.mechanisms.functional import FunctionalMechanism
+    from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit
+    from dplr.mechanisms import FunctionalMechanism, NoPrivacy, ObjectivePerturbation, OutputPerturbation
     from dplr.planning import plan
     from dplr.privacy import PrivacyStatement
 
 __all__ = [
     "Bounds",
     "FunctionalMechanism",
+    "HuberSVC",
     "LinearRegression",
     "LogisticRegression",
+    "NoPrivacy",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
     "PrivacyStatement",
     "PrivacyWarning",
     "fit",
@@ -28,9 +32,13 @@ __all__ = [
 # scikit-learn takes most of a second to import: every name is loaded on first use.
 _HOMES = {
     "Bounds": "dplr.bounds",
-    "FunctionalMechanism": "dplr.mechanisms.functional",
+    "FunctionalMechanism": "dplr.mechanisms",
+    "HuberSVC": "dplr.estimators",
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
+    "NoPrivacy": "dplr.mechanisms",
+    "ObjectivePerturbation": "dplr.mechanisms",
+    "OutputPerturbation": "dplr.mechanisms",
     "PrivacyStatement": "dplr.privacy",
     "fit": "dplr.estimators",
     "plan": "dplr.planning",

@@ -10,6 +10,7 @@ from dplr.noise import Source
 from dplr.problem import Problem
 from dplr.result import Fit
 from dplr.rows import Rows
+from dplr.solvers import NotCertified
 
 
 def run(
@@ -18,7 +19,8 @@ def run(
     """Fit one model and account for it.
 
     The ledger refuses before a row is read. A fault in the data raises before any noise is drawn, and the budget comes
-    back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent.
+    back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
+    missed its tolerance: whether it did depends on the data.
     """
     if rows.geometry != problem.geometry:
         raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
@@ -28,8 +30,8 @@ def run(
     reservation = ledger.reserve(plan.statement)
     try:
         fit = mechanism.run(rows, plan, source)
-    except BaseException:
-        if source.drawn == drawn_before:
+    except BaseException as error:
+        if source.drawn == drawn_before and not isinstance(error, NotCertified):
             reservation.release()
         raise
     reservation.commit()

@@ -1,4 +1,4 @@
-"""The only randomness: exact integer noise on the operating system's entropy."""
+"""The only randomness: integer noise on the operating system's entropy, and real vectors made of it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from dplr._core import IntegerSampler
 from dplr._validation import check_count
 
+_FINE = 2**36  # grid units in the scale of an exponential
+_COARSE = 2**20  # and in the standard deviation of a Gaussian
+
 
 class Source:
-    """Draws integer noise; never copied, never pickled, never shared with a forked child.
+    """Draws noise; never copied, never pickled, never shared with a forked child.
 
     Parameters
     ----------
@@ -51,6 +54,21 @@ class Source:
         out = np.empty(size, np.int64)
         self._sampler.gaussian(variance, out)
         return out
+
+    def norm_gamma(self, scale: float, size: int) -> NDArray[np.float64]:
+        """Vector with density proportional to exp(-||b|| / scale): norm Gamma(size), direction uniform (CM08).
+
+        Made of integer draws on a fine grid, so no single floating-point logarithm can be inverted; the law is the
+        stated one up to that grid and rounding.
+        """
+        # |discrete Laplace| is exponential up to its grid, and a sum of `size` exponentials is Gamma(size).
+        norm = float(np.abs(self.laplace(_FINE, size)).sum()) / _FINE
+        direction = self.normal(1.0, size)
+        return np.asarray(direction * (scale * norm / np.linalg.norm(direction)))
+
+    def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
+        """Independent Gaussians, each on a grid of 2^-20 of its deviation."""
+        return self.gaussian(_COARSE**2, size) * (deviation / _COARSE)
 
     def forget(self) -> None:
         """Drop unread random bytes."""

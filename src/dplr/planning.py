@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
-from dplr.losses import LOGISTIC, SQUARED
+from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
 from dplr.privacy import Neighbouring
 from dplr.problem import Plan, Problem
 
-LOSSES = {"logistic": LOGISTIC, "linear": SQUARED}
+LOSSES = {"logistic": LOGISTIC, "linear": SQUARED, "svm": huber_svm(0.5)}
 
 
 def prepare(
@@ -24,7 +24,7 @@ def prepare(
     n_features: int,
     columns: Sequence[str] | None,
     bounds: Bounds | None,
-    model: str,
+    loss: Loss,
     fit_intercept: bool,
     l2: float | str,
     neighbouring: str,
@@ -33,7 +33,6 @@ def prepare(
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Problem, Prep]:
     """Check the public facts and turn them into the scaled problem and the row's way into it."""
-    loss = LOSSES[check_choice("model", model, LOSSES)]
     relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
     if not 1 <= n_features <= MAX_FEATURES:
         raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
@@ -120,7 +119,7 @@ def plan(
     n_rows : number of records; required under replace_one, a declared reference under add_remove.
     n_features : number of columns; may be left out where `bounds` says it.
     bounds : public bounds of the columns.
-    model : `"logistic"` or `"linear"`.
+    model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
     mechanism : shorthand or spec.
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
@@ -167,7 +166,7 @@ def plan(
         n_features=check_count("n_features", n_features),
         columns=bounds.names if bounds is not None else None,
         bounds=bounds,
-        model=model,
+        loss=LOSSES[check_choice("model", model, LOSSES)],
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,

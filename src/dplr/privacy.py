@@ -57,6 +57,18 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True)
+class Approx:
+    """(eps, delta) differential privacy that no simpler law describes."""
+
+    eps: float
+    delta: float
+
+    def __str__(self) -> str:
+        """Return the guarantee in words."""
+        return "at this eps and delta; its other pairs (eps, delta) follow from the theorem"
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """One block of released numbers.
 
@@ -64,9 +76,11 @@ class Release:
     ----------
     shape : shape of the block.
     sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
-    law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"` or `"none"`.
-    scale : scale (Laplace) or standard deviation (Gaussian) of the noise on this block: the sensitivity over ``weight *
-        eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
+    law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
+        exp(-||z|| / scale)), `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of
+        the objective and not added to the numbers.
+    scale : scale (Laplace, norm-Gamma) or standard deviation (Gaussian) of the noise on this block: the sensitivity over
+        ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
     units : what the integer sampler is given: the scale, or the variance, in grid units.
@@ -83,6 +97,8 @@ class Release:
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise on one number."""
+        if self.law.startswith("norm-Gamma"):
+            return self.scale * math.sqrt(math.prod(self.shape) + 1)
         return self.scale * math.sqrt(2) if self.law == "discrete Laplace" else self.scale
 
 
@@ -120,7 +136,7 @@ class PrivacyStatement:
     mechanism: str
     eps: float
     delta: float
-    guarantee: Pure | Gaussian
+    guarantee: Pure | Gaussian | Approx
     neighbouring: Neighbouring
     released: Mapping[str, Release]
     calibration: str
@@ -179,9 +195,10 @@ class PrivacyStatement:
         ]
         for name, block in self.released.items():
             count = math.prod(block.shape)
-            word = "standard deviation" if block.law == "discrete Gaussian" else "scale"
+            word = "standard deviation" if "Gaussian" in block.law else "scale"
             noise = f"{block.law}, {word} {block.scale:.6g}" if block.scale else "no noise"
-            lines.append(_line("released", f"{name}: {count} numbers, {noise}, on a grid of {block.grid:.3g}"))
+            grid = f", on a grid of {block.grid:.3g}" if block.grid else ""
+            lines.append(_line("released", f"{name}: {count} numbers, {noise}{grid}"))
         lines += [
             _line("calibration", self.calibration),
             _line("arithmetic", self.arithmetic),

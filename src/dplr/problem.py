@@ -36,6 +36,22 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Minimisation:
+    """How the regularised sum objective will be minimised.
+
+    Attributes
+    ----------
+    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2.
+    tolerance : tau; the gradient of the sum objective at the returned coefficients has norm at most this.
+    tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
+    """
+
+    ridge: float
+    tolerance: float
+    tolerance_noise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a mechanism will do, fixed before any row is read.
 
@@ -43,10 +59,12 @@ class Plan:
     ----------
     problem : the public facts.
     statement : the privacy statement of the release to come.
+    minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself.
     """
 
     problem: Problem
     statement: PrivacyStatement
+    minimisation: Minimisation | None = None
 
     @property
     def released(self) -> dict[str, Release]:
@@ -56,11 +74,14 @@ class Plan:
     def __str__(self) -> str:
         """Return the plan as readable lines."""
         l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
-        return "\n".join(
-            [
-                f"Plan: {self.problem.loss.name} loss, {self.problem.geometry.d} features",
-                f"  scaled rows   {self.problem.geometry}",
-                f"  l2            {l2}",
-                str(self.statement),
-            ]
-        )
+        lines = [
+            f"Plan: {self.problem.loss.label} loss, {self.problem.geometry.d} features",
+            f"  scaled rows   {self.problem.geometry}",
+            f"  l2            {l2}",
+        ]
+        if self.minimisation is not None:
+            solved = self.minimisation
+            lines.append(
+                f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, gradient norm <= {solved.tolerance:.3g}"
+            )
+        return "\n".join([*lines, str(self.statement)])

@@ -8,10 +8,11 @@ from dplr._validation import check_choice, sentence
 from dplr.bounds import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
+from dplr.estimators._svm import HuberSVC
 
-__all__ = ["LinearRegression", "LogisticRegression", "fit"]
+__all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit"]
 
-_ESTIMATORS = {"logistic": LogisticRegression, "linear": LinearRegression}
+_ESTIMATORS = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
 
 
 def fit(
@@ -30,7 +31,7 @@ def fit(
     n_rows: int | None = None,
     public: Any = None,
     rng: int | None = None,
-) -> LogisticRegression | LinearRegression:
+) -> LogisticRegression | LinearRegression | HuberSVC:
     """Fit a differentially private model and return the fitted estimator.
 
     Parameters
@@ -38,13 +39,13 @@ def fit(
     X : (n_rows, n_features) array or data frame.
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
-    model : `"logistic"` or `"linear"`.
+    model : `"logistic"`, `"linear"` or `"svm"` (Huber).
     mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng : as in
-        `LogisticRegression`; `classes` is for logistic regression only.
+        `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
-    LogisticRegression or LinearRegression
+    LogisticRegression, LinearRegression or HuberSVC
         ``est.coef_`` and ``est.intercept_`` in the user's units; ``est.privacy_`` is the privacy statement.
 
     Raises

@@ -16,7 +16,8 @@ from dplr import _fit
 from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
 from dplr.bounds import Bounds, Prep
 from dplr.ledger import NullLedger
-from dplr.mechanisms import as_mechanism
+from dplr.losses import Loss
+from dplr.mechanisms import FunctionalMechanism, as_mechanism
 from dplr.noise import Source
 from dplr.planning import check_l2, l2_sentence, prepare
 from dplr.privacy import Neighbouring, PrivacyWarning
@@ -28,7 +29,7 @@ SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
-    """What both models share: from public facts and rows to coefficients in the user's units."""
+    """What the models share: from public facts and rows to coefficients in the user's units."""
 
     def __init__(
         self,
@@ -87,6 +88,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         mechanism, plan, prep = self._release
+        if not isinstance(mechanism, FunctionalMechanism):
+            remedy = "Only the functional mechanism releases numbers that hold more than one model."
+            raise ValueError(sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy))
         if approximation is not None:
             mechanism = replace(mechanism, approximation=approximation)
         if l2 is not None:
@@ -123,7 +127,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
         raise AttributeError("each model sets its coefficients in its own shape")
 
-    def _fit_model(self, model: str, X: Any, y: Any, refused: dict[str, Any]) -> Self:
+    def _fit_model(self, loss: Loss, X: Any, y: Any, refused: dict[str, Any]) -> Self:
         """Check, plan, sum, add noise and solve, in this order."""
         if refused:
             reason = (
@@ -142,7 +146,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             n_features=d,
             columns=[str(name) for name in X.columns] if hasattr(X, "columns") else None,
             bounds=self.bounds,
-            model=model,
+            loss=loss,
             fit_intercept=self.fit_intercept,
             l2=self.l2,
             neighbouring=self.neighbouring,

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dplr._validation import sentence
 from dplr.estimators._base import PrivateLinearModel
+from dplr.losses import SQUARED
 
 
 class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -57,7 +58,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        return self._fit_model("linear", X, y, refused)
+        return self._fit_model(SQUARED, X, y, refused)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions."""

@@ -7,22 +7,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
-from sklearn.base import ClassifierMixin
 
-from dplr._validation import sentence
-from dplr.bounds import Bounds
-from dplr.estimators._base import PrivateLinearModel
-from dplr.rows import Labels, resolve_labels
+from dplr.estimators._classifier import PrivateClassifier
+from dplr.losses import LOGISTIC
 
 
-class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
+class LogisticRegression(PrivateClassifier):
     """Differentially private logistic regression for two classes.
 
     Parameters
     ----------
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : failure probability in [0, 1); 0 for pure eps-DP.
-    mechanism : `"fm"` or a spec such as ``FunctionalMechanism(calibration="paper")``.
+    mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
         outside onto it.
     classes : the two labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
@@ -41,7 +38,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     intercept_ : (1,).
     classes_ : (2,) labels, sorted; `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
-    released_ : block name -> noisy numbers, in the scaled problem.
+    released_ : block name -> noisy numbers, in the scaled problem; empty where the coefficients are all there is.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Privacy
@@ -49,7 +46,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     Protects one record (see `neighbouring`): x, y and, under add_remove, its presence. Released are `coef_`,
     `intercept_` and `released_`. Assumed public: all parameters, the bounds, the labels, and the number of rows under
     replace_one; `privacy_` lists them. Warnings and errors are for the data holder and are not private. Every call of
-    `fit` spends eps anew. Source: Zhang et al. 2012; functional.md, theorem 1.
+    `fit` spends eps anew. Sources: functional.md, objective.md, output.md, beside the mechanisms.
 
     See Also
     --------
@@ -68,35 +65,6 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     Pure(eps=0.8)
     """
 
-    def __init__(
-        self,
-        *,
-        eps: float = 1.0,
-        delta: float = 0.0,
-        mechanism: Any = "fm",
-        bounds: Bounds | None = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        l2: float | str = "auto",
-        neighbouring: str = "replace_one",
-        n_rows: int | None = None,
-        public: Any = None,
-        rng: int | None = None,
-    ) -> None:
-        super().__init__(
-            eps=eps,
-            delta=delta,
-            mechanism=mechanism,
-            bounds=bounds,
-            fit_intercept=fit_intercept,
-            l2=l2,
-            neighbouring=neighbouring,
-            n_rows=n_rows,
-            public=public,
-            rng=rng,
-        )
-        self.classes = classes
-
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
@@ -110,16 +78,7 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        return self._fit_model("logistic", X, y, refused)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) margins: positive for ``classes_[1]``."""
-        return self._margins(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """(n,) labels."""
-        margins = self._margins(X)
-        return np.asarray(self.classes_[(margins > 0).astype(np.intp)])
+        return self._fit_model(LOGISTIC, X, y, refused)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) probabilities, columns in the order of ``classes_``."""
@@ -130,22 +89,3 @@ class LogisticRegression(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         """(n, 2) logarithms of the probabilities."""
         margins = self._margins(X)
         return np.column_stack([log_expit(-margins), log_expit(margins)])
-
-    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
-        self.coef_ = coef[np.newaxis, :]
-        self.intercept_ = np.array([intercept])
-
-    def _labels(self, y: NDArray[Any]) -> Labels:
-        declared = self.classes
-        in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
-        if declared is None:
-            declared = in_bounds
-        elif in_bounds is not None and set(declared) != set(in_bounds):
-            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
-        return resolve_labels(y, declared)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True
-        return tags

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from dplr._validation import sentence
 from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.mechanisms.none import NoPrivacy
+from dplr.mechanisms.objective import ObjectivePerturbation
+from dplr.mechanisms.output import OutputPerturbation
 from dplr.noise import Source
 from dplr.problem import Plan, Problem
 from dplr.result import Fit
@@ -24,14 +27,20 @@ class Mechanism(Protocol):
         ...
 
 
-SHORTHANDS: dict[str, Mechanism] = {"fm": FunctionalMechanism()}
+SHORTHANDS: dict[str, Mechanism] = {
+    "fm": FunctionalMechanism(),
+    "output": OutputPerturbation(),
+    "objective": ObjectivePerturbation(),
+    "none": NoPrivacy(),
+}
+_SPECS = tuple(type(spec) for spec in SHORTHANDS.values())
 
 
 def as_mechanism(mechanism: Any) -> Mechanism:
     """A spec from its shorthand; a spec stays as it is."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
         return SHORTHANDS[mechanism]
-    if isinstance(mechanism, FunctionalMechanism):
+    if isinstance(mechanism, _SPECS):
         return mechanism
     names = ", ".join(repr(name) for name in SHORTHANDS)
     rule = f"must be one of {names} or a spec such as FunctionalMechanism()"

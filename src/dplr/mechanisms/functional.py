@@ -119,7 +119,10 @@ class FunctionalMechanism:
         return Plan(problem, statement)
 
     def check(self, problem: Problem) -> None:
-        """A ridge of the mean objective needs a public number of rows."""
+        """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
+        if problem.loss.slope is None:
+            remedy = 'Use mechanism="objective" or "output".'
+            raise ValueError(sentence("model", 'must be "logistic" or "linear" with mechanism="fm"', "svm", remedy))
         if problem.l2 is not None and problem.n_rows is None:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))

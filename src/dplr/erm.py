@@ -1,0 +1,133 @@
+"""The regularised objective that output and objective perturbation minimise: its public constants, and its minimiser.
+
+Sum form: F(w) = sum l_i(w) + Lam ||w - w0||^2 / 2 + b.w over rows (x, iota) of norm at most R~.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import real_number, sentence
+from dplr.bounds import Geometry
+from dplr.privacy import Neighbouring
+from dplr.problem import Minimisation, Plan, Problem
+from dplr.queries import LossGradient
+from dplr.rows import Rows
+from dplr.solvers import Objective, gradient_rounding_bound
+
+# Scaled rows are rounded to float64: their norm may exceed the radius by (d + 3) 2^-53 < 2^-40 of it.
+_ROUNDED_ROW = 1 + 2.0**-40
+# The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
+_TOLERANCE = 2.0**-20
+# Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
+# the declared reference, and more rows are refused.
+MOST_ROWS = 16
+_SMALLEST_RIDGE = 1e-6
+# The released numbers lie on a grid of this share of the noise.
+_GRID_BITS = 20
+
+
+def row_norm(geometry: Geometry) -> float:
+    """R~: largest norm of a scaled row with its intercept constant."""
+    return math.hypot(geometry.radius, geometry.intercept) * _ROUNDED_ROW
+
+
+def size(geometry: Geometry) -> int:
+    """Number of coefficients, the intercept's included."""
+    return geometry.d + (geometry.intercept > 0)
+
+
+def signs(neighbouring: Neighbouring) -> int:
+    """In how many records the gradient sums of neighbours may differ: 2 for replace_one, 1 for add_remove."""
+    return 2 if neighbouring is Neighbouring.REPLACE_ONE else 1
+
+
+def check(problem: Problem, mechanism: str) -> int:
+    """The public number of rows; raises ValueError for what no theorem here covers."""
+    loss = problem.loss
+    if not (math.isfinite(loss.lipschitz) and loss.classification):
+        rule = f'must be "logistic" or "svm" with mechanism="{mechanism}"'
+        raise ValueError(sentence("model", rule, "linear", 'Use mechanism="fm" for linear regression.'))
+    if problem.n_rows is None:
+        rule = f'is required with mechanism="{mechanism}" under add_remove'
+        raise ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
+    if problem.l2 is not None and problem.l2 * problem.n_rows < _SMALLEST_RIDGE:
+        rule = f'must be at least {_SMALLEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
+        remedy = "Without a ridge one record may move the minimiser any distance. Use l2='auto'."
+        raise ValueError(sentence("l2", rule, problem.l2, remedy))
+    return problem.n_rows
+
+
+def check_positive(name: str, value: float) -> None:
+    """A positive finite option."""
+    if not 0 < real_number(name, value) < math.inf:
+        raise ValueError(sentence(name, "must be positive and finite", value))
+
+
+def minimisation(problem: Problem, ridge: float, linear_norm: float) -> Minimisation:
+    """The tolerance that the solver can certify whatever the rows are; `linear_norm` bounds ||b||.
+
+    Lam ||w - w0||^2 / 2 <= sum l_i(w0) + ||b|| ||w - w0|| bounds the coefficients, and they bound the rounding of a
+    computed gradient; eight times that leaves room for the solver to stop.
+    """
+    assert problem.n_rows is not None
+    loss, norm = problem.loss, row_norm(problem.geometry)
+    rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
+    start = math.sqrt(math.fsum(value * value for value in problem.w0 or ()))
+    at_start = 1 + loss.width + loss.lipschitz * norm * start
+    pull = linear_norm / ridge
+    coef_norm = start + pull + math.sqrt(pull * pull + 2 * rows * at_start / ridge)
+    rounding = gradient_rounding_bound(
+        loss=loss,
+        n_rows=rows,
+        d=problem.geometry.d,
+        row_norm=norm,
+        coef_norm=coef_norm,
+        ridge=ridge,
+        start_norm=start,
+        linear_norm=linear_norm,
+    )
+    return Minimisation(ridge, max(_TOLERANCE * loss.lipschitz * norm, 8 * rounding))
+
+
+def check_rows(rows: Rows, problem: Problem) -> None:
+    """Refuse faulty rows, and more rows than the tolerance was planned for, before any noise is drawn."""
+    start = _start(problem)
+    seen = rows.total(LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept), start).faults.rows
+    assert problem.n_rows is not None
+    if problem.neighbouring is Neighbouring.ADD_REMOVE and seen > MOST_ROWS * problem.n_rows:
+        rule = f"must be at least a {MOST_ROWS}th of the number of rows"
+        raise ValueError(sentence("n_rows", rule, problem.n_rows, "Declare a larger public reference."))
+
+
+def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Coefficients at which the gradient of the sum objective is certified to be at most the tolerance."""
+    problem, solved = plan.problem, plan.minimisation
+    assert solved is not None
+    start = _start(problem)
+    objective = Objective(problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
+    return rows.minimise(objective, solved.tolerance)
+
+
+def _start(problem: Problem) -> NDArray[np.float64]:
+    return np.zeros(size(problem.geometry)) if problem.w0 is None else np.array(problem.w0)
+
+
+def release_grid(scale: float) -> float:
+    """Spacing of the released numbers: a public power of two far below the noise; 0 for no rounding."""
+    return math.ldexp(1.0, math.frexp(scale)[1] - 1 - _GRID_BITS) if scale else 0.0
+
+
+def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
+    """The nearest multiples of the grid, so that no low-order bit of the sum is released."""
+    return np.asarray(np.rint(coef / grid) * grid) if grid else coef
+
+
+def assumptions(problem: Problem) -> tuple[str, ...]:
+    """What is assumed beyond the problem's own facts."""
+    if problem.neighbouring is Neighbouring.REPLACE_ONE:
+        return problem.assumptions
+    return (*problem.assumptions, f"there are at most {MOST_ROWS} times n_rows records; more are refused")

@@ -1,0 +1,75 @@
+"""What the classifiers share: two labels, margins and predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from dplr._validation import sentence
+from dplr.bounds import Bounds
+from dplr.estimators._base import PrivateLinearModel
+from dplr.rows import Labels, resolve_labels
+
+
+class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
+    """A linear classifier of two labels."""
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1.0,
+        delta: float = 0.0,
+        mechanism: Any = "fm",
+        bounds: Bounds | None = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        l2: float | str = "auto",
+        neighbouring: str = "replace_one",
+        n_rows: int | None = None,
+        public: Any = None,
+        rng: int | None = None,
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            delta=delta,
+            mechanism=mechanism,
+            bounds=bounds,
+            fit_intercept=fit_intercept,
+            l2=l2,
+            neighbouring=neighbouring,
+            n_rows=n_rows,
+            public=public,
+            rng=rng,
+        )
+        self.classes = classes
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n,) margins: positive for ``classes_[1]``."""
+        return self._margins(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """(n,) labels."""
+        margins = self._margins(X)
+        return np.asarray(self.classes_[(margins > 0).astype(np.intp)])
+
+    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
+        self.coef_ = coef[np.newaxis, :]
+        self.intercept_ = np.array([intercept])
+
+    def _labels(self, y: NDArray[Any]) -> Labels:
+        declared = self.classes
+        in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
+        if declared is None:
+            declared = in_bounds
+        elif in_bounds is not None and set(declared) != set(in_bounds):
+            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
+        return resolve_labels(y, declared)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags

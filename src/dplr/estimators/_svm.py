@@ -1,0 +1,91 @@
+"""Support vector machine with the Huber hinge loss."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from dplr._validation import real_number, sentence
+from dplr.bounds import Bounds
+from dplr.estimators._classifier import PrivateClassifier
+from dplr.losses import Loss, huber_svm
+
+
+class HuberSVC(PrivateClassifier):
+    """Differentially private linear support vector machine, with a hinge whose corner is rounded (CMS11).
+
+    Parameters
+    ----------
+    width : half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
+        |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
+    mechanism : `"objective"`, `"output"`, `"none"`, or a spec. The functional mechanism has no expansion of this loss.
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng : as in `LogisticRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, privacy_, released_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+
+    Privacy
+    -------
+    As `LogisticRegression`. Source: Chaudhuri, Monteleoni and Sarwate 2011; objective.md and output.md.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (5000, 2))
+    >>> est = dplr.HuberSVC(eps=1.0, bounds=dplr.Bounds([(0, 10), (0, 10)])).fit(X, X[:, 0] > X[:, 1])
+    >>> est.score(X, X[:, 0] > X[:, 1]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1.0,
+        delta: float = 0.0,
+        mechanism: Any = "objective",
+        width: float = 0.5,
+        bounds: Bounds | None = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        l2: float | str = "auto",
+        neighbouring: str = "replace_one",
+        n_rows: int | None = None,
+        public: Any = None,
+        rng: int | None = None,
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            delta=delta,
+            mechanism=mechanism,
+            bounds=bounds,
+            classes=classes,
+            fit_intercept=fit_intercept,
+            l2=l2,
+            neighbouring=neighbouring,
+            n_rows=n_rows,
+            public=public,
+            rng=rng,
+        )
+        self.width = width
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Spend eps on a model of y given X.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array or data frame.
+        y : (n_rows,) labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        """
+        return self._fit_model(self._loss(), X, y, refused)
+
+    def _loss(self) -> Loss:
+        width = real_number("width", self.width)
+        if not 0.01 <= width <= 10:
+            raise ValueError(sentence("width", "must be between 0.01 and 10", width))
+        return huber_svm(width)

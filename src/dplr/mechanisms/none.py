@@ -1,0 +1,64 @@
+"""No privacy: the exact minimiser of the regularised objective, for comparison."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dplr import erm
+from dplr._validation import sentence
+from dplr.noise import Source
+from dplr.privacy import PrivacyStatement, Pure, Release
+from dplr.problem import Plan, Problem
+from dplr.result import Fit
+from dplr.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class NoPrivacy:
+    """The minimiser itself, without noise: what the papers call NoPrivacy. It protects nobody.
+
+    With ``l2="auto"`` the ridge on the sum objective is 1, scikit-learn's default ``C=1``.
+
+    Raises
+    ------
+    ValueError
+        eps is not inf: a finite eps would be a promise that nothing keeps.
+
+    Privacy
+    -------
+    None. A ledger refuses it.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.plan(n_rows=1000, n_features=2, eps=float("inf"), mechanism="none").statement.guarantee
+    Pure(eps=inf)
+    """
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix the ridge and the tolerance."""
+        if not (math.isinf(eps) and delta == 0):
+            remedy = "Say that nothing is promised: eps=float('inf'), delta=0."
+            raise ValueError(sentence("eps", 'must be inf with mechanism="none"', eps, remedy))
+        n_rows = erm.check(problem, "none")
+        ridge = 1.0 if problem.l2 is None else problem.l2 * n_rows
+        statement = PrivacyStatement(
+            mechanism="none",
+            eps=eps,
+            delta=delta,
+            guarantee=Pure(eps),
+            neighbouring=problem.neighbouring,
+            released={"coef": Release((erm.size(problem.geometry),), 0.0, "none", 0.0, 0.0)},
+            calibration=f"none: the exact minimiser, Lam = {ridge:.6g}",
+            assumptions=erm.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source="no privacy",
+        )
+        return Plan(problem, statement, erm.minimisation(problem, ridge, linear_norm=0.0))
+
+    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
+        """Minimise."""
+        erm.check_rows(rows, plan.problem)
+        return Fit(erm.minimise(rows, plan), plan.statement, {})

@@ -1,0 +1,213 @@
+"""Objective perturbation (CM08 Algorithm 2, CMS11 Algorithm 2): a random linear term, then minimise.
+
+Proofs and constants: objective.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from dplr import erm, objective_noise
+from dplr._validation import check_choice, sentence
+from dplr.noise import Source
+from dplr.privacy import Approx, PrivacyStatement, Pure, Release
+from dplr.problem import Minimisation, Plan, Problem
+from dplr.result import Fit
+from dplr.ridge import objective_ridge
+from dplr.rows import Rows
+
+_CALIBRATIONS = ("tight", "cms11", "cm08")
+# The share of eps that pays for the solver's tolerance.
+_TOLERANCE_SHARE = 2.0**-8
+# P(||b|| > bound) is at most this; a longer b might keep the solver from its tolerance, and nothing would be released.
+_LONG_NOISE = 2.0**-64
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbation:
+    """Release the minimiser of the regularised objective plus a random linear term.
+
+    Parameters
+    ----------
+    calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2) and the rank-one
+        bound for others (theorem 1); `"cms11"` is CMS11 Algorithm 2, which charges the curvature twice and raises the
+        ridge where eps would not pay for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small
+        ridge its privacy loss exceeds the eps asked for, and its statement says what it is. Pure eps only, but for
+        `"tight"`.
+    coef_norm : public guess of ||coef|| in the scaled problem; ``l2="auto"`` depends on it.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the coefficients alone; `released_` is empty. Pure eps-DP for delta = 0, (eps, delta)-DP with Gaussian
+    noise for delta > 0, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4).
+
+    Examples
+    --------
+    >>> import dplr
+    >>> printed = dplr.ObjectivePerturbation(calibration="cm08")
+    >>> facts = dict(n_rows=1000, n_features=2, fit_intercept=False, l2=1e-5, eps=1.0)
+    >>> round(dplr.plan(mechanism=printed, **facts).statement.eps, 2)
+    3.03
+    """
+
+    calibration: str = "tight"
+    coef_norm: float = 3.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice("calibration", self.calibration, _CALIBRATIONS)
+        erm.check_positive("coef_norm", self.coef_norm)
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix ridge, noise, tolerance and the statement from public facts."""
+        n_rows = erm.check(problem, "objective")
+        if delta > 0 and self.calibration != "tight":
+            raise ValueError(sentence("delta", f'must be 0 with calibration="{self.calibration}"', delta))
+        for_noise = eps * (1 - _TOLERANCE_SHARE)
+        ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, delta)
+        if math.isinf(eps):
+            noise = _Noise(ridge, "none", 0.0, math.inf, "none: eps = inf")
+        elif delta > 0:
+            noise = _gaussian(problem, for_noise, delta, ridge)
+        else:
+            noise = _PURE[self.calibration](problem, for_noise, ridge)
+        solved = erm.minimisation(problem, noise.ridge, noise.longest(erm.size(problem.geometry)))
+        spent = noise.eps + _TOLERANCE_SHARE * eps
+        if math.isfinite(eps):
+            offset = 2 * solved.tolerance / noise.ridge
+            solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
+        return Plan(problem, self._statement(problem, noise, solved, max(eps, spent), delta), solved)
+
+    def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
+        assert problem.n_rows is not None
+        norm, signs = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring)
+        size = erm.size(problem.geometry)
+        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, self.coef_norm, signs)
+
+    def _statement(
+        self, problem: Problem, noise: _Noise, solved: Minimisation, eps: float, delta: float
+    ) -> PrivacyStatement:
+        norm, loss = erm.row_norm(problem.geometry), problem.loss
+        law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
+        grid = erm.release_grid(noise.deviation(erm.size(problem.geometry)) / noise.ridge)
+        sensitivity = erm.signs(problem.neighbouring) * loss.lipschitz * norm
+        block = Release((erm.size(problem.geometry),), sensitivity, law, noise.scale, grid)
+        return PrivacyStatement(
+            mechanism="objective",
+            eps=eps,
+            delta=delta,
+            guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
+            neighbouring=problem.neighbouring,
+            released={"coef": block},
+            calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on the coefficients",
+            assumptions=erm.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source=_SOURCES[self.calibration],
+        )
+
+    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
+        """Draw the linear term, minimise, add the noise that pays for the tolerance, round."""
+        problem, solved, block = plan.problem, plan.minimisation, plan.statement.released["coef"]
+        assert solved is not None
+        erm.check_rows(rows, problem)
+        size = erm.size(problem.geometry)
+        linear = np.zeros(size)
+        if block.law.startswith("norm-Gamma"):
+            linear = source.norm_gamma(block.scale, size)
+        elif block.law.startswith("Gaussian"):
+            linear = source.normal(block.scale, size)
+        coef = erm.minimise(rows, plan, linear)
+        if solved.tolerance_noise:
+            coef = coef + source.norm_gamma(solved.tolerance_noise, size)
+        return Fit(erm.to_grid(coef, block.grid), plan.statement, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """The ridge in force, the law and scale of the linear term, the eps it costs, and the theorem."""
+
+    ridge: float
+    law: str
+    scale: float
+    eps: float
+    named: str
+
+    def longest(self, size: int) -> float:
+        """A norm that the linear term exceeds with probability at most 2^-64."""
+        if self.law == "norm-Gamma":
+            return self.scale * float(special.gammainccinv(size, _LONG_NOISE))
+        return self.scale * math.sqrt(2 * float(special.gammainccinv(size / 2, _LONG_NOISE))) if self.scale else 0.0
+
+    def deviation(self, size: int) -> float:
+        """Standard deviation of one coordinate."""
+        return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
+
+
+def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring), problem.loss
+    privacy_loss = _privacy_loss(problem, ridge)
+    noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
+    if noise_eps is None:
+        raise _too_small(problem, eps)
+    theorem = "theorem 2, exact for the logistic loss" if loss.logistic_curvature else "theorem 1, rank-one bound"
+    named = f"tight: {theorem}, eps' = {noise_eps:.6g}"
+    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+
+
+def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring), problem.loss
+    noise_eps, factor = objective_noise.cms11(eps, loss.smoothness * norm**2 / ridge)
+    named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
+    return _Noise(ridge * factor, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+
+
+def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring), problem.loss
+    spent = _privacy_loss(problem, ridge)(eps)
+    named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
+    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / eps, spent, named)
+
+
+def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
+    """Privacy loss of the noise exp(-e ||b|| / (signs L R~)) as a function of e."""
+    norm, loss = erm.row_norm(problem.geometry), problem.loss
+    if loss.logistic_curvature:
+        return lambda e: objective_noise.logistic_loss(e, norm**2 / ridge, erm.signs(problem.neighbouring))
+    return lambda e: objective_noise.rank_one_loss(e, loss.smoothness * norm**2 / ridge)
+
+
+def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
+    norm, signs, loss = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring), problem.loss
+    sigma = objective_noise.gaussian_sigma(
+        eps, delta, loss.lipschitz * norm, loss.smoothness * norm**2 / ridge, signs, loss.one_signed
+    )
+    if sigma is None:
+        raise _too_small(problem, eps)
+    return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
+
+
+def _too_small(problem: Problem, eps: float) -> ValueError:
+    assert problem.n_rows is not None
+    least = problem.loss.smoothness * erm.row_norm(problem.geometry) ** 2 / math.expm1(eps) / problem.n_rows
+    rule = f"must be above {least:.3g} for this eps: the curvature alone would cost more"
+    return ValueError(sentence("l2", rule, problem.l2, "Use l2='auto', or a larger eps."))
+
+
+_PURE = {"tight": _tight, "cms11": _cms11, "cm08": _cm08}
+_SOURCES = {
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 4",
+    "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
+    "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
+}

@@ -1,0 +1,106 @@
+"""Output perturbation (CM08 Algorithm 1, CMS11 Algorithm 1): minimise exactly enough, then add noise.
+
+Proofs and constants: output.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplr import calibration, erm
+from dplr.noise import Source
+from dplr.privacy import Gaussian, PrivacyStatement, Pure, Release
+from dplr.problem import Plan, Problem
+from dplr.result import Fit
+from dplr.ridge import output_ridge
+from dplr.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPerturbation:
+    """Release the minimiser of the regularised objective plus noise in proportion to what one record can move it.
+
+    Parameters
+    ----------
+    coef_norm : public guess of ||coef|| in the scaled problem; ``l2="auto"`` depends on it.
+    projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
+        Post-processing: it helps where noise is larger than any sensible model.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the coefficients alone; `released_` is empty. Pure eps-DP with noise of density proportional to
+    exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 0, in real arithmetic.
+    The sensitivity covers what the solver leaves: see output.md, theorem 1.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, mechanism="output", l2=0.01, fit_intercept=False)
+    >>> round(plan.statement.sensitivity, 6)
+    0.02
+    """
+
+    coef_norm: float = 3.0
+    projection: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        erm.check_positive("coef_norm", self.coef_norm)
+        if self.projection is not None:
+            erm.check_positive("projection", self.projection)
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix ridge, tolerance, noise and the statement from public facts."""
+        n_rows = erm.check(problem, "output")
+        geometry = problem.geometry
+        size, norm, signs = erm.size(geometry), erm.row_norm(geometry), erm.signs(problem.neighbouring)
+        if problem.l2 is None:
+            ridge = output_ridge(n_rows, size, eps, delta, norm, self.coef_norm, signs)
+        else:
+            ridge = problem.l2 * n_rows
+        solved = erm.minimisation(problem, ridge, linear_norm=0.0)
+        sensitivity = (signs * problem.loss.lipschitz * norm + 2 * solved.tolerance) / ridge
+        guarantee: Pure | Gaussian = Pure(eps)
+        law, scale = "none", 0.0
+        if math.isfinite(eps) and delta > 0:
+            guarantee = Gaussian(calibration.gaussian_mu(eps, delta))
+            law, scale = "Gaussian", sensitivity / guarantee.mu
+        elif math.isfinite(eps):
+            law, scale = "norm-Gamma", sensitivity / eps
+        released = {"coef": Release((size,), sensitivity, law, scale, erm.release_grid(scale))}
+        statement = PrivacyStatement(
+            mechanism="output",
+            eps=eps,
+            delta=delta,
+            guarantee=guarantee,
+            neighbouring=problem.neighbouring,
+            released=released,
+            calibration=f"one record moves the minimiser by at most {signs} R~/Lam, the tolerance by 2 tau/Lam: "
+            f"R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
+            assumptions=erm.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
+        )
+        return Plan(problem, statement, solved)
+
+    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
+        """Minimise, add noise, project, round."""
+        erm.check_rows(rows, plan.problem)
+        coef = erm.minimise(rows, plan)
+        block = plan.statement.released["coef"]
+        if block.law == "norm-Gamma":
+            coef = coef + source.norm_gamma(block.scale, len(coef))
+        elif block.law == "Gaussian":
+            coef = coef + source.normal(block.scale, len(coef))
+        if self.projection is not None:
+            coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
+        return Fit(erm.to_grid(coef, block.grid), plan.statement, {})

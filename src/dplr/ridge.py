@@ -1,0 +1,1 @@
+"""The default ridge of output and objective perturbation: functions of public facts alone."""

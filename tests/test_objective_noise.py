@@ -1,0 +1,121 @@
+"""From eps and the ridge to the noise of objective perturbation: objective.md, theorems 1 to 3."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dplr.calibration import gaussian_mu
+from dplr.objective_noise import cms11, gaussian_sigma, largest_noise_eps, logistic_loss, rank_one_loss
+
+QUARTER = 0.25
+
+
+def tight(eps, ridge, signs=2):
+    return largest_noise_eps(lambda e: logistic_loss(e, 1 / ridge, signs), eps)
+
+
+@pytest.mark.parametrize(
+    ("eps", "ridge", "logistic", "any_loss", "printed"),
+    [
+        (1, 0.2, 0.2498, 0.1891, -0.6219),
+        (1, 0.5, 0.7573, 0.5945, 0.1891),
+        (1, 1, 0.9456, 0.7769, 0.5537),
+        (1, 2, 1.0, 0.8822, 0.7644),
+        (0.5, 1, 0.3560, 0.2769, 0.0537),
+        (0.5, 2, 0.4690, 0.3822, 0.2644),
+        (2, 0.1, 0.9692, 0.7472, -0.5055),
+        (0.1, 10, 0.0930, 0.0753, 0.0506),
+    ],
+)
+def test_the_three_calibrations_at_the_table_of_the_proof(eps, ridge, logistic, any_loss, printed):
+    assert tight(eps, ridge) == pytest.approx(logistic, abs=1e-4)
+    assert largest_noise_eps(lambda e: rank_one_loss(e, QUARTER / ridge), eps) == pytest.approx(any_loss, abs=1e-4)
+    noise_eps, factor = cms11(eps, QUARTER / ridge)
+    if printed > 0:
+        assert noise_eps == pytest.approx(printed, abs=1e-4)
+        assert factor == 1
+    else:
+        raised = ridge * factor
+        assert noise_eps == eps / 2
+        assert 2 * math.log1p(QUARTER / raised) == pytest.approx(eps / 2)
+
+
+def test_add_remove_needs_less_noise():
+    assert tight(1, 0.5, signs=1) == pytest.approx(0.9030, abs=1e-4)
+
+
+def test_the_maximum_over_p_is_the_maximum():
+    rng = np.random.default_rng(0)
+    p = np.linspace(0, 1, 200_001)
+    for _ in range(300):
+        e, kappa, signs = 10 ** rng.uniform(-6, 1.5), 10 ** rng.uniform(-6, 6), int(rng.integers(1, 3))
+        brute = (signs - 1) * e / 2 + np.max(e / signs * p + np.log1p(kappa * p * (1 - p)))
+        found = logistic_loss(e, kappa, signs)
+        assert brute <= found * (1 + 1e-14)
+        assert found <= brute + 1e-8 * max(1, found)
+
+
+def test_the_noise_takes_all_of_eps_and_never_more():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        eps, ridge, signs = 10 ** rng.uniform(-4, 1.2), 10 ** rng.uniform(-3, 5), int(rng.integers(1, 3))
+        noise_eps = tight(eps, ridge, signs)
+        if noise_eps is None:
+            assert math.log1p(QUARTER / ridge) >= eps * (1 - 1e-9)
+            continue
+        assert logistic_loss(noise_eps, 1 / ridge, signs) <= eps
+        assert noise_eps == eps or logistic_loss(noise_eps * (1 + 1e-6) + 1e-11, 1 / ridge, signs) > eps
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize(("signs", "ridge"), [(2, 2.0), (1, 1.0)])
+def test_a_ridge_of_two_over_eps_makes_the_correction_vanish_and_a_smaller_one_does_not(eps, signs, ridge):
+    assert tight(eps, 1.0000001 * ridge / eps, signs) == eps
+    assert tight(eps, 0.99 * ridge / eps, signs) < eps
+
+
+@pytest.mark.parametrize(
+    ("ridge", "one_signed", "otherwise", "replaced"), [(1, 5.342, 5.525, 10.684), (4, 4.477, 4.627, 8.954)]
+)
+def test_gaussian_noise_at_the_table_of_the_proof(ridge, one_signed, otherwise, replaced):
+    curvature = QUARTER / ridge
+    assert gaussian_sigma(1, 1e-6, 1, curvature, 1, one_signed=True) == pytest.approx(one_signed, abs=1e-3)
+    assert gaussian_sigma(1, 1e-6, 1, curvature, 1, one_signed=False) == pytest.approx(otherwise, abs=1e-3)
+    assert gaussian_sigma(1, 1e-6, 1, curvature, 2, one_signed=True) == pytest.approx(replaced, abs=1e-3)
+
+
+def test_without_curvature_add_remove_is_the_gaussian_mechanism():
+    assert gaussian_sigma(0.7, 1e-7, 1.3, 0.0, 1, one_signed=True) == pytest.approx(1.3 / gaussian_mu(0.7, 1e-7))
+
+
+def folded(signs, one_signed, sigma, left):
+    """E max(0, 1 - exp(left - Z)) for the worst corners of the proof of theorem 3, gradients in one line."""
+    corners = {(1, True): [1], (1, False): [1, -1], (2, True): [1, 1, 2], (2, False): [2, -2, 2, -2]}[signs, one_signed]
+
+    def one(step):
+        s = step / sigma
+
+        def integrand(x):
+            return stats.norm.pdf(x) * max(0.0, -math.expm1(left - (s * s / 2 + s * x)))
+
+        return integrate.quad(integrand, -14, 14, limit=400, points=[(left - s * s / 2) / s])[0]
+
+    return sum(one(step) for step in corners)
+
+
+@pytest.mark.parametrize("signs", [1, 2])
+@pytest.mark.parametrize("one_signed", [True, False])
+@pytest.mark.parametrize(("eps", "delta"), [(1.0, 1e-3), (0.3, 1e-5), (4.0, 1e-6)])
+def test_gaussian_noise_meets_delta_by_numerical_integration_and_no_less_noise_does(signs, one_signed, eps, delta):
+    curvature = 0.1 * eps
+    left = eps - math.log1p(curvature)
+    sigma = gaussian_sigma(eps, delta, 1.0, curvature, signs, one_signed)
+    assert folded(signs, one_signed, sigma, left) == pytest.approx(delta, rel=1e-5)
+    assert folded(signs, one_signed, 0.99 * sigma, left) > delta
+
+
+def test_no_noise_is_enough_where_the_curvature_costs_all_of_eps():
+    assert tight(0.1, 1.0) is None
+    assert gaussian_sigma(0.1, 1e-6, 1.0, 0.25, 2, one_signed=True) is None

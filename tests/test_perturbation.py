@@ -1,0 +1,310 @@
+"""Output and objective perturbation, and the exact minimiser: laws of the mechanisms, run through the whole story."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
+
+import dplr
+from dplr import _fit, erm
+from dplr.bounds import ball_prep
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC, SQUARED, huber_svm
+from dplr.noise import Source
+from dplr.privacy import Approx, Neighbouring, Pure
+from dplr.problem import Problem
+from dplr.rows import as_rows
+from dplr.solvers import NotCertified
+
+LOSSES = [LOGISTIC, huber_svm(0.5)]
+
+
+def ball_data(n=400, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def problem_of(d, *, loss=LOGISTIC, n=400, l2=0.05, relation="replace_one", intercept=True, w0=None):
+    prep = ball_prep(d, intercept, (-1.0, 1.0))
+    return Problem(loss, prep.geometry, Neighbouring(relation), n, l2, (), w0), prep
+
+
+def run(mechanism, X, y, problem, prep, eps=1.0, delta=0.0, seed=None):
+    rows = as_rows(X, y, prep)
+    return _fit.run(rows, problem, mechanism, eps, delta, NullLedger(), Source(seed))
+
+
+def gradient(loss, X, y, w, ridge, iota, w0=0.0):
+    V = np.column_stack([X, np.full(len(X), iota)]) if iota else X
+    v = y * (V @ w)
+    if loss.name == "logistic":
+        slope = expit(-v)
+    else:
+        slope = np.clip((1 + loss.width - v) / (2 * loss.width), 0, 1)
+    return -V.T @ (y * slope) + ridge * (w - w0)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("l2", [1e-4, 0.01, 1.0])
+def test_no_privacy_is_scikit_learns_minimiser(l2, intercept):
+    X, y = ball_data()
+    est = dplr.fit(X, y, mechanism="none", eps=math.inf, l2=l2, fit_intercept=intercept)
+    V = np.column_stack([X, np.full(len(X), 0.5)]) if intercept else X
+    reference = ScikitLogisticRegression(
+        solver="newton-cholesky", tol=1e-12, C=1 / (l2 * len(X)), fit_intercept=False, max_iter=1000
+    ).fit(V, y)
+    found = np.append(est.coef_[0], est.intercept_ / 0.5) if intercept else est.coef_[0]
+    np.testing.assert_allclose(found, reference.coef_[0], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_without_noise_the_exact_minimiser_is_released(mechanism, loss):
+    X, y = ball_data()
+    problem, prep = problem_of(3, loss=loss)
+    coef = run(dplr.mechanisms.as_mechanism(mechanism), X, y, problem, prep, eps=math.inf).coef
+    assert np.linalg.norm(gradient(loss, X, y, coef, 0.05 * 400, 0.5)) < 1e-5
+
+
+def test_the_huber_svm_has_the_minimiser_of_a_general_optimiser():
+    X, y = ball_data(120, 2)
+    problem, prep = problem_of(2, loss=huber_svm(0.5), n=120)
+
+    def objective(w):
+        v = y * (np.column_stack([X, np.full(len(X), 0.5)]) @ w)
+        loss = np.where(v > 1.5, 0.0, np.where(v < 0.5, 1 - v, (1.5 - v) ** 2 / 2))
+        return loss.sum() + 0.05 * 120 * (w @ w) / 2
+
+    found = run(dplr.NoPrivacy(), X, y, problem, prep, eps=math.inf).coef
+    best = optimize.minimize(objective, np.zeros(3), method="BFGS", options={"gtol": 1e-9})
+    np.testing.assert_allclose(found, best.x, atol=1e-5)
+
+
+def recovered_noise(mechanism, delta, fits, loss=LOGISTIC, relation="replace_one"):
+    """The noise of many fits: on the coefficients (output) or in the objective (minus the gradient)."""
+    X, y = ball_data(200, 2)
+    problem, prep = problem_of(2, loss=loss, n=200, relation=relation)
+    spec = dplr.mechanisms.as_mechanism(mechanism)
+    plan = spec.plan(problem, 1.0, delta)
+    ridge = plan.minimisation.ridge
+    exact = run(dplr.NoPrivacy(), X, y, problem, prep, eps=math.inf).coef
+    coefs = [run(spec, X, y, problem, prep, delta=delta, seed=seed).coef for seed in range(fits)]
+    if mechanism == "output":
+        return plan, np.array(coefs) - exact
+    return plan, np.array([-gradient(loss, X, y, w, ridge, 0.5) for w in coefs])
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_pure_noise_has_a_gamma_norm_of_the_stated_scale_and_no_direction(mechanism, relation):
+    plan, noise = recovered_noise(mechanism, 0.0, 600, relation=relation)
+    scale = plan.statement.released["coef"].scale
+    norms = np.linalg.norm(noise, axis=1)
+    assert stats.kstest(norms, stats.gamma(3, scale=scale).cdf).pvalue > 1e-4
+    # One coordinate of a uniform direction in three dimensions is uniform on [-1, 1].
+    for j in range(3):
+        assert stats.kstest(noise[:, j] / norms, stats.uniform(-1, 2).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_gaussian_noise_has_the_stated_deviation_in_every_coordinate(mechanism):
+    plan, noise = recovered_noise(mechanism, 1e-6, 600)
+    scale = plan.statement.released["coef"].scale
+    for j in range(3):
+        assert stats.kstest(noise[:, j], stats.norm(scale=scale).cdf).pvalue > 1e-4
+
+
+def test_constants_of_a_plan():
+    problem, _ = problem_of(3, n=1000, l2=0.01)
+    ridge, norm = 10.0, math.sqrt(1.25)
+    output = dplr.OutputPerturbation().plan(problem, 0.5, 0.0)
+    tau = output.minimisation.tolerance
+    assert output.minimisation.ridge == ridge
+    assert output.statement.sensitivity == pytest.approx(2 * (norm + tau) / ridge, rel=1e-9)
+    assert output.statement.noise_scale == pytest.approx(output.statement.sensitivity / 0.5)
+    assert output.statement.guarantee == Pure(0.5)
+    objective = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0)
+    assert objective.statement.sensitivity == pytest.approx(2 * norm)
+    assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
+    assert objective.minimisation.tolerance_noise == pytest.approx(2 * tau / ridge / (0.5 * 2**-8))
+    assert objective.statement.guarantee == Pure(0.5)
+    gaussian = dplr.ObjectivePerturbation().plan(problem, 0.5, 1e-6)
+    assert gaussian.statement.guarantee == Approx(0.5, 1e-6)
+
+
+def test_the_tolerance_is_paid_for_out_of_eps():
+    """With the eps' of the whole eps the sum of both costs would exceed it."""
+    problem, _ = problem_of(3, n=1000, l2=0.01)
+    plan = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0)
+    noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
+    tolerance_eps = 2 * plan.minimisation.tolerance / plan.minimisation.ridge / plan.minimisation.tolerance_noise
+    assert noise_eps + tolerance_eps == pytest.approx(0.5, rel=1e-9)
+    assert noise_eps + tolerance_eps <= 0.5 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_the_printed_algorithm_states_the_privacy_loss_that_it_has(loss):
+    problem, _ = problem_of(2, loss=loss, n=1000, l2=1e-5)
+    printed = dplr.ObjectivePerturbation(calibration="cm08").plan(problem, 1.0, 0.0)
+    assert printed.statement.eps > 2
+    assert printed.statement.guarantee == Pure(printed.statement.eps)
+    assert printed.statement.noise_scale == pytest.approx(2 * math.sqrt(1.25) / (1 - 2**-8))
+
+
+def test_cms11_raises_the_ridge_where_eps_would_not_pay_for_the_curvature():
+    problem, _ = problem_of(2, n=1000, l2=1e-5)
+    plan = dplr.ObjectivePerturbation(calibration="cms11").plan(problem, 1.0, 0.0)
+    assert plan.minimisation.ridge == pytest.approx(0.25 * 1.25 / math.expm1((1 - 2**-8) / 4))
+    assert "ridge raised" in plan.statement.calibration
+    assert plan.statement.eps == 1.0
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output", "none"])
+def test_a_ridge_pulls_towards_public_coefficients(mechanism):
+    X, y = ball_data(50, 2)
+    eps = math.inf if mechanism == "none" else 1.0
+    est = dplr.fit(X, y, mechanism=mechanism, eps=eps, l2=1e4, public=(np.array([3.0, -2.0]), 0.25))
+    np.testing.assert_allclose(est.coef_[0], [3, -2], atol=1e-2)
+    np.testing.assert_allclose(est.intercept_, 0.25, atol=1e-2)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("model", ["logistic", "svm"])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_defaults_learn(mechanism, delta, model, neighbouring):
+    X, y = ball_data(20_000, 4, seed=3)
+    options = {"n_rows": 15_000} if neighbouring == "add_remove" else {}
+    est = dplr.fit(X, y, mechanism=mechanism, model=model, eps=1.0, delta=delta, neighbouring=neighbouring, **options)
+    exact = dplr.fit(X, y, mechanism="none", model=model, eps=math.inf)
+    assert est.score(X, y) > exact.score(X, y) - 0.02
+    assert est.released_ == {}
+    assert est.privacy_.arithmetic == "real-arithmetic"
+    assert est.privacy_.delta == delta
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_released_numbers_lie_on_the_stated_grid(mechanism):
+    X, y = ball_data()
+    problem, prep = problem_of(3)
+    fit = run(dplr.mechanisms.as_mechanism(mechanism), X, y, problem, prep)
+    units = fit.coef / fit.statement.released["coef"].grid
+    assert np.array_equal(units, np.rint(units))
+    assert np.abs(units).max() < 2**40
+
+
+def test_projection_keeps_the_coefficients_in_the_public_ball():
+    X, y = ball_data()
+    problem, prep = problem_of(3, l2=1e-4)
+    fit = run(dplr.OutputPerturbation(projection=2.0), X, y, problem, prep, eps=0.01)
+    assert np.linalg.norm(fit.coef) == pytest.approx(2.0, rel=1e-4)
+
+
+class Budget:
+    def __init__(self):
+        self.events = []
+
+    def reserve(self, statement):
+        self.events.append("reserve")
+        return self
+
+    def commit(self):
+        self.events.append("commit")
+
+    def release(self):
+        self.events.append("release")
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_a_missed_tolerance_releases_nothing_and_stays_spent(mechanism, monkeypatch):
+    def missed(*_):
+        raise NotCertified
+
+    X, y = ball_data()
+    problem, prep = problem_of(3)
+    rows, budget = as_rows(X, y, prep), Budget()
+    monkeypatch.setattr(erm, "minimise", missed)
+    with pytest.raises(NotCertified):
+        _fit.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
+    assert budget.events == ["reserve"]
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_a_fault_in_the_data_gives_the_budget_back_before_noise(mechanism, entropy):
+    X, y = ball_data()
+    X[7, 1] = np.nan
+    problem, prep = problem_of(3)
+    rows, budget = as_rows(X, y, prep), Budget()
+    with pytest.raises(ValueError, match="must be finite"):
+        _fit.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
+    assert budget.events == ["reserve", "release"]
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_more_rows_than_the_tolerance_was_planned_for_are_refused_under_add_remove(mechanism):
+    X, y = ball_data(400)
+    with pytest.raises(ValueError, match="n_rows"):
+        dplr.fit(X, y, mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=24)
+    dplr.fit(X, y, mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=25)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"model": "linear"}, "model"),
+        ({"l2": 0.0}, "l2"),
+        ({"l2": 1e-8}, "l2"),
+        ({"neighbouring": "add_remove"}, "n_rows"),
+        ({"mechanism": dplr.ObjectivePerturbation(calibration="cms11"), "delta": 1e-6}, "delta"),
+        ({"mechanism": "none"}, "eps"),
+        ({"mechanism": "fm", "model": "svm"}, "model"),
+        ({"mechanism": "ngd?"}, "mechanism"),
+    ],
+)
+def test_what_no_theorem_covers_is_refused_before_any_noise(options, match, entropy):
+    X, y = ball_data()
+    with pytest.raises(ValueError, match=f"`{match}`"):
+        dplr.fit(X, y, **{"mechanism": "objective", "eps": 1.0} | options)
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("option", ["coef_norm", "projection"])
+def test_options_must_be_positive(option):
+    for value in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match=option):
+            dplr.OutputPerturbation(**{option: value})
+
+
+def test_the_losses_state_their_constants():
+    z = np.linspace(-40, 40, 400_001)
+    for loss, values in (
+        (LOGISTIC, np.logaddexp(0, -z)),
+        (huber_svm(0.5), np.where(z > 1.5, 0, np.where(z < 0.5, 1 - z, (1.5 - z) ** 2 / 2))),
+    ):
+        slope = np.diff(values) / np.diff(z)
+        curvature = np.diff(slope) / (z[1] - z[0])
+        assert np.abs(slope).max() == pytest.approx(loss.lipschitz, rel=1e-3)
+        assert curvature.max() == pytest.approx(loss.smoothness, rel=1e-2)
+        assert (slope <= 1e-9).all() == loss.one_signed
+    assert math.isinf(SQUARED.lipschitz)
+
+
+def test_refit_needs_a_release_that_holds_more_than_one_model():
+    X, y = ball_data()
+    with pytest.raises(ValueError, match="refit"):
+        dplr.fit(X, y, mechanism="objective", eps=1.0).refit(l2=1.0)
+
+
+def test_the_width_of_the_svm_is_checked_and_enters_the_statement():
+    X, y = ball_data()
+    with pytest.raises(ValueError, match="width"):
+        dplr.HuberSVC(width=0.0).fit(X, y)
+    wide = dplr.HuberSVC(width=2.0, l2=1e-3).fit(X, y).privacy_
+    narrow = dplr.HuberSVC(width=0.5, l2=1e-3).fit(X, y).privacy_
+    assert wide.noise_scale < narrow.noise_scale
