@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHUNK_ROWS: int
+KINDS: dict[str, int]
 
 class LossRows:
     n: int

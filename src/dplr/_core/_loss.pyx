@@ -34,7 +34,7 @@ ctypedef fused number:
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
 cdef double NOT_A_NUMBER = float("nan")
-_KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
+KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
 
 
 cdef Py_ssize_t whole_vectors(Py_ssize_t n) noexcept nogil:
@@ -60,13 +60,21 @@ cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
             out.hessian[j] += part.hessian[j]
 
 
-cdef inline double read_target(const Targets *targets, Py_ssize_t i) noexcept nogil:
-    cdef const char *place = targets.data + i * targets.stride
-    if targets.kind == 0:
-        return (<const double *> place)[0]
-    if targets.kind == 1:
-        return <double> (<const int64_t *> place)[0]
-    return <double> (<const uint8_t *> place)[0]
+cdef void read_targets(const Targets *targets, Py_ssize_t start, Py_ssize_t rows, double *out) noexcept nogil:
+    """Raw targets in float64."""
+    cdef const char *place = targets.data + start * targets.stride
+    cdef Py_ssize_t r
+    if targets.kind == 0 and targets.stride == sizeof(double):
+        memcpy(out, place, rows * sizeof(double))
+    elif targets.kind == 0:
+        for r in range(rows):
+            out[r] = (<const double *> (place + r * targets.stride))[0]
+    elif targets.kind == 1:
+        for r in range(rows):
+            out[r] = <double> (<const int64_t *> (place + r * targets.stride))[0]
+    else:
+        for r in range(rows):
+            out[r] = <double> (<const uint8_t *> (place + r * targets.stride))[0]
 
 
 cdef double *carve(double **place, Py_ssize_t n) noexcept nogil:
@@ -171,19 +179,21 @@ cdef class LossRows:
     cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
         """Targets of a group: -1 and 1, or bounded numbers; NaN for what is no label or no number."""
         cdef Py_ssize_t r, d = p.X.d
-        cdef double value, v, clamped, *target = self.work.target
+        cdef double v, clamped, *target = self.work.target
         cdef double positive = p.map.positive, negative = p.map.negative
-        cdef Py_ssize_t odd = 0
-        for r in range(rows):
-            target[r] = read_target(&self.targets, start + r)
+        cdef Py_ssize_t odd = 0, known = 0
+        read_targets(&self.targets, start, rows, target)
         if p.map.labels:
+            # Without branches: labels are hard to predict.
             for r in range(rows):
-                odd += not ((target[r] == positive) | (target[r] == negative))
-            if odd:
+                known += (target[r] == positive) | (target[r] == negative)
+            if known < rows:
                 self.count_odd_targets(p, start, rows)
             for r in range(rows):
-                value = target[r]
-                target[r] = 1.0 if value == positive else -1.0 if value == negative else NOT_A_NUMBER
+                target[r] = <double> (target[r] == positive) - <double> (target[r] == negative)
+            if known < rows:
+                for r in range(rows):
+                    target[r] = target[r] if target[r] != 0 else NOT_A_NUMBER
             return
         for r in range(rows):
             odd += not fabs(target[r]) <= LARGEST
@@ -262,7 +272,7 @@ cdef class LossRows:
             raise ValueError("shapes of hessian, faults and outside do not fit")
         if hessian.shape[1] != hessian.shape[0]:
             raise ValueError("hessian must be square")
-        p.kind, p.width = _KINDS[kernel], width
+        p.kind, p.width = KINDS[kernel], width
         p.hessian, p.loss, p.count_outside = hessian.shape[0] > 0, loss, count_outside
         p.coef = self.coef
         out = Sums(&hi[0], &lo[0], NULL)
