@@ -1,6 +1,6 @@
 """Test error on Adult (official split, complete rows), defaults throughout, 20 fits a setting.
 
-    DPLR_DATA=<folder> python bench/adult_accuracy.py bench/results/adult_accuracy.csv
+DPLR_DATA=<folder> python bench/adult_accuracy.py bench/results/adult_accuracy.csv
 """
 
 import csv

@@ -27,7 +27,7 @@ def same_bits(monkeypatch):
         query = Moments(prep.geometry.d, prep.geometry.intercept > 0)
         spans = [(len(y) * part // threads, len(y) * (part + 1) // threads) for part in range(threads)]
         rows = as_rows(X, y, prep)
-        parts = [rows._sum_native(query, X, y, span) for span in spans]  # before it refuses faults
+        parts = [rows._sum_native(query, None, X, y, span) for span in spans]  # before it refuses faults
         return parts[0] if threads == 1 else parts[0] + parts[1]
 
     def compare(X, y, prep, threads=(1,)):

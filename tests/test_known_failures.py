@@ -45,8 +45,12 @@ def test_every_finding_names_tests_that_exist():
 def test_parallel_fits_draw_independent_noise(mechanism):
     X, y = small()
     estimator = dplr.LogisticRegression(mechanism=mechanism, eps=1.0)
-    coefs = joblib.Parallel(n_jobs=2)(joblib.delayed(lambda est: est.fit(X, y).coef_)(clone(estimator)) for _ in range(6))
-    again = joblib.Parallel(n_jobs=2)(joblib.delayed(lambda est: est.fit(X, y).coef_)(clone(estimator)) for _ in range(6))
+    coefs = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(lambda est: est.fit(X, y).coef_)(clone(estimator)) for _ in range(6)
+    )
+    again = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(lambda est: est.fit(X, y).coef_)(clone(estimator)) for _ in range(6)
+    )
     assert len(np.unique(np.vstack(coefs + again), axis=0)) == 12
 
 

@@ -11,13 +11,13 @@ from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 import dplr
 from dplr import _fit, erm
 from dplr.bounds import ball_prep
+from dplr.certificate import NotCertified
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.noise import Source
 from dplr.privacy import Approx, Neighbouring, Pure
 from dplr.problem import Problem
 from dplr.rows import as_rows
-from dplr.solvers import NotCertified
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
 
@@ -305,6 +305,6 @@ def test_the_width_of_the_svm_is_checked_and_enters_the_statement():
     X, y = ball_data()
     with pytest.raises(ValueError, match="width"):
         dplr.HuberSVC(width=0.0).fit(X, y)
-    wide = dplr.HuberSVC(width=2.0, l2=1e-3).fit(X, y).privacy_
-    narrow = dplr.HuberSVC(width=0.5, l2=1e-3).fit(X, y).privacy_
+    wide = dplr.HuberSVC(width=2.0, l2=0.01).fit(X, y).privacy_
+    narrow = dplr.HuberSVC(width=0.5, l2=0.01).fit(X, y).privacy_
     assert wide.noise_scale < narrow.noise_scale

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dplr.certificate import NotCertified
 from dplr.ledger import Budget
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
 from dplr.problem import Problem
 from dplr.result import Fit
 from dplr.rows import Rows
-from dplr.solvers import NotCertified
 
 
 def run(

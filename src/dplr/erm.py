@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from dplr._validation import real_number, sentence
 from dplr.bounds import Geometry
+from dplr.certificate import Objective, gradient_rounding_bound, pass_limit
+from dplr.loss_queries import LossGradient
 from dplr.privacy import Neighbouring
 from dplr.problem import Minimisation, Plan, Problem
-from dplr.queries import LossGradient
 from dplr.rows import Rows
-from dplr.solvers import Objective, gradient_rounding_bound
 
 # Scaled rows are rounded to float64: their norm may exceed the radius by (d + 3) 2^-53 < 2^-40 of it.
 _ROUNDED_ROW = 1 + 2.0**-40
@@ -67,8 +67,10 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(sentence(name, "must be positive and finite", value))
 
 
-def minimisation(problem: Problem, ridge: float, linear_norm: float) -> Minimisation:
+def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = _TOLERANCE) -> Minimisation:
     """The tolerance that the solver can certify whatever the rows are; `linear_norm` bounds ||b||.
+
+    It is the given share of a record's largest gradient, or more where rounding needs more.
 
     Lam ||w - w0||^2 / 2 <= sum l_i(w0) + ||b|| ||w - w0|| bounds the coefficients, and they bound the rounding of a
     computed gradient; eight times that leaves room for the solver to stop.
@@ -80,23 +82,16 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float) -> Minimisa
     at_start = 1 + loss.width + loss.lipschitz * norm * start
     pull = linear_norm / ridge
     coef_norm = start + pull + math.sqrt(pull * pull + 2 * rows * at_start / ridge)
-    rounding = gradient_rounding_bound(
-        loss=loss,
-        n_rows=rows,
-        d=problem.geometry.d,
-        row_norm=norm,
-        coef_norm=coef_norm,
-        ridge=ridge,
-        start_norm=start,
-        linear_norm=linear_norm,
-    )
-    return Minimisation(ridge, max(_TOLERANCE * loss.lipschitz * norm, 8 * rounding))
+    rounding = gradient_rounding_bound(loss, rows, problem.geometry.d, norm, coef_norm, ridge, start, linear_norm)
+    tolerance = max(share * loss.lipschitz * norm, 8 * rounding)
+    return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
 
 
 def check_rows(rows: Rows, problem: Problem) -> None:
     """Refuse faulty rows, and more rows than the tolerance was planned for, before any noise is drawn."""
     start = _start(problem)
-    seen = rows.total(LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept), start).faults.rows
+    query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
+    seen = rows.total(query, start).faults.rows
     assert problem.n_rows is not None
     if problem.neighbouring is Neighbouring.ADD_REMOVE and seen > MOST_ROWS * problem.n_rows:
         rule = f"must be at least a {MOST_ROWS}th of the number of rows"
@@ -109,7 +104,8 @@ def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) 
     assert solved is not None
     start = _start(problem)
     objective = Objective(problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
-    return rows.minimise(objective, solved.tolerance)
+    coef, _ = rows.minimise(objective, solved.tolerance, solved.passes)
+    return coef
 
 
 def _start(problem: Problem) -> NDArray[np.float64]:

@@ -33,6 +33,11 @@ class Loss:
     curvature: float | None = None
 
     @property
+    def kernel(self) -> str:
+        """What kernels call it."""
+        return self.name
+
+    @property
     def label(self) -> str:
         """The name with the width, for statements."""
         return f"{self.name} ({self.width:g})" if self.width else self.name

@@ -43,11 +43,13 @@ class Minimisation:
     ----------
     ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2.
     tolerance : tau; the gradient of the sum objective at the returned coefficients has norm at most this.
+    passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
     tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
     """
 
     ridge: float
     tolerance: float
+    passes: int
     tolerance_noise: float = 0.0
 
 

@@ -1,10 +1,12 @@
 /* The kernels of one instruction set. Compiled once for each, with LANES and TILES_NAME defined by the build. */
 #include "tile_gram.h"
 #include "tile_snap.h"
+#include "tile_loss.h"
 
 #define QUOTE(name) #name
 #define QUOTED(name) QUOTE(name)
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 
-const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram};
+const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
+                                           sigmoids, softplus};

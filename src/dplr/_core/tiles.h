@@ -46,6 +46,9 @@ typedef struct {
     ptrdiff_t step, pieces;
 } Ahead;
 
+typedef struct LossPass LossPass;
+typedef struct LossWork LossWork;
+
 #define PIECE_BYTES 1024    /* eight bytes a packed row */
 
 typedef struct {
@@ -61,6 +64,11 @@ typedef struct {
        columns' sums to `sums` unless it is NULL. */
     void (*add_gram)(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
                      Ahead *ahead);
+    /* Add residuals, gradient, Hessian and loss of rows [start, start + rows) to the sums in `work`: see loss.h. */
+    void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
+    /* The curves alone, for tests; whole vectors of eight. */
+    void (*sigmoids)(const double *z, ptrdiff_t n, double *out);
+    void (*softplus)(const double *z, ptrdiff_t n, double *out);
 } Tiles;
 
 static inline ptrdiff_t gram_stride(ptrdiff_t n_columns) { return (n_columns + 3) & ~(ptrdiff_t)3; }

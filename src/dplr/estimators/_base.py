@@ -90,7 +90,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         mechanism, plan, prep = self._release
         if not isinstance(mechanism, FunctionalMechanism):
             remedy = "Only the functional mechanism releases numbers that hold more than one model."
-            raise ValueError(sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy))
+            raise ValueError(
+                sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy)
+            )
         if approximation is not None:
             mechanism = replace(mechanism, approximation=approximation)
         if l2 is not None:

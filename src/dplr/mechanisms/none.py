@@ -56,7 +56,7 @@ class NoPrivacy:
             reproducible=False,
             source="no privacy",
         )
-        return Plan(problem, statement, erm.minimisation(problem, ridge, linear_norm=0.0))
+        return Plan(problem, statement, erm.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
     def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
         """Minimise."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr.bounds import Geometry, Prep
+from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
 from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
 from dplr.rows._labels import Labels
@@ -23,7 +27,11 @@ class Rows(Protocol):
         """Where the scaled rows lie: must be the geometry that the problem was planned for."""
         ...
 
-    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
+    @overload
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
+    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum a query over the selected rows; value faults raise ValueError."""
         ...
 

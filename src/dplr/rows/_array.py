@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._core import CHUNK_ROWS, NativeSums
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
-from dplr.queries import Faults, Moments, Partial, Total
+from dplr.certificate import Objective
+from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
+from dplr.queries import Faults, Moments, Total
 from dplr.rows import _pool
+from dplr.solvers import certified, newton, sample_step
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
@@ -70,49 +75,108 @@ class ArrayRows:
         """Where the scaled rows lie."""
         return self._prep.geometry
 
-    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total:
-        """Sum the query over the rows.
+    @overload
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
+    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
+        """Sum the query over the rows, at `coef` (q,) where the query needs a point.
 
         Raises
         ------
         ValueError
             A selected row holds a NaN or an infinity, or an undeclared label.
         """
+        total = self._sum(query, coef, rows)
+        self._judge(total.faults)
+        return total
+
+    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
+        """Minimise over all rows to a certified gradient norm of at most tau, in sum form: see `solvers.newton`.
+
+        Returns
+        -------
+        coef : (q,)
+        bound : certified bound on the gradient's norm. Depends on the data: never release it.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label.
+        NotCertified
+            `cap` passes over the rows were not enough.
+        """
+        n, d, intercept = len(self._y), self.geometry.d, self.geometry.intercept
+        radius = math.hypot(self.geometry.radius, intercept)
+        step = sample_step(n, d + (intercept > 0))
+        native = _is_native(self._X) and _target_is_native(self._y)
+        if native and (self._threads or _pool.threads_for(float(n) * d * 16)) == 1:
+            X, y, loss = self._X, _as_numbers(self._y), objective.loss
+            sums = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width)
+            few = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width, step) if step > 1 else None
+            try:
+                return certified(sums, few, objective, n, d, radius, tau, cap)
+            finally:
+                self._judge(Faults(n, *sums.seen[:2].tolist(), tuple(sums.seen[2:].tolist())))
+        queries = [query(objective.loss, d, intercept > 0) for query in (LossGradient, LossGradientHessian)]
+        judged = False
+
+        def total(coef: NDArray[np.float64], with_hessian: bool, step: int) -> RealTotal:
+            nonlocal judged
+            value: RealTotal = self._sum(queries[with_hessian], coef, every(step))
+            if step == 1 and not judged:
+                self._judge(value.faults)
+                judged = True
+            return value
+
+        return newton(total, objective, n, d, radius, tau, cap)
+
+    def _judge(self, faults: Faults) -> None:
+        """Tell the data holder what was wrong with the rows."""
+        _refuse_faults(faults)
+        _warn_outside(faults, self._prep.geometry.half_width is not None, self._columns)
+
+    def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
         X, y, index = self._X, self._y, None
         if rows.indices is not None:
             index = np.array(rows.indices, dtype=np.intp)
         elif rows.step > 1:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
-        q = query.shape[0]
-        threads = self._threads or _pool.threads_for(float(n) * q * (q + 16))  # packing a column costs 16 products
+        q = query.shape[-1] if len(query.shape) > 1 else 1
+        threads = self._threads or _pool.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
         parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
         if index is None and _is_native(X) and _target_is_native(y):
-            work = functools.partial(self._sum_native, query, X, _as_numbers(y))
+            work = functools.partial(self._sum_native, query, coef, X, _as_numbers(y))
         else:
-            work = functools.partial(self._sum_converted, query, X, y, index)
-        total = work((0, n)) if parts == 1 else functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
-        _refuse_faults(total.faults)
-        _warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
-        return total
+            work = functools.partial(self._sum_converted, query, coef, X, y, index)
+        if parts == 1:
+            return work((0, n))
+        if query.exact:
+            return functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
+        # Not exact: chunks are merged in their order, whatever thread summed them.
+        chunks = _chunks(n, self._block_rows or CHUNK_ROWS)
+        shares = [chunks[a:b] for a, b in _spans(len(chunks), parts)]
+        totals = _pool.run(lambda share: [work(span) for span in share], shares)
+        return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
 
-    def _sum_native(self, query: Moments, X: NDArray[Any], y: NDArray[Any], span: tuple[int, int]) -> Total:
-        out: Partial = query.partial()
+    def _sum_native(self, query: Any, coef: Any, X: NDArray[Any], y: NDArray[Any], span: tuple[int, int]) -> Any:
+        out = query.partial()
         for start in range(span[0], span[1], self._block_rows or _KERNEL_ROWS):
             end = min(start + (self._block_rows or _KERNEL_ROWS), span[1])
-            query.add_block(X[start:end], y[start:end], self._prep, None, out)
+            query.add_block(X[start:end], y[start:end], self._prep, coef, out)
         return out.total()
 
     def _sum_converted(
-        self, query: Moments, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
-    ) -> Total:
-        out: Partial = query.partial()
+        self, query: Any, coef: Any, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
+    ) -> Any:
+        out = query.partial()
         step = self._block_rows or BLOCK_ROWS
         for start in range(span[0], span[1], step):
             block = slice(start, min(start + step, span[1]))
             rows: Any = block if index is None else index[block]
             target = np.asarray(y[rows], dtype=np.float64)
-            query.add_block(_native(_take(X, rows)), target, self._prep, None, out)
+            query.add_block(_native(_take(X, rows)), target, self._prep, coef, out)
         return out.total()
 
 
@@ -149,6 +213,10 @@ def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
 def _spans(n: int, parts: int) -> list[tuple[int, int]]:
     edges = [n * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(edges))
+
+
+def _chunks(n: int, size: int) -> list[tuple[int, int]]:
+    return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _refuse_faults(faults: Faults) -> None:

@@ -1,0 +1,38 @@
+from libc.stdint cimport int64_t
+
+from dplr._core._loss_rows cimport LossPass, LossWork
+
+ctypedef void (*AddRows)(
+    const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
+) noexcept nogil
+
+cdef struct Targets:
+    # Raw targets: float64, int64 or bytes.
+    const char *data
+    Py_ssize_t stride
+    int kind
+
+cdef struct Sums:
+    # Compensated sums hi + lo of gradient (q) and loss (1), and the Hessian (q, q), upper triangle; NULL for none.
+    double *hi
+    double *lo
+    double *hessian
+
+cdef class LossRows:
+    cdef LossPass base          # rows and public constants; loss and point are set for each pass
+    cdef Targets targets
+    cdef AddRows add_rows
+    cdef readonly Py_ssize_t n
+    cdef readonly Py_ssize_t q
+    cdef Py_ssize_t gram_stride
+    cdef LossWork work
+    cdef Sums chunk
+    cdef double *coef           # zeros behind the coefficients
+    cdef double[::1] memory
+    cdef int64_t[::1] seen
+    cdef object owners
+    cdef void set_step(self, Py_ssize_t step, Py_ssize_t n) noexcept nogil
+    cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
+    cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
+    cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
+    cdef void sum_rows(self, const LossPass *p, const double *coef, Py_ssize_t n, Sums *out) noexcept nogil

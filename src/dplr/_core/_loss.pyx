@@ -1,0 +1,303 @@
+"""Sums of a loss's gradient, Hessian and value over bounded rows: targets, groups, compensation, and the gateway.
+
+Rows go through one CPU path in groups of GROUP_ROWS, summed plainly; groups and chunks of CHUNK_ROWS are added with
+compensation. Chunks are merged in order, so that threads, which take whole chunks, change no bit. `loss.md` bounds the
+rounding error.
+"""
+import numpy as np
+
+from libc.math cimport fabs
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.string cimport memcpy, memset
+
+from dplr._core._loss_rows cimport (
+    GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, SQUARED, LossPass, LossWork, add_loss_portably,
+    is_finite_raw, settle_rows, sigmoid, softplus)
+from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE, floating
+
+cdef extern from "loss.h":
+    ctypedef struct Tiles:
+        void (*add_loss)(
+            const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
+        ) noexcept nogil
+        void (*sigmoids)(const double *z, Py_ssize_t n, double *out) noexcept nogil
+        void (*softplus)(const double *z, Py_ssize_t n, double *out) noexcept nogil
+
+    Py_ssize_t gram_stride(Py_ssize_t n_columns) noexcept nogil
+    const Tiles *find_tiles(const char *path) noexcept nogil
+
+ctypedef fused number:
+    double
+    int64_t
+    uint8_t     # booleans
+
+CHUNK_ROWS = 8192
+cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
+cdef double NOT_A_NUMBER = float("nan")
+KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
+
+
+cdef Py_ssize_t whole_vectors(Py_ssize_t n) noexcept nogil:
+    """Up to the next multiple of the widest vector."""
+    return (n + 7) & ~<Py_ssize_t> 7
+
+
+cdef inline void add_exactly(double *hi, double *lo, double value) noexcept nogil:
+    """hi + lo + value, without error in hi: Knuth's sum of two numbers."""
+    cdef double total = hi[0] + value, part = total - hi[0]
+    lo[0] += (hi[0] - (total - part)) + (value - part)
+    hi[0] = total
+
+
+cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
+    """Add the sums of a chunk."""
+    cdef Py_ssize_t j
+    for j in range(q + 1):
+        add_exactly(&out.hi[j], &out.lo[j], part.hi[j])
+        out.lo[j] += part.lo[j]
+    if out.hessian != NULL:
+        for j in range(q * q):
+            out.hessian[j] += part.hessian[j]
+
+
+cdef void read_targets(const Targets *targets, Py_ssize_t start, Py_ssize_t rows, double *out) noexcept nogil:
+    """Raw targets in float64."""
+    cdef const char *place = targets.data + start * targets.stride
+    cdef Py_ssize_t r
+    if targets.kind == 0 and targets.stride == sizeof(double):
+        memcpy(out, place, rows * sizeof(double))
+    elif targets.kind == 0:
+        for r in range(rows):
+            out[r] = (<const double *> (place + r * targets.stride))[0]
+    elif targets.kind == 1:
+        for r in range(rows):
+            out[r] = <double> (<const int64_t *> (place + r * targets.stride))[0]
+    else:
+        for r in range(rows):
+            out[r] = <double> (<const uint8_t *> (place + r * targets.stride))[0]
+
+
+cdef double *carve(double **place, Py_ssize_t n) noexcept nogil:
+    """Cut n doubles, in whole cache lines, from the front of a buffer."""
+    cdef double *begin = place[0]
+    place[0] += whole_vectors(n)
+    return begin
+
+
+def _attach_rows(LossRows self, const floating[:, :] X):
+    cdef const char *data = <const char *> &X[0, 0] if X.shape[0] else NULL
+    self.base.X.data = data
+    self.base.X.n, self.base.X.d = X.shape[0], X.shape[1]
+    self.base.X.row_stride, self.base.X.column_stride = X.strides[0], X.strides[1]
+    self.base.X.single = sizeof(floating) == sizeof(float)
+
+
+def _attach_targets(LossRows self, const number[:] y):
+    self.targets.data = <const char *> &y[0] if y.shape[0] else NULL
+    self.targets.stride = y.strides[0]
+    self.targets.kind = 0 if number is double else 1 if number is int64_t else 2
+
+
+cdef class LossRows:
+    """Rows and targets of one array with the scratch of one thread. Any strides; y float64, int64 or bytes.
+
+    Parameters
+    ----------
+    X, y : (n, d) float64 or float32, and (n,). Referenced, not copied.
+    shift, scale, low, high : (d + 1,) affine map to grid units and clamp, target last. Without `box` the features'
+        entries are unused and rows are projected onto the unit ball.
+    intercept : appended constant, 0 for none.
+    labels, negative, positive : whether y holds labels, and which two.
+    path : b"portable", or one of `cpu_paths()`.
+    """
+
+    def __init__(
+        self, X, y, const double[::1] shift, const double[::1] scale, const double[::1] low, const double[::1] high,
+        bint box, double intercept, bint labels, double negative, double positive, const char *path,
+    ):
+        cdef const Tiles *tiles = find_tiles(path)
+        cdef Py_ssize_t d
+        if tiles == NULL and path != b"portable":
+            raise ValueError("path must be one of cpu_paths()")
+        _attach_rows(self, X)
+        _attach_targets(self, y)
+        d = self.base.X.d
+        if d < 1 or len(y) != self.base.X.n:
+            raise ValueError("X must have columns, and y one entry for each row")
+        if shift.shape[0] != d + 1 or scale.shape[0] != d + 1 or low.shape[0] != d + 1 or high.shape[0] != d + 1:
+            raise ValueError("shift, scale, low and high must have one entry for each column of X and one for y")
+        self.n, self.q = self.base.X.n, d + (intercept > 0)
+        self.owners = (X, y, shift, scale, low, high)
+        self.base.map.shift, self.base.map.scale = &shift[0], &scale[0]
+        self.base.map.low, self.base.map.high = &low[0], &high[0]
+        self.base.map.box, self.base.map.labels = box, labels
+        self.base.map.negative, self.base.map.positive = negative, positive
+        self.base.intercept = intercept
+        self.base.edge = 1.0 - (d + 8) * 2.0**-52
+        self.base.far = (1.0 + 0.5 * <double> d**0.5 / GRID) ** 2
+        self.base.settle = settle_rows
+        self.add_rows = add_loss_portably if tiles == NULL else tiles.add_loss
+        self.gram_stride = (self.q + 1) & ~<Py_ssize_t> 1 if tiles == NULL else gram_stride(self.q)
+        self._allocate()
+
+    def _allocate(self):
+        cdef Py_ssize_t q = self.q, stride = whole_vectors(self.base.X.d + 1)
+        cdef Py_ssize_t columns = whole_vectors(self.gram_stride * STRIDE), gram = whole_vectors(self.gram_stride**2)
+        cdef Py_ssize_t doubles = (
+            8 + (GROUP_ROWS + 8) + (MOST_BLOCK_ROWS + 3) * stride + 4 * PACK_ROWS + columns + gram + 8
+            + 2 * whole_vectors(q + 1) + whole_vectors(q * q))
+        cdef double *place
+        self.memory = np.zeros(doubles)
+        self.seen = np.zeros(self.base.X.d + 3, np.int64)
+        place = <double *> ((<uintptr_t> &self.memory[0] + 63) & ~<uintptr_t> 63)
+        self.coef = carve(&place, stride)
+        self.work.target = carve(&place, GROUP_ROWS + 8)
+        self.work.stride = stride
+        self.work.block = carve(&place, MOST_BLOCK_ROWS * stride)
+        self.work.live = carve(&place, PACK_ROWS)
+        self.work.residual = carve(&place, PACK_ROWS)
+        self.work.root = carve(&place, PACK_ROWS)
+        self.work.constant = carve(&place, PACK_ROWS)
+        self.work.partial = carve(&place, stride)
+        self.work.gradient = carve(&place, stride)
+        self.work.columns = carve(&place, columns)
+        self.work.gram = carve(&place, gram)
+        self.work.sums = carve(&place, 8)
+        self.chunk.hi = carve(&place, q + 1)
+        self.chunk.lo = carve(&place, q + 1)
+        self.chunk.hessian = carve(&place, q * q)
+        self.work.faults = &self.seen[0]
+        self.work.outside = &self.seen[2]
+
+    cdef void set_step(self, Py_ssize_t step, Py_ssize_t n) noexcept nogil:
+        """Take every step-th row, n of them: multiplies the strides, so call it with the step's inverse never."""
+        self.base.X.row_stride *= step
+        self.targets.stride *= step
+        self.base.X.n = n
+        self.n = n
+
+    cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
+        """Targets of a group: -1 and 1, or bounded numbers; NaN for what is no label or no number."""
+        cdef Py_ssize_t r, d = p.X.d
+        cdef double v, clamped, *target = self.work.target
+        cdef double positive = p.map.positive, negative = p.map.negative
+        cdef Py_ssize_t odd = 0, known = 0
+        read_targets(&self.targets, start, rows, target)
+        if p.map.labels:
+            # Without branches: labels are hard to predict.
+            for r in range(rows):
+                known += (target[r] == positive) | (target[r] == negative)
+            if known < rows:
+                self.count_odd_targets(p, start, rows)
+            for r in range(rows):
+                target[r] = <double> (target[r] == positive) - <double> (target[r] == negative)
+            if known < rows:
+                for r in range(rows):
+                    target[r] = target[r] if target[r] != 0 else NOT_A_NUMBER
+            return
+        for r in range(rows):
+            odd += not fabs(target[r]) <= LARGEST
+        if odd:
+            self.count_odd_targets(p, start, rows)
+        for r in range(rows):
+            v = (target[r] - p.map.shift[d]) * p.map.scale[d]
+            clamped = v if v < p.map.high[d] else p.map.high[d]
+            clamped = clamped if clamped > p.map.low[d] else p.map.low[d]
+            if p.count_outside and fabs(target[r]) <= LARGEST:
+                self.work.outside[d] += fabs(v - clamped) > SLACK
+            target[r] = clamped / GRID if fabs(target[r]) <= LARGEST else NOT_A_NUMBER
+
+    cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
+        """Rows that count as zero because of their target: a row that is not finite itself is counted as such."""
+        cdef Py_ssize_t r
+        cdef double value
+        for r in range(rows):
+            value = self.work.target[r]
+            if not (fabs(value) <= LARGEST and (not p.map.labels or is_finite_raw(&p.X, start + r))):
+                if not fabs(value) <= LARGEST or (value != p.map.positive and value != p.map.negative):
+                    self.work.faults[0] += 1
+            elif p.map.labels and value != p.map.positive and value != p.map.negative:
+                self.work.faults[1] += 1
+
+    cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
+        """Sums of rows [start, start + rows) into `chunk`."""
+        cdef LossWork *work = &self.work
+        cdef Py_ssize_t q = self.q, d = p.X.d, group, first, n, i, j
+        memset(self.chunk.hi, 0, (q + 1) * sizeof(double))
+        memset(self.chunk.lo, 0, (q + 1) * sizeof(double))
+        if p.hessian:
+            memset(work.gram, 0, self.gram_stride * self.gram_stride * sizeof(double))
+        for group in range((rows + GROUP_ROWS - 1) // GROUP_ROWS):
+            first = group * GROUP_ROWS
+            n = min(GROUP_ROWS, rows - first)
+            memset(work.gradient, 0, work.stride * sizeof(double))
+            work.sums[0] = work.sums[1] = 0.0
+            self.load(p, start + first, n)
+            self.add_rows(p, start + first, n, work)
+            for j in range(d):
+                add_exactly(&self.chunk.hi[j], &self.chunk.lo[j], work.gradient[j])
+            if p.intercept > 0:
+                add_exactly(&self.chunk.hi[d], &self.chunk.lo[d], work.sums[0] * p.intercept)
+            if p.loss:
+                add_exactly(&self.chunk.hi[q], &self.chunk.lo[q], work.sums[1])
+        if p.hessian:
+            for i in range(q):
+                memcpy(
+                    self.chunk.hessian + i * q + i, work.gram + i * self.gram_stride + i, (q - i) * sizeof(double))
+
+    cdef void sum_rows(self, const LossPass *p, const double *coef, Py_ssize_t n, Sums *out) noexcept nogil:
+        """Add the sums over the first n rows at `coef`, chunk by chunk."""
+        cdef Py_ssize_t chunk, start
+        memcpy(self.coef, coef, self.q * sizeof(double))
+        for chunk in range((n + _CHUNK_ROWS - 1) // _CHUNK_ROWS):
+            start = chunk * _CHUNK_ROWS
+            self.sum_chunk(p, start, min(_CHUNK_ROWS, n - start))
+            merge(&self.chunk, self.q, out)
+
+    def add(
+        self, str kernel, double width, const double[::1] coef, bint loss, bint count_outside, double[::1] hi,
+        double[::1] lo, double[:, ::1] hessian, int64_t[::1] faults, int64_t[::1] outside,
+    ):
+        """Add the sums over all rows at `coef` (q,) to hi + lo, (q + 1,) with the loss last, and to `hessian`.
+
+        hessian : (q, q), upper triangle only; (0, 0) when it is not wanted.
+        faults, outside : as for `add_moments`.
+        """
+        cdef LossPass p = self.base
+        cdef Py_ssize_t q = self.q, j
+        cdef Sums out
+        if coef.shape[0] != q or hi.shape[0] != q + 1 or lo.shape[0] != q + 1:
+            raise ValueError("coef must have an entry for each column and the intercept, hi and lo one more")
+        if faults.shape[0] != 2 or outside.shape[0] != p.X.d + 1 or hessian.shape[0] not in (0, q):
+            raise ValueError("shapes of hessian, faults and outside do not fit")
+        if hessian.shape[1] != hessian.shape[0]:
+            raise ValueError("hessian must be square")
+        p.kind, p.width = KINDS[kernel], width
+        p.hessian, p.loss, p.count_outside = hessian.shape[0] > 0, loss, count_outside
+        p.coef = self.coef
+        out = Sums(&hi[0], &lo[0], NULL)
+        if p.hessian:
+            out.hessian = &hessian[0, 0]
+        self.seen[:] = 0
+        with nogil:
+            self.sum_rows(&p, &coef[0], self.n, &out)
+        for j in range(2):
+            faults[j] += self.seen[j]
+        for j in range(p.X.d + 1):
+            outside[j] += self.seen[2 + j]
+
+
+def curves(const double[::1] z, const char *path):
+    """1 / (1 + e^-z) and log(1 + e^z) as a CPU path computes them; for tests."""
+    cdef const Tiles *tiles = find_tiles(path)
+    cdef double[::1] whole = np.zeros(whole_vectors(z.shape[0]) + 8)
+    cdef double[::1] sigmoids = np.zeros_like(whole), soft = np.zeros_like(whole)
+    cdef Py_ssize_t i, n = z.shape[0]
+    whole[:n] = z
+    if tiles == NULL:
+        for i in range(n):
+            sigmoids[i], soft[i] = sigmoid(z[i]), softplus(z[i])
+    else:
+        tiles.sigmoids(&whole[0], whole_vectors(n), &sigmoids[0])
+        tiles.softplus(&whole[0], whole_vectors(n), &soft[0])
+    return np.asarray(sigmoids)[:n], np.asarray(soft)[:n]

@@ -1,0 +1,174 @@
+"""Residuals, gradient and Hessian of bounded rows, the portable way; and odd rows, settled here on every path.
+
+`tile_loss.h` has the same steps in vectors. Results differ between paths in their last bits only.
+"""
+from libc.math cimport exp, fabs, log1p, sqrt
+from libc.string cimport memset
+
+from dplr._core._gram cimport add_gram
+from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE
+
+
+cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef const char *place = X.data + i * X.row_stride + j * X.column_stride
+    if X.single:
+        return (<const float *> place)[0]
+    return (<const double *> place)[0]
+
+
+cdef bint is_finite_raw(const Rows *X, Py_ssize_t i) noexcept nogil:
+    """Whether raw row i holds neither a NaN nor an infinity."""
+    cdef Py_ssize_t j
+    for j in range(X.d):
+        if not fabs(raw_entry(X, i, j)) <= LARGEST:
+            return False
+    return True
+
+
+cdef void clamp_row(const LossPass *p, Py_ssize_t i, double *out, const LossWork *work) noexcept nogil:
+    """Raw row i in the box, in grid units; counts what was outside."""
+    cdef Py_ssize_t j
+    cdef double v, clamped
+    for j in range(p.X.d):
+        v = (raw_entry(&p.X, i, j) - p.map.shift[j]) * p.map.scale[j]
+        clamped = v if v < p.map.high[j] else p.map.high[j]
+        clamped = clamped if clamped > p.map.low[j] else p.map.low[j]
+        if p.count_outside:
+            work.outside[j] += fabs(v - clamped) > SLACK
+        out[j] = clamped
+
+
+cdef void shorten_row(const LossPass *p, double *row, const LossWork *work) noexcept nogil:
+    """Onto the sphere without overflow, where the squared norm is too large to be trusted."""
+    cdef double largest = 0.0, total = 0.0, factor
+    cdef Py_ssize_t j
+    for j in range(p.X.d):
+        total += row[j] * row[j]
+        largest = max(largest, fabs(row[j]))
+    if total <= LARGE:
+        return
+    total = 0.0
+    for j in range(p.X.d):
+        row[j] /= largest
+        total += row[j] * row[j]
+    factor = p.edge / sqrt(total)
+    for j in range(p.X.d):
+        row[j] *= factor
+    if p.count_outside:
+        work.outside[0] += 1
+
+
+cdef void settle_rows(
+    const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const double *targets, const LossWork *work
+) noexcept nogil:
+    """Load a block that holds an odd row: rows that are not finite count as zero, in `live` too."""
+    cdef Py_ssize_t r, j
+    cdef double *row
+    for r in range(rows):
+        row = work.block + r * work.stride
+        work.live[r] = is_finite_raw(&p.X, start + r)
+        if work.live[r] == 0.0:
+            # Rows with an odd target are counted by the driver.
+            work.faults[0] += targets[r] == targets[r]
+            memset(row, 0, p.X.d * sizeof(double))
+        elif p.map.box:
+            clamp_row(p, start + r, row, work)
+        else:
+            for j in range(p.X.d):
+                row[j] = raw_entry(&p.X, start + r, j)
+            shorten_row(p, row, work)
+
+
+cdef double sigmoid(double z) noexcept nogil:
+    """1 / (1 + e^-z)."""
+    cdef double t = exp(-fabs(z))
+    return (t if z < 0 else 1.0) / (1.0 + t)
+
+
+cdef double softplus(double z) noexcept nogil:
+    """log(1 + e^z)."""
+    return (0.0 if z < 0 else z) + log1p(exp(-fabs(z)))
+
+
+cdef void curve(
+    int kind, double width, double m, double target, double *residual, double *weight, double *loss
+) noexcept nogil:
+    """dl/dm, d2l/dm2 and l at the margin m. A NaN stays a NaN."""
+    cdef double v = target * m, raw = m - target, p
+    if kind == LOGISTIC:
+        p = sigmoid(-v)
+        residual[0], weight[0], loss[0] = -target * p, p * (1.0 - p), softplus(-v)
+    elif kind == HUBER_SVM:
+        raw = ((1.0 - v) + width) * (0.5 / width)
+        p = 0.0 if raw < 0 else 1.0 if raw > 1 else raw
+        residual[0] = -target * p
+        weight[0] = 0.5 / width if 0 <= raw <= 1 else 0.0
+        loss[0] = 1.0 - v if raw > 1 else width * p * p
+    elif kind == SQUARED:
+        residual[0], weight[0], loss[0] = raw, 1.0, 0.5 * raw * raw
+    else:
+        residual[0] = -width if raw < -width else width if raw > width else raw
+        weight[0] = fabs(raw) <= width
+        loss[0] = 0.5 * raw * raw if fabs(raw) <= width else width * (fabs(raw) - 0.5 * width)
+
+
+cdef double bounding_factor(const LossPass *p, const double *row, const LossWork *work) noexcept nogil:
+    """What is multiplied into a row of the block."""
+    cdef double total = 0.0
+    cdef Py_ssize_t j
+    if p.map.box:
+        return 1.0 / GRID
+    for j in range(p.X.d):
+        total += row[j] * row[j]
+    if total <= p.edge:
+        return 1.0
+    if p.count_outside:
+        work.outside[0] += total > p.far
+    return p.edge / sqrt(total)
+
+
+cdef void add_row(
+    const LossPass *p, const double *row, double target, Py_ssize_t packed, double *gradient, const LossWork *work
+) noexcept nogil:
+    """One row of the block, which counts, with its packed columns."""
+    cdef Py_ssize_t d = p.X.d, j
+    cdef double factor = bounding_factor(p, row, work), margin = 0.0, root
+    cdef double residual = 0.0, weight = 0.0, loss = 0.0
+    for j in range(d):
+        margin += row[j] * p.coef[j]
+    curve(p.kind, p.width, margin * factor + p.intercept * p.coef[d], target, &residual, &weight, &loss)
+    work.sums[0] += residual
+    work.sums[1] += loss
+    for j in range(d):
+        gradient[j] += (residual * factor) * row[j]
+    if p.hessian:
+        root = sqrt(weight)
+        for j in range(d):
+            work.columns[j * STRIDE + packed] = root * factor * row[j]
+        if p.intercept > 0:
+            work.columns[d * STRIDE + packed] = root * p.intercept
+
+
+cdef void add_loss_portably(
+    const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
+) noexcept nogil:
+    """Add rows [start, start + rows), at most GROUP_ROWS, to the sums."""
+    cdef Py_ssize_t d = p.X.d, q = d + (p.intercept > 0), block, first, r, j, n, packed = 0
+    cdef double *gradient = work.partial    # of one block: short sums keep the rounding error small
+    for block in range((rows + MOST_BLOCK_ROWS - 1) // MOST_BLOCK_ROWS):
+        first = block * MOST_BLOCK_ROWS
+        n = min(MOST_BLOCK_ROWS, rows - first)
+        settle_rows(p, start + first, n, work.target + first, work)
+        memset(gradient, 0, d * sizeof(double))
+        for r in range(n):
+            if packed == 0 and p.hessian:
+                memset(work.columns, 0, ((q + 1) & ~<Py_ssize_t> 1) * STRIDE * sizeof(double))
+            if work.live[r] != 0.0 and work.target[first + r] == work.target[first + r]:
+                add_row(p, work.block + r * work.stride, work.target[first + r], packed, gradient, work)
+            packed += 1
+            if packed == PACK_ROWS or first + r == rows - 1:
+                if p.hessian:
+                    add_gram(work.columns, (q + 1) & ~<Py_ssize_t> 1, STRIDE, PACK_ROWS, work.gram)
+                packed = 0
+        for j in range(d):
+            work.gradient[j] += gradient[j]

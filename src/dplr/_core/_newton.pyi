@@ -1,0 +1,36 @@
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core._loss import LossRows
+
+class DataSums:
+    n: int
+    q: int
+    calls: int
+
+class CalledSums(DataSums):
+    def __init__(
+        self,
+        n: int,
+        q: int,
+        call: Callable[[NDArray[np.float64], bool], tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    ) -> None: ...
+
+class NativeSums(DataSums):
+    def __init__(self, rows: LossRows, kernel: str, width: float, step: int = 1) -> None: ...
+    @property
+    def seen(self) -> NDArray[np.int64]: ...
+
+def minimise(
+    sums: DataSums,
+    sample: DataSums | None,
+    ridge: float,
+    center: NDArray[np.float64],
+    linear: NDArray[np.float64],
+    tau: float,
+    rounding: float,
+    rounding_slope: float,
+    cap: int,
+) -> tuple[NDArray[np.float64] | None, float]: ...

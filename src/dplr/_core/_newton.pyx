@@ -1,0 +1,345 @@
+"""Newton's method with a certificate, for sums of convex losses and a ridge: one algorithm, two sources of sums.
+
+`NativeSums` reads an array on one thread without Python in between; `CalledSums` asks a Python function, which may use
+threads or read files. Few rows: Newton. Many rows: Newton on a sample, whose Hessian then preconditions L-BFGS on all
+rows. Nothing here decides how small the gradient must be, and nothing raises, warns or counts but for the caller.
+`loss.md` proves that the steps end.
+"""
+import numpy as np
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport sqrt
+from libc.string cimport memcpy, memset
+
+from dplr._core._loss cimport LossRows, Sums
+from dplr._core._loss_rows cimport LossPass
+
+from dplr._core._loss import KINDS
+
+cdef enum:
+    PAIRS = 10              # of steps and gradients that L-BFGS remembers
+    SAMPLE_STEPS = 60       # Newton steps on the sample, which only makes a start
+    SHORTENINGS = 60        # of one step
+
+
+cdef double dot(const double *a, const double *b, Py_ssize_t q) noexcept nogil:
+    cdef double total = 0.0
+    cdef Py_ssize_t j
+    for j in range(q):
+        total += a[j] * b[j]
+    return total
+
+
+cdef double length(const double *a, Py_ssize_t q) noexcept nogil:
+    return sqrt(dot(a, a, q))
+
+
+cdef void add_scaled(double *out, double factor, const double *a, Py_ssize_t q) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(q):
+        out[j] += factor * a[j]
+
+
+cdef void factorise(double *upper, Py_ssize_t q) noexcept nogil:
+    """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
+
+    Pivots are kept above rounding, so that the factor is that of a positive definite matrix nearby.
+    """
+    cdef Py_ssize_t i, j, k
+    cdef double largest = 0.0, pivot
+    cdef double *row
+    for k in range(q):
+        largest = max(largest, upper[k * q + k])
+    for k in range(q):
+        row = upper + k * q
+        pivot = row[k] if row[k] > 1e-15 * largest else 1e-15 * largest
+        pivot = sqrt(pivot)
+        row[k] = pivot
+        for j in range(k + 1, q):
+            row[j] /= pivot
+        for i in range(k + 1, q):
+            add_scaled(upper + i * q + i, -row[i], row + i, q - i)
+
+
+cdef void solve_factorised(const double *upper, Py_ssize_t q, double *x) noexcept nogil:
+    """x := (U'U)^-1 x."""
+    cdef Py_ssize_t k
+    for k in range(q):
+        x[k] /= upper[k * q + k]
+        add_scaled(x + k + 1, -x[k], upper + k * q + k + 1, q - k - 1)
+    for k in range(q - 1, -1, -1):
+        x[k] = (x[k] - dot(upper + k * q + k + 1, x + k + 1, q - k - 1)) / upper[k * q + k]
+
+
+cdef class DataSums:
+    """Where sums over rows come from. `measure` fills `gradient` and, where asked, the upper triangle of `hessian`."""
+    cdef readonly Py_ssize_t n
+    cdef readonly Py_ssize_t q
+    cdef readonly Py_ssize_t calls
+    cdef double[::1] gradient
+    cdef double[:, ::1] hessian
+
+    cdef int measure(self, double *coef, bint hessian) except -1:
+        raise NotImplementedError
+
+
+cdef class CalledSums(DataSums):
+    """Sums that measure(coef, hessian) returns as (gradient, hessian or None).
+
+    Parameters
+    ----------
+    n, q : rows summed, and length of the coefficients.
+    call : the function.
+    """
+    cdef object call
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t q, call):
+        self.n, self.q, self.call = n, q, call
+
+    cdef int measure(self, double *coef, bint hessian) except -1:
+        self.calls += 1
+        gradient, matrix = self.call(np.array(<double[:self.q]> coef), hessian)
+        self.gradient = gradient
+        if hessian:
+            self.hessian = matrix
+        return 0
+
+
+cdef class NativeSums(DataSums):
+    """Sums over every step-th row of an array, on the calling thread.
+
+    Parameters
+    ----------
+    rows : the array with its scratch; it is used up where step > 1.
+    kernel, width : the loss.
+    step : 1 for all rows.
+    """
+    cdef LossRows rows
+    cdef LossPass plan
+    cdef double[::1] low
+
+    def __init__(self, LossRows rows, str kernel, double width, Py_ssize_t step=1):
+        if step > 1:
+            rows.set_step(step, (rows.n + step - 1) // step)
+        self.rows = rows
+        self.n, self.q = rows.n, rows.q
+        self.plan = rows.base
+        self.plan.kind, self.plan.width = KINDS[kernel], width
+        self.plan.coef = rows.coef
+        self.plan.count_outside = True
+        self.gradient, self.low = np.empty(self.q + 1), np.empty(self.q + 1)
+        self.hessian = np.empty((self.q, self.q))
+
+    @property
+    def seen(self):
+        """Faults (2,) and values outside (d + 1,), over all passes: those outside are counted in the first only."""
+        return np.array(self.rows.seen)
+
+    cdef int measure(self, double *coef, bint hessian) except -1:
+        cdef Sums out
+        cdef Py_ssize_t q = self.q
+        PyErr_CheckSignals()
+        out.hi, out.lo, out.hessian = &self.gradient[0], &self.low[0], NULL
+        memset(out.hi, 0, (q + 1) * sizeof(double))
+        memset(out.lo, 0, (q + 1) * sizeof(double))
+        self.plan.hessian = hessian
+        if hessian:
+            out.hessian = &self.hessian[0, 0]
+            memset(out.hessian, 0, q * q * sizeof(double))
+        with nogil:
+            self.rows.sum_rows(&self.plan, coef, self.n, &out)
+            add_scaled(out.hi, 1.0, out.lo, q)
+        self.plan.count_outside = False
+        self.calls += 1
+        return 0
+
+
+cdef class Search:
+    """A point, its gradient, and the way from there.
+
+    The objective is scale * sum of losses + ridge ||w - center||^2 / 2 + linear.w; scale is 1 but for a sample.
+    """
+    cdef DataSums sums
+    cdef Py_ssize_t q
+    cdef double scale, ridge, gradient_norm, mark
+    cdef const double[::1] center
+    cdef const double[::1] linear
+    cdef double[:, ::1] vectors     # point, gradient, trial point, its gradient, direction
+    cdef double[:, ::1] factor
+    cdef double[:, ::1] steps
+    cdef double[:, ::1] changes
+    cdef double[::1] products
+    cdef Py_ssize_t pairs
+    cdef double *point
+    cdef double *gradient
+    cdef double *trial
+    cdef double *trial_gradient
+    cdef double *direction
+
+    def __init__(self, DataSums sums, double scale, double ridge, const double[::1] center, const double[::1] linear):
+        cdef Py_ssize_t q = sums.q
+        self.sums, self.q, self.scale, self.ridge, self.center, self.linear = sums, q, scale, ridge, center, linear
+        self.vectors = np.zeros((5, q))
+        self.point, self.gradient = &self.vectors[0, 0], &self.vectors[1, 0]
+        self.trial, self.trial_gradient = &self.vectors[2, 0], &self.vectors[3, 0]
+        self.direction = &self.vectors[4, 0]
+        self.factor = np.zeros((q, q))
+
+    cdef int measure(self, double *point, double *gradient, bint hessian) except -1:
+        """Gradient of the objective; with `hessian` its Cholesky factor is left in sums.hessian until `adopt`."""
+        cdef Py_ssize_t j
+        self.sums.measure(point, hessian)
+        for j in range(self.q):
+            gradient[j] = (
+                (self.scale * self.sums.gradient[j] + self.ridge * (point[j] - self.center[j])) + self.linear[j])
+        return 0
+
+    cdef void adopt_hessian(self) noexcept:
+        """Factorise the Hessian that was measured last."""
+        cdef Py_ssize_t j, k, q = self.q
+        cdef double *out = &self.factor[0, 0]
+        memcpy(out, &self.sums.hessian[0, 0], q * q * sizeof(double))
+        for j in range(q):
+            for k in range(j, q):
+                out[j * q + k] *= self.scale
+            out[j * q + j] += self.ridge
+        factorise(out, q)
+
+    cdef int begin(self, const double *point, bint hessian) except -1:
+        memcpy(self.point, point, self.q * sizeof(double))
+        self.measure(self.point, self.gradient, hessian)
+        self.gradient_norm = self.mark = length(self.gradient, self.q)
+        return 0
+
+    cdef void move(self) noexcept:
+        """Make the trial point the point."""
+        memcpy(self.point, self.trial, self.q * sizeof(double))
+        memcpy(self.gradient, self.trial_gradient, self.q * sizeof(double))
+        self.gradient_norm = length(self.gradient, self.q)
+        if self.gradient_norm <= 0.5 * self.mark:
+            self.mark = self.gradient_norm
+
+    cdef int newton_step(self) except -1:
+        """One step with the Hessian at the point, which was measured last; measures that at the next point.
+
+        Accepted: a gradient of half the length of the shortest so far; or one that still points downhill along the
+        step, which for a convex function proves descent without its value. Else the step is shortened.
+        """
+        cdef double t = 1.0, slope, downhill
+        cdef Py_ssize_t q = self.q, j, shortening
+        self.adopt_hessian()
+        for j in range(q):
+            self.direction[j] = -self.gradient[j]
+        solve_factorised(&self.factor[0, 0], q, self.direction)
+        downhill = -dot(self.gradient, self.direction, q)
+        for shortening in range(SHORTENINGS):
+            for j in range(q):
+                self.trial[j] = self.point[j] + t * self.direction[j]
+            self.measure(self.trial, self.trial_gradient, True)
+            if length(self.trial_gradient, q) <= 0.5 * self.mark:
+                break
+            slope = dot(self.trial_gradient, self.direction, q)
+            if slope <= 0:
+                break
+            # Where a parabola through both slopes has its minimum, within [t / 10, t / 2].
+            t *= min(0.5, max(0.1, downhill / (downhill + slope))) if slope == slope else 0.1
+        self.move()
+        return 0
+
+    cdef void two_loops(self) noexcept:
+        """direction := -(L-BFGS matrix) gradient, the factor's inverse in its middle."""
+        cdef Py_ssize_t q = self.q, age, k, kept = min(self.pairs, PAIRS), j
+        cdef double weights[PAIRS]
+        cdef double back
+        for j in range(q):
+            self.direction[j] = -self.gradient[j]
+        for age in range(1, kept + 1):
+            k = (self.pairs - age) % PAIRS
+            weights[k] = dot(&self.steps[k, 0], self.direction, q) / self.products[k]
+            add_scaled(self.direction, -weights[k], &self.changes[k, 0], q)
+        solve_factorised(&self.factor[0, 0], q, self.direction)
+        for age in range(kept, 0, -1):
+            k = (self.pairs - age) % PAIRS
+            back = dot(&self.changes[k, 0], self.direction, q) / self.products[k]
+            add_scaled(self.direction, weights[k] - back, &self.steps[k, 0], q)
+
+    cdef bint quasi_newton_step(self) except -1:
+        """One full step of preconditioned L-BFGS. Returns whether it halved the gradient."""
+        cdef Py_ssize_t q = self.q, j, k = self.pairs % PAIRS
+        cdef double shorter
+        self.two_loops()
+        for j in range(q):
+            self.trial[j] = self.point[j] + self.direction[j]
+        self.measure(self.trial, self.trial_gradient, False)
+        shorter = length(self.trial_gradient, q)
+        if not shorter < self.gradient_norm:
+            return False
+        for j in range(q):
+            self.steps[k, j] = self.direction[j]
+            self.changes[k, j] = self.trial_gradient[j] - self.gradient[j]
+        self.products[k] = dot(&self.steps[k, 0], &self.changes[k, 0], q)
+        self.pairs += self.products[k] > 0
+        k = shorter <= 0.5 * self.gradient_norm
+        self.move()
+        return k
+
+    cdef void remember(self):
+        """Make room for L-BFGS."""
+        self.steps, self.changes = np.zeros((PAIRS, self.q)), np.zeros((PAIRS, self.q))
+        self.products = np.zeros(PAIRS)
+        self.pairs = 0
+
+
+def minimise(
+    DataSums sums, sample, double ridge, const double[::1] center, const double[::1] linear, double tau,
+    double rounding, double rounding_slope, Py_ssize_t cap,
+):
+    """Coefficients at which gradient + rounding error <= tau, or None when `cap` calls of `sums` were not enough.
+
+    Parameters
+    ----------
+    sums : over all rows.
+    sample : `DataSums` over some of them, or None for Newton on all rows.
+    ridge, center, linear : the objective beside the losses, in sum form.
+    rounding, rounding_slope : the computed gradient at w is off by at most rounding + rounding_slope ||w||.
+
+    Returns
+    -------
+    coef (q,) and the certified bound on the gradient's norm; or None and infinity.
+    """
+    cdef Search search = Search(sums, 1.0, ridge, center, linear), start
+    cdef Py_ssize_t q = sums.q
+    cdef double bound, target
+    cdef Py_ssize_t chances = 0 if sample is None else 2    # for L-BFGS: with the sample's Hessian, then with all rows'
+    cdef DataSums few
+    if center.shape[0] != q or linear.shape[0] != q:
+        raise ValueError("center and linear must have one entry for each coefficient")
+    if chances:
+        few = sample
+        start = Search(few, <double> sums.n / few.n, ridge, center, linear)
+        start.begin(&center[0], True)
+        # Closer to the sample's minimum than that is from the minimum over all rows.
+        target = 0.01 * start.gradient_norm / sqrt(<double> few.n) * sqrt(<double> q)
+        while start.gradient_norm > target and few.calls < SAMPLE_STEPS:
+            start.newton_step()
+        start.adopt_hessian()
+        search.factor = start.factor
+        search.remember()
+        search.begin(start.point, False)
+    else:
+        search.begin(&center[0], True)
+    while True:
+        # The last factors cover the rounding of the two norms.
+        bound = search.gradient_norm * (1 + 1e-12) + rounding + rounding_slope * length(search.point, q) * (1 + 1e-12)
+        if bound <= tau:
+            return np.array(search.vectors[0]), bound
+        if sums.calls >= cap:
+            return None, np.inf
+        if chances == 0:
+            search.newton_step()
+        elif not search.quasi_newton_step():
+            chances -= 1
+            search.measure(search.point, search.gradient, True)
+            search.factor = np.zeros((q, q))
+            search.adopt_hessian()
+            search.pairs = 0

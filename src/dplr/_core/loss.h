@@ -1,0 +1,51 @@
+/* What the loss kernels and their Cython driver share. Sums of rows that are bounded but not snapped, in float64. */
+#ifndef DPLR_LOSS_H
+#define DPLR_LOSS_H
+
+#include "tiles.h"
+
+/* Rows summed plainly; above it sums are compensated. Also the length of a vector of targets. */
+#define GROUP_ROWS 512
+/* At most so many rows are summed in registers. */
+#define MOST_BLOCK_ROWS 48
+/* Squared norms above it may have lost their smallest terms, or overflow: such rows are bounded one by one. */
+#define LARGE 1e290
+
+enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL };
+
+/* A pass: public constants, the rows, and the point. */
+struct LossPass {
+    Rows X;
+    Map map;
+    double intercept;
+    int kind;
+    double width;
+    int hessian, loss, count_outside;
+    double edge;            /* squared norms up to it surely lie in the ball; also the norm of a projected row */
+    double far;             /* squared norms above it lie outside by more than rounding */
+    const double *coef;     /* (d + 1), the last entry 0 without intercept, then zeros up to a whole vector */
+    /* Load rows [start, start + rows) one by one into work->block, the longest projected, and say in work->live which
+       count as zero. */
+    void (*settle)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *targets,
+                   const LossWork *work);
+};
+
+/* Scratch of one thread and the plain sums of a group. */
+struct LossWork {
+    double *target;         /* (GROUP_ROWS) -1 or 1, or the bounded number; NaN for a row that counts as zero */
+    double *block;          /* (MOST_BLOCK_ROWS, stride) bounded rows, zeros behind each */
+    ptrdiff_t stride;       /* whole vectors of the widest path */
+    double *live;           /* (MOST_BLOCK_ROWS) 0 for a row that counts as zero, else 1 */
+    double *residual;       /* (MOST_BLOCK_ROWS) times what bounds the row */
+    double *root;           /* (MOST_BLOCK_ROWS) square root of the weight, times what bounds the row */
+    double *constant;       /* (MOST_BLOCK_ROWS) square root of the weight, times the intercept's constant */
+    double *partial;        /* (stride) sums of a block, on the portable path */
+    double *columns;        /* rows times `root`, packed for `add_gram` */
+    double *gradient;       /* (stride) sums of a group */
+    double *gram;           /* upper triangle of the Hessian, rows of gram_stride(q) */
+    double *sums;           /* (2) of residuals (the intercept's part), of losses */
+    int64_t *faults;        /* (2) */
+    int64_t *outside;       /* (d + 1) */
+};
+
+#endif

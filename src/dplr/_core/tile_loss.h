@@ -1,0 +1,350 @@
+/* Residuals, gradient and Hessian of a group of rows in one pass: bound, margin, curve, sums.
+
+Rows are read one after another, a small block at a time, so that memory never idles; the block is then in the L1 cache
+for the sums. float64 rows in C order are used where they lie, others are packed first. */
+#include "tile_curves.h"
+
+#if LANES == 8
+typedef __mmask8 Some;
+INLINE Some first_lanes(ptrdiff_t count) { return (Some)((1u << count) - 1); }
+INLINE vec load_some(Some some, const double *p) { return _mm512_maskz_loadu_pd(some, p); }
+INLINE vec root_of(vec v) { return _mm512_sqrt_pd(v); }
+#elif LANES == 4
+typedef __m256i Some;
+INLINE Some first_lanes(ptrdiff_t count)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+INLINE vec load_some(Some some, const double *p) { return _mm256_maskload_pd(p, some); }
+INLINE vec root_of(vec v) { return _mm256_sqrt_pd(v); }
+#else
+#include <math.h>
+typedef ptrdiff_t Some;
+INLINE Some first_lanes(ptrdiff_t count) { return count; }
+INLINE vec load_some(Some some, const double *p) { return (vec){p[0], some > 1 ? p[1] : 0.0}; }
+INLINE vec root_of(vec v) { return (vec){sqrt(v[0]), sqrt(v[1])}; }
+#endif
+
+/* Sums of the lanes of LANES vectors, one a lane; each sum is the same function of its vector. */
+INLINE vec lane_sums(const vec *v)
+{
+#if LANES == 8
+    vec pair[4], four[2];
+    for (int k = 0; k < 4; ++k)
+        pair[k] = _mm512_unpacklo_pd(v[2 * k], v[2 * k + 1]) + _mm512_unpackhi_pd(v[2 * k], v[2 * k + 1]);
+    for (int k = 0; k < 2; ++k)
+        four[k] = _mm512_shuffle_f64x2(pair[2 * k], pair[2 * k + 1], 0x88) +
+                  _mm512_shuffle_f64x2(pair[2 * k], pair[2 * k + 1], 0xdd);
+    return _mm512_shuffle_f64x2(four[0], four[1], 0x88) + _mm512_shuffle_f64x2(four[0], four[1], 0xdd);
+#elif LANES == 4
+    vec low = _mm256_unpacklo_pd(v[0], v[1]) + _mm256_unpackhi_pd(v[0], v[1]);
+    vec high = _mm256_unpacklo_pd(v[2], v[3]) + _mm256_unpackhi_pd(v[2], v[3]);
+    return _mm256_permute2f128_pd(low, high, 0x20) + _mm256_permute2f128_pd(low, high, 0x31);
+#else
+    return (vec){v[0][0] + v[0][1], v[1][0] + v[1][1]};
+#endif
+}
+
+INLINE double lanes_total(vec v)
+{
+    double total = 0.0;
+    for (int k = 0; k < LANES; ++k) total += v[k];
+    return total;
+}
+
+/* Products of LANES rows with the coefficients and, with `norms`, with themselves. */
+INLINE void dots(const int norms, const double *const *row, ptrdiff_t d, const double *coef, vec *margin,
+                 vec *squared_norm)
+{
+    const ptrdiff_t whole = d - d % LANES;
+    const Some some = first_lanes(d - whole);
+    vec products[LANES], squares[LANES];
+#pragma GCC unroll 8
+    for (int k = 0; k < LANES; ++k) {
+        const double *x = row[k];
+        vec product = all(0.0), square = all(0.0);
+        for (ptrdiff_t j = 0; j < whole; j += LANES) {
+            vec v = load(x + j);
+            product = multiply_add(v, load(coef + j), product);
+            if (norms) square = multiply_add(v, v, square);
+        }
+        if (whole < d) {
+            vec v = load_some(some, x + whole);
+            product = multiply_add(v, load(coef + whole), product);
+            if (norms) square = multiply_add(v, v, square);
+        }
+        products[k] = product;
+        squares[k] = square;
+    }
+    *margin = lane_sums(products);
+    if (norms) *squared_norm = lane_sums(squares);
+}
+
+INLINE int all_true(mask lanes)
+{
+#if LANES == 8
+    return _mm512_movepi64_mask((__m512i)lanes) == 0xff;
+#elif LANES == 4
+    return _mm256_movemask_pd((__m256d)lanes) == 0xf;
+#else
+    return (lanes[0] & lanes[1]) != 0;
+#endif
+}
+
+/* Lanes of the last vector that hold no row. */
+INLINE mask rows_left(ptrdiff_t rows)
+{
+    mask lanes;
+    for (int k = 0; k < LANES; ++k) lanes[k] = -(int64_t)(k < rows);
+    return lanes;
+}
+
+/* What is multiplied into rows: 1 inside the ball, edge / norm outside, which are counted. Rows whose norm is unsure,
+   because it is no number or nearly overflows, make it return 1. */
+INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *factor, mask *outside)
+{
+    mask inside = (mask)(squared_norm <= all(pass->edge)) | ~here;
+    *factor = all(1.0);
+    if (all_true(inside)) return 0;
+    if (!all_true((mask)(squared_norm <= all(LARGE)) | ~here)) return 1;
+    *factor = choose(inside, all(1.0), all(pass->edge) / root_of(squared_norm));
+    *outside -= (mask)(squared_norm > all(pass->far)) & here;
+    return 0;
+}
+
+/* Residuals and weights of a block. Returns 1 as soon as a row must be settled; `settled` says that this was done. */
+INLINE int curves(const int kind, const int settled, const LossPass *pass, const double *rows_at, ptrdiff_t stride,
+                  ptrdiff_t rows, const double *targets, const LossWork *work)
+{
+    const vec width = all(pass->width), constant = all(pass->intercept * pass->coef[pass->X.d]);
+    vec residuals = all(0.0), losses = all(0.0);
+    mask outside = {0};
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        const double *row[LANES];
+        vec margin, squared_norm, factor = all(1.0 / GRID), target = load(targets + i);
+        mask here = (mask)(target == target);
+        for (int k = 0; k < LANES; ++k) row[k] = rows_at + (i + k) * stride;
+        if (i + LANES > rows) {
+            here &= rows_left(rows - i);
+            for (int k = 0; k < LANES; ++k) row[k] = rows_at + (i + k < rows ? i + k : rows - 1) * stride;
+        }
+        if (settled) here &= (mask)(load(work->live + i) > all(0.0));
+        if (pass->map.box) {
+            dots(0, row, pass->X.d, pass->coef, &margin, &squared_norm);
+        } else {
+            dots(1, row, pass->X.d, pass->coef, &margin, &squared_norm);
+            if (ball_factor(pass, squared_norm, here, &factor, &outside)) return 1;
+        }
+        Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, width, pass->loss);
+        vec residual = choose(here, curve.residual, all(0.0));
+        residuals += residual;
+        store(work->residual + i, residual * factor);
+        if (pass->loss) losses += choose(here, curve.loss, all(0.0));
+        if (pass->hessian) {
+            vec root = root_of(choose(here, curve.weight, all(0.0)));
+            store(work->root + i, root * factor);
+            store(work->constant + i, root * all(pass->intercept));
+        }
+    }
+    work->sums[0] += lanes_total(residuals);
+    if (pass->loss) work->sums[1] += lanes_total(losses);
+    if (pass->count_outside)
+        for (int k = 0; k < LANES; ++k) work->outside[0] += outside[k];
+    return 0;
+}
+
+static int curves_of_block(const int settled, const LossPass *pass, const double *rows_at, ptrdiff_t stride,
+                           ptrdiff_t rows, const double *target, const LossWork *work)
+{
+    switch (pass->kind) {
+    case LOGISTIC: return settled ? curves(LOGISTIC, 1, pass, rows_at, stride, rows, target, work)
+                                : curves(LOGISTIC, 0, pass, rows_at, stride, rows, target, work);
+    case HUBER_SVM: return settled ? curves(HUBER_SVM, 1, pass, rows_at, stride, rows, target, work)
+                                 : curves(HUBER_SVM, 0, pass, rows_at, stride, rows, target, work);
+    case SQUARED: return settled ? curves(SQUARED, 1, pass, rows_at, stride, rows, target, work)
+                               : curves(SQUARED, 0, pass, rows_at, stride, rows, target, work);
+    default: return settled ? curves(HUBER_RESIDUAL, 1, pass, rows_at, stride, rows, target, work)
+                          : curves(HUBER_RESIDUAL, 0, pass, rows_at, stride, rows, target, work);
+    }
+}
+
+/* Columns [0, width vectors) of the block times the residuals; `splits` sets of sums hide the latency. */
+INLINE void add_panel(const int width, const int splits, const int partial, const double *x, ptrdiff_t stride,
+                      ptrdiff_t rows, const double *residual, Some some, double *gradient)
+{
+    vec sums[4][8] = {0};
+    ptrdiff_t i = 0;
+    for (; i + splits <= rows; i += splits)
+#pragma GCC unroll 4
+        for (int s = 0; s < splits; ++s) {
+            const vec r = all(residual[i + s]);
+            const double *row = x + (i + s) * stride;
+#pragma GCC unroll 8
+            for (int v = 0; v < width; ++v) {
+                vec entry = partial && v == width - 1 ? load_some(some, row + v * LANES) : load(row + v * LANES);
+                sums[s][v] = multiply_add(r, entry, sums[s][v]);
+            }
+        }
+    for (; i < rows; ++i) {
+        const vec r = all(residual[i]);
+        const double *row = x + i * stride;
+#pragma GCC unroll 8
+        for (int v = 0; v < width; ++v) {
+            vec entry = partial && v == width - 1 ? load_some(some, row + v * LANES) : load(row + v * LANES);
+            sums[0][v] = multiply_add(r, entry, sums[0][v]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < width; ++v) {
+        vec total = sums[0][v];
+#pragma GCC unroll 4
+        for (int s = 1; s < splits; ++s) total += sums[s][v];
+        store(gradient + v * LANES, load(gradient + v * LANES) + total);
+    }
+}
+
+#define PANEL_OF(width, splits)                                                                                       \
+    case width:                                                                                                       \
+        if (partial) add_panel(width, splits, 1, x, stride, rows, residual, some, gradient);                          \
+        else add_panel(width, splits, 0, x, stride, rows, residual, some, gradient);                                  \
+        break
+
+static void add_gradient(const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d, const double *residual,
+                         double *gradient)
+{
+    const ptrdiff_t vectors = (d + LANES - 1) / LANES;
+    const Some some = first_lanes(d % LANES);
+    for (ptrdiff_t first = 0; first < vectors; first += 8, x += 8 * LANES, gradient += 8 * LANES) {
+        const ptrdiff_t width = vectors - first < 8 ? vectors - first : 8;
+        const int partial = first + width == vectors && d % LANES != 0;
+        switch (width) {
+            PANEL_OF(1, 4);
+            PANEL_OF(2, 4);
+            PANEL_OF(3, 2);
+            PANEL_OF(4, 2);
+            PANEL_OF(5, 1);
+            PANEL_OF(6, 1);
+            PANEL_OF(7, 1);
+            PANEL_OF(8, 1);
+        }
+    }
+}
+
+/* Rows times the roots of their weights, transposed into packed columns; then the constant's column. */
+INLINE void pack_roots(const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d, int intercept,
+                       const LossWork *work, double *columns)
+{
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        const char *row[LANES];
+        const vec root = load(work->root + i);
+        ptrdiff_t j = 0;
+        for (int k = 0; k < LANES; ++k) row[k] = (const char *)(x + (i + k < rows ? i + k : rows - 1) * stride);
+#if LANES > 2
+        for (; j + 4 <= d; j += 4) {
+            vec v[4];
+            transpose(row, j * (ptrdiff_t)sizeof(double), 0, v);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) store(columns + (j + k) * STRIDE + i, v[k] * root);
+        }
+#endif
+        for (; j < d; ++j)
+            store(columns + j * STRIDE + i, gather(row, j * (ptrdiff_t)sizeof(double), 0) * root);
+        if (intercept) store(columns + d * STRIDE + i, load(work->constant + i));
+    }
+}
+
+/* Read rows of any layout and type into the block; map and clamp them to the box, in grid units. Returns whether an
+   entry may not be finite or, where that is counted, is outside. */
+INLINE int pack_rows(const int single, const int box, const LossPass *pass, ptrdiff_t start, ptrdiff_t rows,
+                     const LossWork *work)
+{
+    const Rows *X = &pass->X;
+    const Map *map = &pass->map;
+    const ptrdiff_t d = X->d, size = single ? sizeof(float) : sizeof(double);
+    vec excess = all(0.0);
+    double rest = 0.0;
+    for (ptrdiff_t i = 0; i < rows; ++i) {
+        const char *row = X->data + (start + i) * X->row_stride;
+        double *out = work->block + i * work->stride;
+        ptrdiff_t j = 0;
+        for (; X->column_stride == size && j + LANES <= d; j += LANES) {
+            vec raw = single ? load_single((const float *)row + j) : load((const double *)row + j);
+            if (box) {
+                vec v = (raw - load(map->shift + j)) * load(map->scale + j);
+                raw = at_least(at_most(v, load(map->high + j)), load(map->low + j));
+                excess += magnitude(v - raw);
+            }
+            store(out + j, raw);
+        }
+        for (; j < d; ++j) {
+            double raw = read_one(row + j * X->column_stride, single);
+            if (box) {
+                double v = (raw - map->shift[j]) * map->scale[j];
+                raw = v < map->high[j] ? v : map->high[j];
+                raw = raw > map->low[j] ? raw : map->low[j];
+                rest += v > raw ? v - raw : raw - v;
+            }
+            out[j] = raw;
+        }
+    }
+    rest += lanes_total(excess);
+    return box && !(rest <= (pass->count_outside ? SLACK : LARGEST));
+}
+
+static int pack_block(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work)
+{
+    if (pass->X.single)
+        return pass->map.box ? pack_rows(1, 1, pass, start, rows, work) : pack_rows(1, 0, pass, start, rows, work);
+    return pass->map.box ? pack_rows(0, 1, pass, start, rows, work) : pack_rows(0, 0, pass, start, rows, work);
+}
+
+/* Measured: small blocks let memory work while sums are made. Packed columns take blocks that divide PACK_ROWS. */
+INLINE ptrdiff_t block_rows(const LossPass *pass)
+{
+    return pass->X.d >= 96 ? 8 : pass->X.d >= 32 ? 16 : pass->hessian ? 32 : MOST_BLOCK_ROWS;
+}
+
+INLINE int lies_in_order(const LossPass *pass)
+{
+    return !pass->map.box && !pass->X.single && pass->X.column_stride == sizeof(double) &&
+           pass->X.row_stride % (ptrdiff_t)sizeof(double) == 0;
+}
+
+static void flush_columns(const LossPass *pass, ptrdiff_t packed, const LossWork *work, const char *next)
+{
+    const ptrdiff_t q = pass->X.d + (pass->intercept > 0), whole = (packed + 7) & ~(ptrdiff_t)7;
+    Ahead ahead = {next, 0, 1};
+    for (ptrdiff_t j = 0; j < q; ++j)
+        memset(work->columns + j * STRIDE + packed, 0, (whole - packed) * sizeof(double));
+    add_gram(work->columns, q, whole, work->gram, NULL, &ahead);
+}
+
+/* Add rows [start, start + rows), at most GROUP_ROWS with their targets in work->target, to the sums in work. */
+static void add_loss(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work)
+{
+    const ptrdiff_t d = pass->X.d, step = block_rows(pass);
+    const int in_place = lies_in_order(pass);
+    ptrdiff_t packed = 0;
+    for (ptrdiff_t first = 0; first < rows; first += step) {
+        const ptrdiff_t n = rows - first < step ? rows - first : step;
+        const char *data = pass->X.data + (start + first) * pass->X.row_stride;
+        const double *x = in_place ? (const double *)data : work->block, *target = work->target + first;
+        ptrdiff_t stride = in_place ? pass->X.row_stride / (ptrdiff_t)sizeof(double) : work->stride;
+        if ((!in_place && pack_block(pass, start + first, n, work)) ||
+            curves_of_block(0, pass, x, stride, n, target, work)) {
+            pass->settle(pass, start + first, n, target, work);
+            x = work->block;
+            stride = work->stride;
+            curves_of_block(1, pass, x, stride, n, target, work);
+        }
+        add_gradient(x, stride, n, d, work->residual, work->gradient);
+        if (pass->hessian) {
+            pack_roots(x, stride, n, d, pass->intercept > 0, work, work->columns + packed);
+            packed += n;
+            if (packed == PACK_ROWS || first + n == rows) {
+                flush_columns(pass, packed, work, data);
+                packed = 0;
+            }
+        }
+    }
+}
