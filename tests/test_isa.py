@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from conftest import make_data, make_prep
 from dplr import _core
 from dplr._core import add_moments, cpu_paths, instruction_set
+from dplr.bounds import box_prep
 from dplr.queries import Moments, Total
 from dplr.rows import as_rows
 
@@ -113,6 +114,14 @@ def test_values_half_way_between_grid_points_round_alike(same_bits):
     grid = (np.arange(-4096, 4096).reshape(-1, 2) + 0.5) / 2**20
     same_bits(grid, np.ones(len(grid)), make_prep("ball", 2))
     same_bits(grid, grid[:, 0].copy(), make_prep("cube", 2, labels=False))
+
+
+def test_counts_outside_do_not_depend_on_the_order_in_which_excesses_are_added(same_bits):
+    """A value above its bound plus the slack by one unit in the last place, beside columns barely above theirs."""
+    slack, tiny = 2.0**-10, 2.0**-63
+    pairs = [(-1.0, tiny / 2**19)] + [(-1.0, 2.0**-150)] * 3  # d = 4: one is 2^19 grid units
+    X = np.array([[slack + 2 * tiny, *[0.75 * tiny] * 3]]) / 2**19
+    same_bits(X, np.zeros(1), box_prep(pairs, False, (0.0, 1.0)))
 
 
 def test_environment_variable_chooses_the_path(monkeypatch):
