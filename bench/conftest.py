@@ -38,7 +38,7 @@ def slower_than(request, benchmark, monkeypatch, quick):
 
     def compare(subject, reference, limit):
         with threadpool_limits(1):
-            for attempt in range(ATTEMPTS):
+            for attempt in range(2 if quick else ATTEMPTS):
                 time.sleep(CALM_SECONDS if attempt else 0)
                 subject()
                 reference()

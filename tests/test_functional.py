@@ -32,7 +32,7 @@ def problem_of(prep, loss=LOGISTIC, relation=Neighbouring.REPLACE_ONE, n_rows=50
 def fitted(prep, X, y, eps=1.0, spec=None, seed=0, **facts):
     spec = spec or FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep, **{"n_rows": len(X), **facts}), eps, 0.0)
-    return plan, spec.run(as_rows(X, y, prep), plan, Source(seed=seed))
+    return plan, spec.run(as_rows(X, y, prep), [plan], Source(seed=seed))[0]
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
@@ -74,7 +74,7 @@ def test_noise_of_both_blocks_has_the_stated_scale(eps, count):
     plan = spec.plan(problem_of(prep, n_rows=50), eps, 0.0)
     _, exact = fitted(prep, X, y, math.inf)
     source = Source(seed=9)
-    runs = [spec.run(rows, plan, source).released for _ in range(count)]
+    runs = [fit.released for fit in spec.run(rows, [plan] * count, source)]
     for name, release in plan.statement.released.items():
         moved = np.abs([run[name] - exact.released[name] for run in runs])
         assert moved.mean() == pytest.approx(release.scale, rel=5 / math.sqrt(moved.size))
@@ -111,7 +111,7 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
     X, y = make_data("cube", 9000, 5)
     spec = FunctionalMechanism()
     plan = spec.plan(problem_of(prep, n_rows=9000), eps, 0.0)
-    expected = spec.run(as_rows(X, y, prep), plan, Source(seed=1)).coef
+    expected = spec.run(as_rows(X, y, prep), [plan], Source(seed=1))[0].coef
     order = np.random.default_rng(0).permutation(9000)
     for rows in [
         as_rows(X, y, prep, block_rows=1),
@@ -120,9 +120,9 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
         as_rows(X[order], y[order], prep, block_rows=2**13, threads=2),
         as_rows(np.asfortranarray(X), y, prep, threads=2),
     ]:
-        assert_array_equal(spec.run(rows, plan, Source(seed=1)).coef, expected)
+        assert_array_equal(spec.run(rows, [plan], Source(seed=1))[0].coef, expected)
     single = X.astype(np.float32)
-    both = [spec.run(as_rows(data, y, prep), plan, Source(seed=1)).coef for data in (single, single.astype(float))]
+    both = [spec.run(as_rows(data, y, prep), [plan], Source(seed=1))[0].coef for data in (single, single.astype(float))]
     assert_array_equal(*both)
 
 
@@ -160,7 +160,7 @@ def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
         assert plan.problem.n_rows is None
         coefs.append(spec.solve(plan, released))
         X, y = make_data("cube", n, 2)
-        assert len(spec.run(as_rows(X, y, prep), plan, Source(seed=0)).released["diagonal"]) == 3
+        assert len(spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0].released["diagonal"]) == 3
     assert_array_equal(*coefs)
 
 
@@ -293,7 +293,7 @@ def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run(
     source, used = Source(seed=2), []
     for _ in range(30):
         before = source.drawn
-        fit = spec.run(as_rows(X, y, prep), plan, source)
+        fit = spec.run(as_rows(X, y, prep), [plan], source)[0]
         used.append(source.drawn - before)
         matrix, vector = moment_matrix(plan.problem, fit.released)
         assert np.linalg.eigvalsh(matrix)[0] > 0
@@ -326,9 +326,10 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
     for name, factor in [("linear", 1.0), ("diagonal", weight), ("off_diagonal", weight * math.sqrt(2))]:
         assert plan.released[name].scale == pytest.approx(joint / mu / factor, rel=1e-3)
         assert plan.released[name].scale * factor >= joint / mu * (1 - 1e-12)
-    exact = spec.run(as_rows(X, y, prep), spec.plan(problem_of(prep, relation=relation), math.inf, 0.0), Source())
+    exact_plan = spec.plan(problem_of(prep, relation=relation), math.inf, 0.0)
+    exact = spec.run(as_rows(X, y, prep), [exact_plan], Source())[0]
     source = Source(seed=8)
-    runs = [spec.run(as_rows(X, y, prep), plan, source).released for _ in range(500)]
+    runs = [spec.run(as_rows(X, y, prep), [plan], source)[0].released for _ in range(500)]
     for name, release in plan.released.items():
         moved = np.array([run[name] - exact.released[name] for run in runs])
         assert moved.std() == pytest.approx(release.scale, rel=4 / math.sqrt(2 * moved.size))

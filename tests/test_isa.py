@@ -1,6 +1,9 @@
 """Every CPU path gives the same bits as the portable one, and DPLR_ISA chooses between them."""
 
 import itertools
+import pathlib
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from numpy.testing import assert_array_equal
 from conftest import make_data, make_prep
 from dplr import _core
 from dplr._core import add_moments, cpu_paths, instruction_set
+from dplr.bounds import box_prep
 from dplr.queries import Moments, Total
 from dplr.rows import as_rows
 
@@ -113,6 +117,34 @@ def test_values_half_way_between_grid_points_round_alike(same_bits):
     grid = (np.arange(-4096, 4096).reshape(-1, 2) + 0.5) / 2**20
     same_bits(grid, np.ones(len(grid)), make_prep("ball", 2))
     same_bits(grid, grid[:, 0].copy(), make_prep("cube", 2, labels=False))
+
+
+def test_counts_outside_do_not_depend_on_the_order_in_which_excesses_are_added(same_bits):
+    """A value above its bound plus the slack by one unit in the last place, beside columns barely above theirs."""
+    slack, tiny = 2.0**-10, 2.0**-63
+    pairs = [(-1.0, tiny / 2**19)] + [(-1.0, 2.0**-150)] * 3  # d = 4: one is 2^19 grid units
+    X = np.array([[slack + 2 * tiny, *[0.75 * tiny] * 3]]) / 2**19
+    same_bits(X, np.zeros(1), box_prep(pairs, False, (0.0, 1.0)))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize(
+    ("flags", "accepted"),
+    [
+        ("-O2", True),
+        ("-Ofast -fno-fast-math", True),
+        ("-ffast-math", False),
+        ("-ffinite-math-only", False),
+        ("-funsafe-math-optimizations", False),
+        ("-fassociative-math -fno-signed-zeros -fno-trapping-math", False),
+    ],
+)
+def test_kernels_refuse_flags_that_remove_rounding_or_nan(flags, accepted):
+    header = pathlib.Path(_core.__file__).with_name("tiles.h")
+    command = ["gcc", "-std=c11", *flags.split(), "-fsyntax-only", "-x", "c", str(header)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode == 0) == accepted, result.stderr
+    assert ("#error" in result.stderr) != accepted
 
 
 def test_environment_variable_chooses_the_path(monkeypatch):

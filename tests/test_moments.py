@@ -111,6 +111,26 @@ def test_memory_mapped_and_read_only_input_is_summed_and_left_unchanged(tmp_path
     assert_array_equal(X, before)
 
 
+@pytest.mark.parametrize("kept", [np.float64, np.float32])
+def test_kernel_gets_aligned_arrays_from_columns_of_packed_records(kept, monkeypatch):
+    X, y = make_data("cube", 300, 3)
+    records = np.zeros(300, dtype=[("tag", "u1"), ("X", kept, (3,)), ("y", "f8")])
+    records["X"], records["y"] = X, y
+    assert not records["X"].flags.aligned
+    assert not records["y"].flags.aligned
+    seen, add_block = [], Moments.add_block
+
+    def spy(self, X, y, *others):
+        seen.extend([X.flags.aligned, y.flags.aligned])
+        add_block(self, X, y, *others)
+
+    monkeypatch.setattr(Moments, "add_block", spy)
+    prep = make_prep("cube", 3)
+    assert_array_equal(integers(total(records["X"], records["y"], prep)), integers(total(X.astype(kept), y, prep)))
+    assert seen
+    assert all(seen)
+
+
 def mixed_frame(X):
     return pd.DataFrame({f"c{j}": X[:, j].astype("float32" if j % 2 else "float64") for j in range(X.shape[1])})
 

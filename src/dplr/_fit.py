@@ -1,14 +1,15 @@
-"""The whole story of a fit, in order: plan, reserve, sum, noise, post-process, commit."""
+"""The whole story of one fit or many, in order: plan, reserve, sum, noise, post-process, commit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dplr.certificate import NotCertified
-from dplr.ledger import Budget
+from dplr.ledger import Budget, Reservation
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
-from dplr.problem import Problem
+from dplr.problem import Plan, Problem
 from dplr.result import Fit
 from dplr.rows import Rows
 
@@ -16,7 +17,20 @@ from dplr.rows import Rows
 def run(
     rows: Rows, problem: Problem, mechanism: Mechanism, eps: float, delta: float, ledger: Budget, source: Source
 ) -> Fit:
-    """Fit one model and account for it.
+    """Fit one model and account for it: see `run_many`."""
+    return run_many(rows, problem, mechanism, [eps], delta, ledger, source)[0]
+
+
+def run_many(
+    rows: Rows,
+    problem: Problem,
+    mechanism: Mechanism,
+    levels: Sequence[float],
+    delta: float,
+    ledger: Budget,
+    source: Source,
+) -> list[Fit]:
+    """Fit one model for each eps of `levels` and account for all of them.
 
     The ledger refuses before a row is read. A fault in the data raises before any noise is drawn, and the budget comes
     back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
@@ -24,15 +38,24 @@ def run(
     """
     if rows.geometry != problem.geometry:
         raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
-    plan = mechanism.plan(problem, eps, delta)
-    plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
+    planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
+    plans = [planned[eps] for eps in levels]
     drawn_before = source.drawn
-    reservation = ledger.reserve(plan.statement)
+    reservations: list[Reservation] = []
     try:
-        fit = mechanism.run(rows, plan, source)
+        for plan in plans:
+            reservations.append(ledger.reserve(plan.statement))
+        fits = mechanism.run(rows, plans, source)
     except BaseException as error:
         if source.drawn == drawn_before and not isinstance(error, NotCertified):
-            reservation.release()
+            for reservation in reservations:
+                reservation.release()
         raise
-    reservation.commit()
-    return fit
+    for reservation in reservations:
+        reservation.commit()
+    return fits
+
+
+def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:
+    plan = mechanism.plan(problem, eps, delta)
+    return replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))

@@ -6,6 +6,7 @@ Sum form: F(w) = sum l_i(w) + Lam ||w - w0||^2 / 2 + b.w over rows (x, iota) of 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +101,23 @@ def check_rows(rows: Rows, problem: Problem) -> None:
 
 def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Coefficients at which the gradient of the sum objective is certified to be at most the tolerance."""
-    problem, solved = plan.problem, plan.minimisation
+    solved = plan.minimisation
     assert solved is not None
-    start = _start(problem)
-    objective = Objective(problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
-    coef, _ = rows.minimise(objective, solved.tolerance, solved.passes)
+    coef, _ = rows.minimise(_objective(plan, linear), solved.tolerance, solved.passes)
     return coef
+
+
+def minimise_many(
+    rows: Rows, plans: Sequence[Plan], linear: Sequence[NDArray[np.float64]]
+) -> Sequence[NDArray[np.float64]]:
+    """One certified minimum for each plan and linear term, those of one ridge together."""
+    return [minimise(rows, plan, term) for plan, term in zip(plans, linear, strict=True)]
+
+
+def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
+    assert plan.minimisation is not None
+    start = _start(plan.problem)
+    return Objective(plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear)
 
 
 def _start(problem: Problem) -> NDArray[np.float64]:

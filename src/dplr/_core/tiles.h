@@ -2,11 +2,15 @@
 #ifndef DPLR_TILES_H
 #define DPLR_TILES_H
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "dplr rounds rows to a grid and looks for NaN: it cannot be compiled with -ffast-math"
+#endif
+#if defined(__ASSOCIATIVE_MATH__) || FLT_EVAL_METHOD != 0
+#error "(v + ROUNDER) - ROUNDER must round: no -fassociative-math, and float64 arithmetic in float64 (-mfpmath=sse)"
 #endif
 
 /* Rows packed at once. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from dplr._validation import sentence
@@ -22,8 +23,8 @@ class Mechanism(Protocol):
         """Fix everything public; raise ValueError for what the mechanism cannot promise."""
         ...
 
-    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
-        """Sum, add noise, post-process."""
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+        """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
         ...
 
 

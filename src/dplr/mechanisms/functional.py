@@ -127,10 +127,13 @@ class FunctionalMechanism:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
-    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
-        """Sum exactly, floor to the release grid, add integer noise, solve."""
-        geometry = plan.problem.geometry
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+        """Sum exactly; for each plan floor to its release grid, add integer noise, solve."""
+        geometry = plans[0].problem.geometry
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
+        return [self._release(total, plan, source) for plan in plans]
+
+    def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
         released = self._add_noise(total, plan, source)
         # Without noise another run would give the same numbers.
         rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)

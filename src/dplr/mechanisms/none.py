@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dplr import erm
@@ -58,7 +59,8 @@ class NoPrivacy:
         )
         return Plan(problem, statement, erm.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
-    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
-        """Minimise."""
-        erm.check_rows(rows, plan.problem)
-        return Fit(erm.minimise(rows, plan), plan.statement, {})
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+        """Minimise once: all plans are the same."""
+        erm.check_rows(rows, plans[0].problem)
+        coef = erm.minimise(rows, plans[0])
+        return [Fit(coef, plan.statement, {}) for plan in plans]

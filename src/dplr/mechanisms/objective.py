@@ -6,10 +6,11 @@ Proofs and constants: objective.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from dplr import erm, objective_noise
@@ -117,21 +118,24 @@ class ObjectivePerturbation:
             source=_SOURCES[self.calibration],
         )
 
-    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
-        """Draw the linear term, minimise, add the noise that pays for the tolerance, round."""
-        problem, solved, block = plan.problem, plan.minimisation, plan.statement.released["coef"]
-        assert solved is not None
-        erm.check_rows(rows, problem)
-        size = erm.size(problem.geometry)
-        linear = np.zeros(size)
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+        """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
+        erm.check_rows(rows, plans[0].problem)
+        linear = [self._linear(plan, source) for plan in plans]
+        minima = erm.minimise_many(rows, plans, linear)
+        return [self._release(minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
+
+    def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
+        block = plan.statement.released["coef"]
         if block.law.startswith("norm-Gamma"):
-            linear = source.norm_gamma(block.scale, size)
-        elif block.law.startswith("Gaussian"):
-            linear = source.normal(block.scale, size)
-        coef = erm.minimise(rows, plan, linear)
-        if solved.tolerance_noise:
-            coef = coef + source.norm_gamma(solved.tolerance_noise, size)
-        return Fit(erm.to_grid(coef, block.grid), plan.statement, {})
+            return source.norm_gamma(block.scale, *block.shape)
+        return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
+
+    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+        assert plan.minimisation is not None
+        scale = plan.minimisation.tolerance_noise
+        coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
+        return Fit(erm.to_grid(coef, plan.statement.released["coef"].grid), plan.statement, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,16 @@ Proofs and constants: output.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr import calibration, erm
 from dplr.noise import Source
 from dplr.privacy import Gaussian, PrivacyStatement, Pure, Release
-from dplr.problem import Plan, Problem
+from dplr.problem import Minimisation, Plan, Problem
 from dplr.result import Fit
 from dplr.ridge import output_ridge
 from dplr.rows import Rows
@@ -92,15 +94,22 @@ class OutputPerturbation:
         )
         return Plan(problem, statement, solved)
 
-    def run(self, rows: Rows, plan: Plan, source: Source) -> Fit:
-        """Minimise, add noise, project, round."""
-        erm.check_rows(rows, plan.problem)
-        coef = erm.minimise(rows, plan)
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+        """Minimise once a ridge; for each plan add noise, project, round."""
+        erm.check_rows(rows, plans[0].problem)
+        minima: dict[Minimisation | None, NDArray[np.float64]] = {}
+        for plan in plans:
+            if plan.minimisation not in minima:
+                minima[plan.minimisation] = erm.minimise(rows, plan)
+        return [self._release(minima[plan.minimisation], plan, source) for plan in plans]
+
+    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         block = plan.statement.released["coef"]
+        coef = minimum
         if block.law == "norm-Gamma":
-            coef = coef + source.norm_gamma(block.scale, len(coef))
+            coef = minimum + source.norm_gamma(block.scale, len(minimum))
         elif block.law == "Gaussian":
-            coef = coef + source.normal(block.scale, len(coef))
+            coef = minimum + source.normal(block.scale, len(minimum))
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
         return Fit(erm.to_grid(coef, block.grid), plan.statement, {})

@@ -175,7 +175,7 @@ class ArrayRows:
         for start in range(span[0], span[1], step):
             block = slice(start, min(start + step, span[1]))
             rows: Any = block if index is None else index[block]
-            target = np.asarray(y[rows], dtype=np.float64)
+            target = np.require(y[rows], np.float64, "A")
             query.add_block(_native(_take(X, rows)), target, self._prep, coef, out)
         return out.total()
 
@@ -190,10 +190,10 @@ def _is_native(X: Any) -> bool:
 
 
 def _native(block: Any) -> NDArray[Any]:
-    """A float64 or float32 view of the block where it is one already, else a converted copy of this block."""
+    """A float64 or float32 view of the block where it is one already, else an aligned copy of this block."""
     if hasattr(block, "iloc"):
         block = block.to_numpy(dtype=np.float64, na_value=np.nan)
-    return block if _is_native(block) else np.asarray(block, dtype=np.float64)
+    return block if _is_native(block) else np.require(block, np.float64, "A")
 
 
 def _target_is_native(y: Any) -> bool:

@@ -1,0 +1,88 @@
+"""Arrays between pages that may not be touched, and the kernel run on them: `python tests/fenced.py PATH`.
+
+A read or write past an end kills the process with a signal, and nothing is needed for it that a release build lacks.
+What lies in the gaps of an array is NaN.
+"""
+
+import ctypes
+import mmap
+import sys
+
+import numpy as np
+
+from conftest import make_data, make_prep
+from dplr._core import add_moments, moments_work_size
+from dplr.bounds import GRID
+
+# Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
+NUMBERS_OF_ROWS = [*range(1, 10), 15, 16, 17, 127, 128, 129, 135, 259]
+NUMBERS_OF_COLUMNS = [1, 2, 3, 4, 5, 6, 7, 9, 16, 22]
+LAYOUTS = {
+    "rows": lambda n, d, size: (d * size, size),
+    "padded rows": lambda n, d, size: ((d + 3) * size, size),
+    "columns": lambda n, d, size: (size, n * size),
+    "padded columns": lambda n, d, size: (size, (n + 3) * size),
+    "strided": lambda n, d, size: (3 * d * size, 3 * size),
+    "rows backwards": lambda n, d, size: (-d * size, size),
+    "columns backwards": lambda n, d, size: (size, -n * size),
+    "both backwards": lambda n, d, size: (-d * size, -size),
+}
+
+
+def protect(address, n_bytes):
+    """Forbid to touch whole pages."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    if libc.mprotect(address, n_bytes, 0):
+        raise OSError(ctypes.get_errno(), "mprotect failed")
+
+
+def fenced(array, side, strides=None):
+    """A copy of `array` with `strides` in bytes (default: C order) that touches a fence at its "start" or "end"."""
+    kind, page = array.dtype, mmap.PAGESIZE
+    strides = np.ascontiguousarray(array).strides if strides is None else strides
+    reach = [(count - 1) * stride for count, stride in zip(array.shape, strides, strict=True)]
+    below, span = -sum(r for r in reach if r < 0), sum(abs(r) for r in reach) + kind.itemsize
+    inner = -(-span // page) * page
+    memory = mmap.mmap(-1, inner + 2 * page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect(address, page)
+    protect(address + page + inner, page)
+    begin = page + (inner - span if side == "end" else 0)
+    if kind.kind == "f":
+        np.frombuffer(memory, kind, span // kind.itemsize, begin)[:] = np.nan
+    view = np.ndarray(array.shape, kind, memory, begin + below, strides)
+    view[...] = array
+    return view
+
+
+def targets(y, side):
+    """One for each type that the kernel reads, and one backwards."""
+    return [fenced(y.astype(kind), side) for kind in (np.float64, np.int64, np.uint8)] + [fenced(y, side, (-8,))]
+
+
+def sum_between_fences(path, kind, side, n, d):
+    """One call of the kernel for every layout and type, every array of it at a fence."""
+    prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
+    X, y = make_data(kind, n, d)
+    q = d + (prep.geometry.intercept > 0) + 1
+    constants = [fenced(part, side) for part in (prep.shift, prep.scale, prep.low, prep.high)]
+    scratch = fenced(np.empty(moments_work_size(d)), side)
+    sums = [fenced(np.zeros(shape, np.int64), side) for shape in ((q, q), (q, q), 2, d + 1)]
+    ys = targets(y, side)
+    for count, (name, strides) in enumerate(LAYOUTS.items()):
+        for real in (np.float64, np.float32):
+            rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
+            print(f"{kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
+            add_moments(
+                rows, ys[count % 4], *constants, kind != "ball", prep.geometry.intercept * GRID, True, 0.0, 1.0,
+                path.encode(), scratch, *sums,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    for kind in ("ball", "cube"):
+        for side in ("start", "end"):
+            for n in NUMBERS_OF_ROWS:
+                for d in NUMBERS_OF_COLUMNS:
+                    sum_between_fences(sys.argv[1], kind, side, n, d)
