@@ -9,7 +9,7 @@ from dplr.privacy import PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds import Bounds
-    from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit
+    from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
     from dplr.mechanisms import FunctionalMechanism, NoPrivacy, ObjectivePerturbation, OutputPerturbation
     from dplr.planning import plan
     from dplr.privacy import PrivacyStatement
@@ -26,6 +26,7 @@ __all__ = [
     "PrivacyStatement",
     "PrivacyWarning",
     "fit",
+    "fit_many",
     "plan",
 ]
 
@@ -41,6 +42,7 @@ _HOMES = {
     "OutputPerturbation": "dplr.mechanisms",
     "PrivacyStatement": "dplr.privacy",
     "fit": "dplr.estimators",
+    "fit_many": "dplr.estimators",
     "plan": "dplr.planning",
 }
 

@@ -117,7 +117,9 @@ def minimise_many(
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
     assert plan.minimisation is not None
     start = _start(plan.problem)
-    return Objective(plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear)
+    return Objective(
+        plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear
+    )
 
 
 def _start(problem: Problem) -> NDArray[np.float64]:

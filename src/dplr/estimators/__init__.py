@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dplr._validation import check_choice, sentence
+from dplr._validation import check_choice, check_count, sentence
 from dplr.bounds import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
 
-__all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit"]
+__all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit", "fit_many"]
 
 _ESTIMATORS = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
 
@@ -66,10 +67,9 @@ def fit(
     >>> est.predict(X[:2])
     array([ True, False])
     """
-    options: dict[str, Any] = {} if classes is None else {"classes": classes}
-    if options and model == "linear":
-        raise ValueError(sentence("classes", 'must be None with model="linear"', classes, "The bounds name y's range."))
-    estimator = _ESTIMATORS[check_choice("model", model, _ESTIMATORS)](
+    estimator = _estimator(
+        model,
+        classes,
         eps=eps,
         delta=delta,
         mechanism=mechanism,
@@ -80,6 +80,63 @@ def fit(
         n_rows=n_rows,
         public=public,
         rng=rng,
-        **options,
     )
     return estimator.fit(X, y)
+
+
+def fit_many(
+    X: Any,
+    y: Any,
+    *,
+    eps: Sequence[float],
+    repeats: int = 1,
+    model: str = "logistic",
+    classes: Any = None,
+    **options: Any,
+) -> list[LogisticRegression | LinearRegression | HuberSVC]:
+    """Fit many private models of one data set: every eps, `repeats` times each. For studies of error against eps.
+
+    The rows are read for all of them together, which is much faster than one fit after another.
+
+    Parameters
+    ----------
+    X, y, model, classes : as in `fit`.
+    eps : privacy losses.
+    repeats : number of fits at each eps.
+    options : the other parameters of `fit`.
+
+    Returns
+    -------
+    list
+        ``len(eps) * repeats`` fitted estimators, in the order of `eps`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter or the data break a rule; no noise was drawn and nothing was spent.
+
+    Privacy
+    -------
+    Every fit is a release of its own with its own noise and spends its eps: together they spend the sum.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> fits = dplr.fit_many(X, X[:, 0] > 0, eps=[0.5, 1.0], repeats=2, mechanism="objective")
+    >>> [est.privacy_.eps for est in fits]
+    [0.5, 0.5, 1.0, 1.0]
+    """
+    levels = [level for level in eps for _ in range(check_count("repeats", repeats))]
+    if not levels:
+        raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
+    return _estimator(model, classes, eps=levels[0], **options)._fit_many(X, y, levels)
+
+
+def _estimator(model: str, classes: Any, **options: Any) -> LogisticRegression | LinearRegression | HuberSVC:
+    if classes is not None:
+        if model == "linear":
+            remedy = "The bounds name y's range."
+            raise ValueError(sentence("classes", 'must be None with model="linear"', classes, remedy))
+        options["classes"] = classes
+    return _ESTIMATORS[check_choice("model", model, _ESTIMATORS)](**options)

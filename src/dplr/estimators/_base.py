@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -129,8 +131,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
         raise AttributeError("each model sets its coefficients in its own shape")
 
-    def _fit_model(self, loss: Loss, X: Any, y: Any, refused: dict[str, Any]) -> Self:
-        """Check, plan, sum, add noise and solve, in this order."""
+    def _fit_model(self, X: Any, y: Any, refused: dict[str, Any]) -> Self:
+        """Fit this estimator itself."""
         if refused:
             reason = (
                 ": a weight multiplies what one record may change, and the sensitivity with it. Fit without weights."
@@ -138,7 +140,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 else "; it takes X and y. Parameters belong to the constructor."
             )
             raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
-        eps, delta = check_eps(self.eps), check_delta(self.delta)
+        (release,) = self._releases(X, y, [check_eps(self.eps)])
+        return self._take(*release)
+
+    def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
+        """Copies of this estimator, one fitted for each eps, each a release of its own."""
+        fitted = []
+        for release in self._releases(X, y, [check_eps(eps) for eps in levels]):
+            other = copy.copy(self)
+            other.eps = release[0].statement.eps
+            fitted.append(other._take(*release))
+        return fitted
+
+    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[tuple[Fit, Any, Plan, Prep]]:
+        """Check, plan, sum, add noise and solve, in this order."""
+        delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
@@ -148,7 +164,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             n_features=d,
             columns=[str(name) for name in X.columns] if hasattr(X, "columns") else None,
             bounds=self.bounds,
-            loss=loss,
+            loss=self._loss(),
             fit_intercept=self.fit_intercept,
             l2=self.l2,
             neighbouring=self.neighbouring,
@@ -157,10 +173,13 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             assumptions=(labels.assumption,) if labels else (),
         )
         rows = as_rows(X, labels.y if labels else y, prep)
-        fit = _fit.run(rows, problem, mechanism, eps, delta, NullLedger(), self._source())
+        fits = _fit.run_many(rows, problem, mechanism, levels, delta, NullLedger(), self._source())
         if labels:
             self.classes_ = labels.classes
-        return self._take(fit, mechanism, Plan(problem, fit.statement), prep)
+        return ((fit, mechanism, Plan(problem, fit.statement), prep) for fit in fits)
+
+    def _loss(self) -> Loss:
+        raise AttributeError("each model names its loss")
 
     def _check_schema(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""
@@ -210,7 +229,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         warnings.warn(
             "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release.",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return Source(int(self.rng))
 

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dplr._validation import sentence
 from dplr.estimators._base import PrivateLinearModel
-from dplr.losses import SQUARED
+from dplr.losses import SQUARED, Loss
 
 
 class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -58,7 +58,10 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        return self._fit_model(SQUARED, X, y, refused)
+        return self._fit_model(X, y, refused)
+
+    def _loss(self) -> Loss:
+        return SQUARED
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions."""

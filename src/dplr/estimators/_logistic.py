@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.losses import LOGISTIC
+from dplr.losses import LOGISTIC, Loss
 
 
 class LogisticRegression(PrivateClassifier):
@@ -78,7 +78,10 @@ class LogisticRegression(PrivateClassifier):
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        return self._fit_model(LOGISTIC, X, y, refused)
+        return self._fit_model(X, y, refused)
+
+    def _loss(self) -> Loss:
+        return LOGISTIC
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) probabilities, columns in the order of ``classes_``."""

@@ -82,7 +82,7 @@ class HuberSVC(PrivateClassifier):
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
         """
-        return self._fit_model(self._loss(), X, y, refused)
+        return self._fit_model(X, y, refused)
 
     def _loss(self) -> Loss:
         width = real_number("width", self.width)
