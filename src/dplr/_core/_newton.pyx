@@ -106,21 +106,18 @@ cdef class CalledSums(DataSums):
 
 
 cdef class NativeSums(DataSums):
-    """Sums over every step-th row of an array, on the calling thread.
+    """Sums over the rows of an array, on the calling thread.
 
     Parameters
     ----------
-    rows : the array with its scratch; it is used up where step > 1.
+    rows : the array with its scratch.
     kernel, width : the loss.
-    step : 1 for all rows.
     """
     cdef LossRows rows
     cdef LossPass plan
     cdef double[::1] low
 
-    def __init__(self, LossRows rows, str kernel, double width, Py_ssize_t step=1):
-        if step > 1:
-            rows.set_step(step, (rows.n + step - 1) // step)
+    def __init__(self, LossRows rows, str kernel, double width):
         self.rows = rows
         self.n, self.q = rows.n, rows.q
         self.plan = rows.base
@@ -150,6 +147,7 @@ cdef class NativeSums(DataSums):
             self.rows.sum_rows(&self.plan, coef, self.n, &out)
             add_scaled(out.hi, 1.0, out.lo, q)
         self.plan.count_outside = False
+        self.plan.inside = not self.plan.map.box and not self.rows.beyond
         self.calls += 1
         return 0
 
