@@ -116,6 +116,7 @@ cdef class NativeSums(DataSums):
     cdef LossRows rows
     cdef LossPass plan
     cdef double[::1] low
+    cdef object first_seen
 
     def __init__(self, LossRows rows, str kernel, double width):
         self.rows = rows
@@ -129,8 +130,8 @@ cdef class NativeSums(DataSums):
 
     @property
     def seen(self):
-        """Faults (2,) and values outside (d + 1,), over all passes: those outside are counted in the first only."""
-        return np.array(self.rows.seen)
+        """Faults (2,) and values outside (d + 1,), as the first pass counted them."""
+        return self.first_seen
 
     cdef int measure(self, double *coef, bint hessian) except -1:
         cdef Sums out
@@ -146,6 +147,8 @@ cdef class NativeSums(DataSums):
         with nogil:
             self.rows.sum_rows(&self.plan, coef, self.n, &out)
             add_scaled(out.hi, 1.0, out.lo, q)
+        if self.plan.count_outside:
+            self.first_seen = np.array(self.rows.seen)
         self.plan.count_outside = False
         self.plan.inside = not self.plan.map.box and not self.rows.beyond
         self.calls += 1
@@ -220,8 +223,8 @@ cdef class Search:
     cdef int newton_step(self) except -1:
         """One step with the Hessian at the point, which was measured last; measures that at the next point.
 
-        Accepted: a gradient of half the length of the shortest so far; or one that still points downhill along the
-        step, which for a convex function proves descent without its value. Else the step is shortened.
+        Accepted: a point where the function still falls along the step, which for a convex function proves descent
+        without its value; and the whole step where it halves the shortest gradient so far. Else the step is shortened.
         """
         cdef double t = 1.0, slope, downhill
         cdef Py_ssize_t q = self.q, j, shortening
@@ -234,7 +237,7 @@ cdef class Search:
             for j in range(q):
                 self.trial[j] = self.point[j] + t * self.direction[j]
             self.measure(self.trial, self.trial_gradient, True)
-            if length(self.trial_gradient, q) <= 0.5 * self.mark:
+            if shortening == 0 and length(self.trial_gradient, q) <= 0.5 * self.mark:
                 break
             slope = dot(self.trial_gradient, self.direction, q)
             if slope <= 0:

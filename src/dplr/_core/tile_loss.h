@@ -141,10 +141,10 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
     else dots_of_block(0, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
         vec margin = load(margins + i), factor = all(pass->map.box ? 1.0 / GRID : 1.0), target = load(targets + i);
-        mask here = (mask)(target == target);
-        if (i + LANES > rows) here &= rows_left(rows - i);
+        mask present = ~(mask){0}, here = (mask)(target == target);
+        if (i + LANES > rows) here &= present = rows_left(rows - i);
         if (settled) here &= (mask)(load(work->live + i) > all(0.0));
-        if (norms && ball_factor(pass, load(squared_norms + i), here, &factor, &outside, work->sums + 2)) return 1;
+        if (norms && ball_factor(pass, load(squared_norms + i), present, &factor, &outside, work->sums + 2)) return 1;
         Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, width, pass->loss);
         vec residual = choose(here, curve.residual, all(0.0));
         residuals += residual;
