@@ -43,3 +43,45 @@ def moments(X, y, prep):
             for j in range(i, q):
                 out[i][j] += v[i] * v[j]
     return np.array(out, dtype=object)
+
+
+def bounded_row(x, prep):
+    """One raw feature row in the scaled problem, not snapped; None for a row that holds a NaN or an infinity."""
+    d = prep.geometry.d
+    x = np.asarray(x, dtype=np.float64)
+    if not np.isfinite(x).all():
+        return None
+    if prep.geometry.half_width is not None:
+        return np.clip((x - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d]) / UNITS
+    largest = max(np.abs(x).max(initial=0.0), 1.0)
+    return x / max(1.0, largest * np.linalg.norm(x / largest))
+
+
+def bounded_target(y, prep):
+    """One raw target as the loss sees it: -1 or 1, or the clipped number."""
+    d = prep.geometry.d
+    if prep.labels is not None:
+        return {prep.labels[0]: -1.0, prep.labels[1]: 1.0}[float(y)]
+    return float(np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d])) / UNITS
+
+
+def loss_curve(loss, m, y):
+    """dl/dm, d2l/dm2 and l at margins m."""
+    v, h = y * m, loss.width
+    if loss.kernel == "logistic":
+        p = np.exp(-np.logaddexp(0.0, v))
+        return -y * p, p * (1 - p), np.logaddexp(0.0, -v)
+    if loss.kernel == "huber_svm":
+        u = np.clip((1 + h - v) / (2 * h), 0, 1)
+        return -y * u, np.where(np.abs(1 - v) <= h, 0.5 / h, 0.0), np.where(v < 1 - h, 1 - v, h * u * u)
+    r, h = m - y, np.inf if loss.kernel == "squared" else h
+    size = np.abs(r)
+    return np.clip(r, -h, h), (size <= h) * 1.0, np.where(size <= h, r * r / 2, h * size - np.square(min(h, 1e9)) / 2)
+
+
+def loss_sums(X, y, prep, loss, coef):
+    """Gradient, Hessian and value of the summed loss over rows without faults."""
+    constant = [prep.geometry.intercept] if prep.geometry.intercept else []
+    rows = np.array([np.append(bounded_row(x, prep), constant) for x in X])
+    residual, weight, value = loss_curve(loss, rows @ coef, np.array([bounded_target(t, prep) for t in y]))
+    return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()

@@ -14,13 +14,14 @@ from dplr.certificate import NotCertified, Objective, gradient_rounding_bound
 # Fewer rows than this, or than this many a coefficient, and Newton on all rows is quicker than a sample of them.
 _SAMPLED_ROWS = 5000
 _SAMPLED_ROWS_A_COEFFICIENT = 100
+_SAMPLE_ROWS = 2048
 SAMPLE_STEP = 32
 
 
 def sample_step(n: int, q: int) -> int:
     """Newton begins on every `sample_step`-th row; 1 for no sample."""
     small = n < max(_SAMPLED_ROWS, _SAMPLED_ROWS_A_COEFFICIENT * q)
-    return 1 if small else min(SAMPLE_STEP, n // (20 * q))
+    return 1 if small else min(SAMPLE_STEP, n // max(_SAMPLE_ROWS, 20 * q))
 
 
 def newton(

@@ -1,10 +1,13 @@
 from libc.stdint cimport int64_t
 
 from dplr._core._loss_rows cimport LossPass, LossWork
+from dplr._core._snap cimport Map
 
 ctypedef void (*AddRows)(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
 ) noexcept nogil
+
+ctypedef bint (*SignLabels)(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil
 
 cdef struct Targets:
     # Raw targets: float64, int64 or bytes.
@@ -22,6 +25,8 @@ cdef class LossRows:
     cdef LossPass base          # rows and public constants; loss and point are set for each pass
     cdef Targets targets
     cdef AddRows add_rows
+    cdef SignLabels sign_labels
+    cdef bint beyond            # whether the last pass saw a row that was not surely inside the ball
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t q
     cdef Py_ssize_t gram_stride
@@ -31,7 +36,6 @@ cdef class LossRows:
     cdef double[::1] memory
     cdef int64_t[::1] seen
     cdef object owners
-    cdef void set_step(self, Py_ssize_t step, Py_ssize_t n) noexcept nogil
     cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
     cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
     cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil

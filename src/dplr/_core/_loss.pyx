@@ -13,13 +13,14 @@ from libc.string cimport memcpy, memset
 from dplr._core._loss_rows cimport (
     GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, SQUARED, LossPass, LossWork, add_loss_portably,
     is_finite_raw, settle_rows, sigmoid, softplus)
-from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE, floating
+from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE, Map, floating
 
 cdef extern from "loss.h":
     ctypedef struct Tiles:
         void (*add_loss)(
             const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
         ) noexcept nogil
+        bint (*sign_labels)(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil
         void (*sigmoids)(const double *z, Py_ssize_t n, double *out) noexcept nogil
         void (*softplus)(const double *z, Py_ssize_t n, double *out) noexcept nogil
 
@@ -33,6 +34,8 @@ ctypedef fused number:
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
+# Rows in memory seldom begin on a cache line, and each of the widest loads then takes two: measured.
+cdef Py_ssize_t NARROWER_FROM = 32
 cdef double NOT_A_NUMBER = float("nan")
 KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
 
@@ -75,6 +78,18 @@ cdef void read_targets(const Targets *targets, Py_ssize_t start, Py_ssize_t rows
     else:
         for r in range(rows):
             out[r] = <double> (<const uint8_t *> (place + r * targets.stride))[0]
+
+
+cdef bint sign_labels_portably(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil:
+    """Raw labels to -1 and 1, and NaN for what is neither; returns whether one was neither."""
+    cdef Py_ssize_t r
+    cdef double raw
+    cdef bint odd = False
+    for r in range(rows):
+        raw = target[r]
+        target[r] = 1.0 if raw == to_grid.positive else -1.0 if raw == to_grid.negative else NOT_A_NUMBER
+        odd |= target[r] != target[r]
+    return odd
 
 
 cdef double *carve(double **place, Py_ssize_t n) noexcept nogil:
@@ -136,7 +151,10 @@ cdef class LossRows:
         self.base.edge = 1.0 - (d + 8) * 2.0**-52
         self.base.far = (1.0 + 0.5 * <double> d**0.5 / GRID) ** 2
         self.base.settle = settle_rows
+        if tiles != NULL and path == b"avx512" and d >= NARROWER_FROM:
+            tiles = find_tiles(b"avx2")
         self.add_rows = add_loss_portably if tiles == NULL else tiles.add_loss
+        self.sign_labels = sign_labels_portably if tiles == NULL else tiles.sign_labels
         self.gram_stride = (self.q + 1) & ~<Py_ssize_t> 1 if tiles == NULL else gram_stride(self.q)
         self._allocate()
 
@@ -169,60 +187,45 @@ cdef class LossRows:
         self.work.faults = &self.seen[0]
         self.work.outside = &self.seen[2]
 
-    cdef void set_step(self, Py_ssize_t step, Py_ssize_t n) noexcept nogil:
-        """Take every step-th row, n of them: multiplies the strides, so call it with the step's inverse never."""
-        self.base.X.row_stride *= step
-        self.targets.stride *= step
-        self.base.X.n = n
-        self.n = n
-
     cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
         """Targets of a group: -1 and 1, or bounded numbers; NaN for what is no label or no number."""
         cdef Py_ssize_t r, d = p.X.d
         cdef double v, clamped, *target = self.work.target
-        cdef double positive = p.map.positive, negative = p.map.negative
-        cdef Py_ssize_t odd = 0, known = 0
+        cdef Py_ssize_t odd = 0
         read_targets(&self.targets, start, rows, target)
         if p.map.labels:
-            # Without branches: labels are hard to predict.
-            for r in range(rows):
-                known += (target[r] == positive) | (target[r] == negative)
-            if known < rows:
+            if self.sign_labels(&p.map, rows, target):
                 self.count_odd_targets(p, start, rows)
-            for r in range(rows):
-                target[r] = <double> (target[r] == positive) - <double> (target[r] == negative)
-            if known < rows:
-                for r in range(rows):
-                    target[r] = target[r] if target[r] != 0 else NOT_A_NUMBER
             return
-        for r in range(rows):
-            odd += not fabs(target[r]) <= LARGEST
-        if odd:
-            self.count_odd_targets(p, start, rows)
         for r in range(rows):
             v = (target[r] - p.map.shift[d]) * p.map.scale[d]
             clamped = v if v < p.map.high[d] else p.map.high[d]
             clamped = clamped if clamped > p.map.low[d] else p.map.low[d]
             if p.count_outside and fabs(target[r]) <= LARGEST:
                 self.work.outside[d] += fabs(v - clamped) > SLACK
+            odd += not fabs(target[r]) <= LARGEST
             target[r] = clamped / GRID if fabs(target[r]) <= LARGEST else NOT_A_NUMBER
+        if odd:
+            self.count_odd_targets(p, start, rows)
 
     cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
-        """Rows that count as zero because of their target: a row that is not finite itself is counted as such."""
+        """Count rows that count as zero because of their target; one that is not finite is counted as such."""
         cdef Py_ssize_t r
-        cdef double value
+        cdef double raw
         for r in range(rows):
-            value = self.work.target[r]
-            if not (fabs(value) <= LARGEST and (not p.map.labels or is_finite_raw(&p.X, start + r))):
-                if not fabs(value) <= LARGEST or (value != p.map.positive and value != p.map.negative):
-                    self.work.faults[0] += 1
-            elif p.map.labels and value != p.map.positive and value != p.map.negative:
+            if self.work.target[r] == self.work.target[r]:
+                continue
+            read_targets(&self.targets, start + r, 1, &raw)
+            if fabs(raw) <= LARGEST and is_finite_raw(&p.X, start + r):
                 self.work.faults[1] += 1
+            else:
+                self.work.faults[0] += 1
 
     cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
         """Sums of rows [start, start + rows) into `chunk`."""
         cdef LossWork *work = &self.work
         cdef Py_ssize_t q = self.q, d = p.X.d, group, first, n, i, j
+        work.sums[2] = 0.0
         memset(self.chunk.hi, 0, (q + 1) * sizeof(double))
         memset(self.chunk.lo, 0, (q + 1) * sizeof(double))
         if p.hessian:
@@ -248,11 +251,13 @@ cdef class LossRows:
     cdef void sum_rows(self, const LossPass *p, const double *coef, Py_ssize_t n, Sums *out) noexcept nogil:
         """Add the sums over the first n rows at `coef`, chunk by chunk."""
         cdef Py_ssize_t chunk, start
+        self.beyond = False
         memcpy(self.coef, coef, self.q * sizeof(double))
         for chunk in range((n + _CHUNK_ROWS - 1) // _CHUNK_ROWS):
             start = chunk * _CHUNK_ROWS
             self.sum_chunk(p, start, min(_CHUNK_ROWS, n - start))
             merge(&self.chunk, self.q, out)
+            self.beyond |= self.work.sums[2] > 0
 
     def add(
         self, str kernel, double width, const double[::1] coef, bint loss, bint count_outside, double[::1] hi,

@@ -44,6 +44,7 @@ cdef extern from "loss.h":
         bint hessian
         bint loss
         bint count_outside
+        bint inside
         double edge
         double far
         const double *coef

@@ -47,6 +47,7 @@ cdef void shorten_row(const LossPass *p, double *row, const LossWork *work) noex
         largest = max(largest, fabs(row[j]))
     if total <= LARGE:
         return
+    work.sums[2] = 1.0
     total = 0.0
     for j in range(p.X.d):
         row[j] /= largest
@@ -68,6 +69,7 @@ cdef void settle_rows(
         row = work.block + r * work.stride
         work.live[r] = is_finite_raw(&p.X, start + r)
         if work.live[r] == 0.0:
+            work.sums[2] = 1.0
             # Rows with an odd target are counted by the driver.
             work.faults[0] += targets[r] == targets[r]
             memset(row, 0, p.X.d * sizeof(double))
@@ -122,6 +124,7 @@ cdef double bounding_factor(const LossPass *p, const double *row, const LossWork
         total += row[j] * row[j]
     if total <= p.edge:
         return 1.0
+    work.sums[2] = 1.0
     if p.count_outside:
         work.outside[0] += total > p.far
     return p.edge / sqrt(total)

@@ -106,21 +106,19 @@ cdef class CalledSums(DataSums):
 
 
 cdef class NativeSums(DataSums):
-    """Sums over every step-th row of an array, on the calling thread.
+    """Sums over the rows of an array, on the calling thread.
 
     Parameters
     ----------
-    rows : the array with its scratch; it is used up where step > 1.
+    rows : the array with its scratch.
     kernel, width : the loss.
-    step : 1 for all rows.
     """
     cdef LossRows rows
     cdef LossPass plan
     cdef double[::1] low
+    cdef object first_seen
 
-    def __init__(self, LossRows rows, str kernel, double width, Py_ssize_t step=1):
-        if step > 1:
-            rows.set_step(step, (rows.n + step - 1) // step)
+    def __init__(self, LossRows rows, str kernel, double width):
         self.rows = rows
         self.n, self.q = rows.n, rows.q
         self.plan = rows.base
@@ -132,8 +130,8 @@ cdef class NativeSums(DataSums):
 
     @property
     def seen(self):
-        """Faults (2,) and values outside (d + 1,), over all passes: those outside are counted in the first only."""
-        return np.array(self.rows.seen)
+        """Faults (2,) and values outside (d + 1,), as the first pass counted them."""
+        return self.first_seen
 
     cdef int measure(self, double *coef, bint hessian) except -1:
         cdef Sums out
@@ -149,7 +147,10 @@ cdef class NativeSums(DataSums):
         with nogil:
             self.rows.sum_rows(&self.plan, coef, self.n, &out)
             add_scaled(out.hi, 1.0, out.lo, q)
+        if self.plan.count_outside:
+            self.first_seen = np.array(self.rows.seen)
         self.plan.count_outside = False
+        self.plan.inside = not self.plan.map.box and not self.rows.beyond
         self.calls += 1
         return 0
 
@@ -222,8 +223,8 @@ cdef class Search:
     cdef int newton_step(self) except -1:
         """One step with the Hessian at the point, which was measured last; measures that at the next point.
 
-        Accepted: a gradient of half the length of the shortest so far; or one that still points downhill along the
-        step, which for a convex function proves descent without its value. Else the step is shortened.
+        Accepted: a point where the function still falls along the step, which for a convex function proves descent
+        without its value; and the whole step where it halves the shortest gradient so far. Else the step is shortened.
         """
         cdef double t = 1.0, slope, downhill
         cdef Py_ssize_t q = self.q, j, shortening
@@ -236,7 +237,7 @@ cdef class Search:
             for j in range(q):
                 self.trial[j] = self.point[j] + t * self.direction[j]
             self.measure(self.trial, self.trial_gradient, True)
-            if length(self.trial_gradient, q) <= 0.5 * self.mark:
+            if shortening == 0 and length(self.trial_gradient, q) <= 0.5 * self.mark:
                 break
             slope = dot(self.trial_gradient, self.direction, q)
             if slope <= 0:

@@ -21,6 +21,7 @@ struct LossPass {
     int kind;
     double width;
     int hessian, loss, count_outside;
+    int inside;             /* every row is known to lie in the ball: norms are not computed */
     double edge;            /* squared norms up to it surely lie in the ball; also the norm of a projected row */
     double far;             /* squared norms above it lie outside by more than rounding */
     const double *coef;     /* (d + 1), the last entry 0 without intercept, then zeros up to a whole vector */
@@ -43,7 +44,7 @@ struct LossWork {
     double *columns;        /* rows times `root`, packed for `add_gram` */
     double *gradient;       /* (stride) sums of a group */
     double *gram;           /* upper triangle of the Hessian, rows of gram_stride(q) */
-    double *sums;           /* (2) of residuals (the intercept's part), of losses */
+    double *sums;           /* of residuals (the intercept's part), of losses; whether a row was beyond the ball */
     int64_t *faults;        /* (2) */
     int64_t *outside;       /* (d + 1) */
 };

@@ -2,6 +2,8 @@
 
 Rows are read one after another, a small block at a time, so that memory never idles; the block is then in the L1 cache
 for the sums. float64 rows in C order are used where they lie, others are packed first. */
+#include <math.h>
+
 #include "tile_curves.h"
 
 #if LANES == 8
@@ -18,10 +20,12 @@ INLINE Some first_lanes(ptrdiff_t count)
 INLINE vec load_some(Some some, const double *p) { return _mm256_maskload_pd(p, some); }
 INLINE vec root_of(vec v) { return _mm256_sqrt_pd(v); }
 #else
-#include <math.h>
 typedef ptrdiff_t Some;
 INLINE Some first_lanes(ptrdiff_t count) { return count; }
-INLINE vec load_some(Some some, const double *p) { return (vec){p[0], some > 1 ? p[1] : 0.0}; }
+INLINE vec load_some(Some some, const double *p)
+{
+    return (vec){some > 0 ? p[0] : 0.0, some > 1 ? p[1] : 0.0};
+}
 INLINE vec root_of(vec v) { return (vec){sqrt(v[0]), sqrt(v[1])}; }
 #endif
 
@@ -52,32 +56,43 @@ INLINE double lanes_total(vec v)
     return total;
 }
 
-/* Products of LANES rows with the coefficients and, with `norms`, with themselves. */
-INLINE void dots(const int norms, const double *const *row, ptrdiff_t d, const double *coef, vec *margin,
-                 vec *squared_norm)
+/* Products of a block's rows with the coefficients and, with `norms`, with themselves. `vectors` of a row are whole; it
+   is a constant of the caller where there are few, so that loops vanish and the coefficients stay in registers. */
+INLINE void dots(const int norms, const ptrdiff_t vectors, const double *x, ptrdiff_t stride, ptrdiff_t rows,
+                 ptrdiff_t d, const double *coef, double *margin, double *squared_norm)
 {
-    const ptrdiff_t whole = d - d % LANES;
-    const Some some = first_lanes(d - whole);
-    vec products[LANES], squares[LANES];
+    const Some some = first_lanes(d - vectors * LANES);
+    const vec last = load(coef + vectors * LANES);
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        vec products[LANES], squares[LANES];
 #pragma GCC unroll 8
-    for (int k = 0; k < LANES; ++k) {
-        const double *x = row[k];
-        vec product = all(0.0), square = all(0.0);
-        for (ptrdiff_t j = 0; j < whole; j += LANES) {
-            vec v = load(x + j);
-            product = multiply_add(v, load(coef + j), product);
-            if (norms) square = multiply_add(v, v, square);
+        for (int k = 0; k < LANES; ++k) {
+            const double *row = x + (i + k < rows ? i + k : rows - 1) * stride;
+            vec v = load_some(some, row + vectors * LANES);
+            vec product = v * last, square = v * v;
+            for (ptrdiff_t j = 0; j < vectors; ++j) {
+                v = load(row + j * LANES);
+                product = multiply_add(v, load(coef + j * LANES), product);
+                if (norms) square = multiply_add(v, v, square);
+            }
+            products[k] = product;
+            squares[k] = square;
         }
-        if (whole < d) {
-            vec v = load_some(some, x + whole);
-            product = multiply_add(v, load(coef + whole), product);
-            if (norms) square = multiply_add(v, v, square);
-        }
-        products[k] = product;
-        squares[k] = square;
+        store(margin + i, lane_sums(products));
+        if (norms) store(squared_norm + i, lane_sums(squares));
     }
-    *margin = lane_sums(products);
-    if (norms) *squared_norm = lane_sums(squares);
+}
+
+INLINE void dots_of_block(const int norms, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
+                          const double *coef, double *margin, double *squared_norm)
+{
+    switch (d / LANES) {
+    case 0: dots(norms, 0, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 1: dots(norms, 1, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 2: dots(norms, 2, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 3: dots(norms, 3, x, stride, rows, d, coef, margin, squared_norm); break;
+    default: dots(norms, d / LANES, x, stride, rows, d, coef, margin, squared_norm);
+    }
 }
 
 INLINE int all_true(mask lanes)
@@ -101,11 +116,12 @@ INLINE mask rows_left(ptrdiff_t rows)
 
 /* What is multiplied into rows: 1 inside the ball, edge / norm outside, which are counted. Rows whose norm is unsure,
    because it is no number or nearly overflows, make it return 1. */
-INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *factor, mask *outside)
+INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *factor, mask *outside, double *beyond)
 {
     mask inside = (mask)(squared_norm <= all(pass->edge)) | ~here;
     *factor = all(1.0);
     if (all_true(inside)) return 0;
+    *beyond = 1.0;
     if (!all_true((mask)(squared_norm <= all(LARGE)) | ~here)) return 1;
     *factor = choose(inside, all(1.0), all(pass->edge) / root_of(squared_norm));
     *outside -= (mask)(squared_norm > all(pass->far)) & here;
@@ -113,28 +129,22 @@ INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *f
 }
 
 /* Residuals and weights of a block. Returns 1 as soon as a row must be settled; `settled` says that this was done. */
-INLINE int curves(const int kind, const int settled, const LossPass *pass, const double *rows_at, ptrdiff_t stride,
+INLINE int curves(const int kind, const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
                   ptrdiff_t rows, const double *targets, const LossWork *work)
 {
     const vec width = all(pass->width), constant = all(pass->intercept * pass->coef[pass->X.d]);
+    const int norms = !pass->map.box && !pass->inside;
+    double *margins = work->residual, *squared_norms = work->root;
     vec residuals = all(0.0), losses = all(0.0);
     mask outside = {0};
+    if (norms) dots_of_block(1, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
+    else dots_of_block(0, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
-        const double *row[LANES];
-        vec margin, squared_norm, factor = all(1.0 / GRID), target = load(targets + i);
-        mask here = (mask)(target == target);
-        for (int k = 0; k < LANES; ++k) row[k] = rows_at + (i + k) * stride;
-        if (i + LANES > rows) {
-            here &= rows_left(rows - i);
-            for (int k = 0; k < LANES; ++k) row[k] = rows_at + (i + k < rows ? i + k : rows - 1) * stride;
-        }
+        vec margin = load(margins + i), factor = all(pass->map.box ? 1.0 / GRID : 1.0), target = load(targets + i);
+        mask present = ~(mask){0}, here = (mask)(target == target);
+        if (i + LANES > rows) here &= present = rows_left(rows - i);
         if (settled) here &= (mask)(load(work->live + i) > all(0.0));
-        if (pass->map.box) {
-            dots(0, row, pass->X.d, pass->coef, &margin, &squared_norm);
-        } else {
-            dots(1, row, pass->X.d, pass->coef, &margin, &squared_norm);
-            if (ball_factor(pass, squared_norm, here, &factor, &outside)) return 1;
-        }
+        if (norms && ball_factor(pass, load(squared_norms + i), present, &factor, &outside, work->sums + 2)) return 1;
         Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, width, pass->loss);
         vec residual = choose(here, curve.residual, all(0.0));
         residuals += residual;
@@ -153,18 +163,18 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
     return 0;
 }
 
-static int curves_of_block(const int settled, const LossPass *pass, const double *rows_at, ptrdiff_t stride,
+static int curves_of_block(const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
                            ptrdiff_t rows, const double *target, const LossWork *work)
 {
     switch (pass->kind) {
-    case LOGISTIC: return settled ? curves(LOGISTIC, 1, pass, rows_at, stride, rows, target, work)
-                                : curves(LOGISTIC, 0, pass, rows_at, stride, rows, target, work);
-    case HUBER_SVM: return settled ? curves(HUBER_SVM, 1, pass, rows_at, stride, rows, target, work)
-                                 : curves(HUBER_SVM, 0, pass, rows_at, stride, rows, target, work);
-    case SQUARED: return settled ? curves(SQUARED, 1, pass, rows_at, stride, rows, target, work)
-                               : curves(SQUARED, 0, pass, rows_at, stride, rows, target, work);
-    default: return settled ? curves(HUBER_RESIDUAL, 1, pass, rows_at, stride, rows, target, work)
-                          : curves(HUBER_RESIDUAL, 0, pass, rows_at, stride, rows, target, work);
+    case LOGISTIC: return settled ? curves(LOGISTIC, 1, pass, x, stride, rows, target, work)
+                                : curves(LOGISTIC, 0, pass, x, stride, rows, target, work);
+    case HUBER_SVM: return settled ? curves(HUBER_SVM, 1, pass, x, stride, rows, target, work)
+                                 : curves(HUBER_SVM, 0, pass, x, stride, rows, target, work);
+    case SQUARED: return settled ? curves(SQUARED, 1, pass, x, stride, rows, target, work)
+                               : curves(SQUARED, 0, pass, x, stride, rows, target, work);
+    default: return settled ? curves(HUBER_RESIDUAL, 1, pass, x, stride, rows, target, work)
+                          : curves(HUBER_RESIDUAL, 0, pass, x, stride, rows, target, work);
     }
 }
 
@@ -317,6 +327,20 @@ static void flush_columns(const LossPass *pass, ptrdiff_t packed, const LossWork
     for (ptrdiff_t j = 0; j < q; ++j)
         memset(work->columns + j * STRIDE + packed, 0, (whole - packed) * sizeof(double));
     add_gram(work->columns, q, whole, work->gram, NULL, &ahead);
+}
+
+/* Raw labels to -1 and 1, and NaN for what is neither: without branches, because labels are hard to predict. Returns
+   whether one was neither. */
+static int sign_labels(const Map *map, ptrdiff_t rows, double *target)
+{
+    mask known = ~(mask){0};
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        vec raw = load(target + i);
+        mask positive = (mask)(raw == all(map->positive)), negative = (mask)(raw == all(map->negative));
+        known &= positive | negative | ~rows_left(rows - i);
+        store(target + i, choose(positive, all(1.0), choose(negative, all(-1.0), all(NAN))));
+    }
+    return !all_true(known);
 }
 
 /* Add rows [start, start + rows), at most GROUP_ROWS with their targets in work->target, to the sums in work. */

@@ -9,4 +9,4 @@
 #define JOINED(a, b) JOIN(a, b)
 
 const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
-                                           sigmoids, softplus};
+                                           sign_labels, sigmoids, softplus};

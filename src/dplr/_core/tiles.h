@@ -70,6 +70,7 @@ typedef struct {
                      Ahead *ahead);
     /* Add residuals, gradient, Hessian and loss of rows [start, start + rows) to the sums in `work`: see loss.h. */
     void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
+    int (*sign_labels)(const Map *map, ptrdiff_t rows, double *target);
     /* The curves alone, for tests; whole vectors of eight. */
     void (*sigmoids)(const double *z, ptrdiff_t n, double *out);
     void (*softplus)(const double *z, ptrdiff_t n, double *out);

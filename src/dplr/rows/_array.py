@@ -112,8 +112,11 @@ class ArrayRows:
         native = _is_native(self._X) and _target_is_native(self._y)
         if native and (self._threads or _pool.threads_for(float(n) * d * 16)) == 1:
             X, y, loss = self._X, _as_numbers(self._y), objective.loss
-            sums = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width)
-            few = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width, step) if step > 1 else None
+            sums, few = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width), None
+            if step > 1:
+                # A copy: rows far apart are slow to read more than once.
+                kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), self._prep)
+                few = NativeSums(kept, loss.kernel, loss.width)
             try:
                 return certified(sums, few, objective, n, d, radius, tau, cap)
             finally:

@@ -1,0 +1,84 @@
+"""How fast is a certified minimum, against scikit-learn's Newton and L-BFGS solvers on the same objective?
+
+Both solve to a gradient norm of 1e-8 in mean form, on one thread, with l2 = 1e-3 and without an intercept. Floors are how
+many times faster than the peer, in the same run, ours must be; the goals are in the comments.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from dplr._core import cpu_paths
+from dplr.bounds import ball_prep
+from dplr.certificate import plain_objective
+from dplr.rows import as_rows
+
+widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
+LARGE = 400_000
+L2 = 1e-3
+
+
+@dataclass(frozen=True)
+class Logistic:
+    kernel: str = "logistic"
+    width: float = 1.0
+    lipschitz: float = 1.0
+    smoothness: float = 0.25
+
+
+def survey(n, d, groups=0):
+    """Rows in the unit ball and labels with a logistic law; with `groups`, one-hot columns of as many questions."""
+    rng = np.random.default_rng(0)
+    if groups:
+        X, answers = np.zeros((n, d)), d // groups
+        for group in range(groups):
+            X[np.arange(n), group * answers + rng.integers(0, answers, n)] = 1 / math.sqrt(groups + 1)
+    else:
+        X = rng.uniform(-1, 1, (n, d)) / math.sqrt(d)
+    y = rng.random(n) < 1 / (1 + np.exp(-3 * X @ rng.normal(size=d)))
+    return X, y.astype(float)
+
+
+def solvers(n, d, quick, peer, groups=0):
+    if quick and n > LARGE:
+        pytest.skip("left out in CI")
+    X, y = survey(n, d, groups)
+    rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
+    objective = plain_objective(Logistic(), L2 * n, d)
+    other = LogisticRegression(solver=peer, tol=1e-8, C=1 / (L2 * n), fit_intercept=False, max_iter=1000)
+    return lambda: rows.minimise(objective, 1e-8 * n, 1000), lambda: other.fit(X, y)
+
+
+@widest_only
+@pytest.mark.benchmark(group="certified Newton against scikit-learn's newton-cholesky")
+@pytest.mark.parametrize(
+    ("n", "d", "groups", "floor"),
+    [
+        (370_000, 13, 0, 18),  # goal 20
+        (48_842, 105, 15, 16),  # goal 18
+        (1_000_000, 50, 0, 15),  # goal 20
+        (17_500, 10, 0, 6),  # goal 10
+        (1000, 5, 0, 4),  # goal 10
+    ],
+)
+def test_minimum_against_newton_cholesky(slower_than, quick, n, d, groups, floor):
+    slower_than(*solvers(n, d, quick, "newton-cholesky", groups), 1 / floor)
+
+
+@widest_only
+@pytest.mark.benchmark(group="certified Newton against scikit-learn's lbfgs")
+@pytest.mark.parametrize(
+    ("n", "d", "groups", "floor"),
+    [
+        (370_000, 13, 0, 10),  # goal 15
+        (48_842, 105, 15, 5),  # goal 15
+        (1_000_000, 50, 0, 3),  # goal 5
+        (17_500, 10, 0, 5),  # goal 8
+        (1000, 5, 0, 4),  # goal 5
+    ],
+)
+def test_minimum_against_lbfgs(slower_than, quick, n, d, groups, floor):
+    slower_than(*solvers(n, d, quick, "lbfgs", groups), 1 / floor)

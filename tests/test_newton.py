@@ -1,0 +1,214 @@
+"""The solver reaches its tolerance whatever the data, proves it, reads the rows few times, and says nothing."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import reference
+from conftest import make_data, make_prep
+from dplr import certificate, solvers
+from dplr._core import cpu_paths
+from dplr._core._newton import NativeSums
+from dplr.bounds import ball_prep
+from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
+from dplr.loss_queries import LossGradient, LossGradientHessian, native_rows
+from dplr.rows import as_rows, every
+
+
+@dataclass(frozen=True)
+class Curve:
+    kernel: str
+    width: float
+    lipschitz: float
+    smoothness: float
+
+
+LOGISTIC = Curve("logistic", 1.0, 1.0, 0.25)
+SVM = Curve("huber_svm", 0.5, 1.0, 1.0)
+SQUARED = Curve("squared", 1.0, np.inf, 1.0)
+RESIDUAL = Curve("huber_residual", 0.1, 0.1, 1.0)
+LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL]
+
+
+@pytest.fixture(params=cpu_paths())
+def path(request, monkeypatch):
+    monkeypatch.setenv("DPLR_ISA", request.param)
+    return request.param
+
+
+def data(case, n, d, loss, seed=0):
+    """Rows in the ball, of a hard kind, and targets; with the way into the scaled problem."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d)) / np.sqrt(d)
+    z = 4 * X @ rng.normal(size=d)
+    if case == "separable":
+        y = z > 0
+    elif case == "one class":
+        y = np.ones(n, bool)
+    else:
+        y = rng.random(n) < 1 / (1 + np.exp(-z))
+    if case == "twins":
+        X[:, d // 2 :] = X[:, : d - d // 2]
+        X[:, 0] = 0
+    if case == "scales":
+        X *= 10.0 ** -np.linspace(0, 6, d)
+    labels = loss in (LOGISTIC, SVM)
+    target = y.astype(float) if labels else np.clip(z, -1, 1)
+    return X, target, ball_prep(d, False, (0.0, 1.0) if labels else None)
+
+
+def solve(X, y, prep, objective, tau, cap=1000, **options):
+    return as_rows(X, y, prep, **options).minimise(objective, tau, cap)
+
+
+def gradient_norm(X, y, prep, objective, coef):
+    gradient = reference.loss_sums(X, y, prep, objective.loss, coef)[0]
+    return np.linalg.norm(gradient + objective.ridge * (coef - objective.center) + objective.linear)
+
+
+@pytest.mark.parametrize("case", ["plain", "separable", "one class", "twins", "scales"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize("l2", [1e-8, 1e-4, 10.0])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (400, 6), (300, 60), (6000, 5)])
+def test_the_tolerance_is_reached_and_certified(case, loss, l2, n, d):
+    X, y, prep = data(case, n, d, loss)
+    objective = plain_objective(loss, l2 * n, d)
+    tau = smallest_tau(loss, n, d, 1.0, objective.ridge)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coef, bound = solve(X, y, prep, objective, tau, 400)
+    assert bound <= tau
+    assert gradient_norm(X, y, prep, objective, coef) <= tau * (1 + 1e-9) + 1e-12 * n
+    assert np.linalg.norm(coef) <= coef_bound(loss, n, 1.0, objective.ridge, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize("l2", [1e-8, 1e-3, 1.0])
+def test_five_hundred_features(loss, l2):
+    X, y, prep = data("plain", 700, 500, loss)
+    objective = plain_objective(loss, l2 * 700, 500)
+    tau = smallest_tau(loss, 700, 500, 1.0, objective.ridge)
+    assert solve(X, y, prep, objective, tau)[1] <= tau
+
+
+@pytest.mark.parametrize("l2", [1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("loss", [LOGISTIC, SVM], ids=lambda loss: loss.kernel)
+def test_linear_term_center_and_intercept_are_part_of_the_objective(path, loss, l2):
+    rng = np.random.default_rng(5)
+    X, y = make_data("cube", 500, 4)
+    prep = make_prep("cube", 4)
+    center, linear = rng.normal(size=5), 30 * rng.normal(size=5)
+    objective = Objective(loss, l2 * 500, center, linear)
+    norms = {"linear_norm": float(np.linalg.norm(linear)), "center_norm": float(np.linalg.norm(center))}
+    tau = smallest_tau(loss, 500, 4, np.sqrt(1.25), objective.ridge, **norms)
+    with pytest.warns(UserWarning, match="outside their bounds were clipped"):
+        coef, bound = solve(X, y, prep, objective, tau)
+    assert bound <= tau
+    assert gradient_norm(X, y, prep, objective, coef) <= tau * (1 + 1e-9) + 1e-9
+
+
+def counted(monkeypatch):
+    """Every source of native sums that is made: the first of a fit is over all rows."""
+    made = []
+
+    class Counted(NativeSums):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr("dplr.rows._array.NativeSums", Counted)
+    return made
+
+
+@pytest.mark.parametrize(("n", "d", "l2"), [(60_000, 13, 1e-3), (60_000, 13, 1e-6), (20_000, 10, 1e-3), (20_000, 100, 1e-3)])
+def test_many_rows_are_read_nine_times_at_most(monkeypatch, n, d, l2):
+    made = counted(monkeypatch)
+    X, y, prep = data("plain", n, d, LOGISTIC)
+    coef, bound = solve(X, y, prep, plain_objective(LOGISTIC, l2 * n, d), 1e-8 * n, 9, threads=1)
+    full, sample = made
+    assert full.calls <= 9
+    assert sample.n <= n // 8
+    assert bound <= 1e-8 * n
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize(("n", "d"), [(300, 5), (9000, 4)])
+def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
+    X, y, prep = data("plain", n, d, loss)
+    objective = plain_objective(loss, 1e-3 * n, d)
+    tau = smallest_tau(loss, n, d, 1.0, objective.ridge)
+    native, _ = solve(X, y, prep, objective, tau, threads=1)
+    threaded, _ = solve(X, y, prep, objective, tau, threads=2)
+    rows = as_rows(np.asfortranarray(X).astype(">f8"), y, prep)
+    queries = LossGradient(loss, d, False), LossGradientHessian(loss, d, False)
+    called, bound = solvers.newton(
+        lambda w, with_hessian, step: rows.total(queries[with_hessian], w, every(step)), objective, n, d, 1.0, tau, 100
+    )
+    assert bound <= tau
+    for other in (threaded, called):
+        assert np.linalg.norm(other - native) <= 2 * tau / objective.ridge
+
+
+def test_result_does_not_depend_on_threads_in_any_bit():
+    X, y, prep = data("plain", 40_000, 6, LOGISTIC)
+    objective = plain_objective(LOGISTIC, 40.0, 6)
+    one, two, three = (solve(X, y, prep, objective, 1e-5, threads=threads)[0] for threads in (1, 2, 3))
+    assert_array_equal(one, two)
+    assert_array_equal(two, three)
+
+
+def test_missed_limit_raises_one_sentence_that_no_data_can_change():
+    texts = set()
+    for case in ("plain", "separable"):
+        X, y, prep = data(case, 200, 3, LOGISTIC)
+        with pytest.raises(NotCertified) as caught:
+            solve(X, y, prep, plain_objective(LOGISTIC, 1e-3, 3), 1e-9, 2)
+        texts.add(str(caught.value))
+        assert caught.value.__cause__ is None
+    assert len(texts) == 1
+
+
+def test_tolerance_below_rounding_is_never_certified():
+    X, y, prep = data("plain", 200, 3, LOGISTIC)
+    with pytest.raises(NotCertified):
+        solve(X, y, prep, plain_objective(LOGISTIC, 1.0, 3), 1e-14, 30)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize("l2", [1e-2, 1.0])
+def test_proved_limit_is_above_what_is_needed(monkeypatch, loss, l2):
+    made = counted(monkeypatch)
+    X, y, prep = data("separable", 500, 4, loss)
+    tau = smallest_tau(loss, 500, 4, 1.0, l2 * 500)
+    limit = pass_limit(loss, 500, 1.0, l2 * 500, tau)
+    solve(X, y, prep, plain_objective(loss, l2 * 500, 4), tau, limit)
+    assert made[0].calls <= limit
+
+
+@pytest.mark.parametrize("fault", [np.nan, np.inf])
+def test_faults_in_the_rows_are_refused(fault):
+    X, y, prep = data("plain", 9000, 3, LOGISTIC)
+    X[4321, 1] = fault
+    with pytest.raises(ValueError, match="must be finite; got 1 of 9000 rows"):
+        solve(X, y, prep, plain_objective(LOGISTIC, 9.0, 3), 1e-5)
+    with pytest.raises(ValueError, match="must be finite; got 1 of 9000 rows"):
+        solve(X, y, prep, plain_objective(LOGISTIC, 9.0, 3), 1e-5, threads=2)
+
+
+def test_minimum_is_that_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression
+
+    X, y, prep = data("plain", 20_000, 8, LOGISTIC)
+    ours, _ = solve(X, y, prep, plain_objective(LOGISTIC, 20.0, 8), 1e-6)
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12, C=1 / 20.0, fit_intercept=False).fit(X, y)
+    assert_allclose(ours, peer.coef_[0], atol=1e-7)
+
+
+def test_rounding_bound_is_affine_in_the_norm_of_the_coefficients():
+    """The loop carries it as a constant and a slope."""
+    for loss in LOSSES:
+        at = [certificate.gradient_rounding_bound(loss, 100, 5, 1.1, w, 2.0, 0.5, 3.0) for w in (0.0, 1.0, 1e4)]
+        assert_allclose(at[2], at[0] + 1e4 * (at[1] - at[0]), rtol=1e-9)
