@@ -311,15 +311,15 @@ def test_hockey_stick_of_pure_noise_is_that_of_two_gaussians():
 def test_event_bound_is_below_the_truth_and_close_to_it(eps):
     noise = np.random.default_rng(1).laplace(size=(2, 200_000)) / eps
     assert 0.9 * eps <= eps_lower_bound(noise[0] + 1, noise[1]) <= eps
-    assert eps_lower_bound(noise[0] + 1, noise[1], delta=0.01) < eps
     assert eps_lower_bound(noise[0], noise[1]) <= 0.02
 
 
 def test_event_bound_never_chooses_its_threshold_on_the_scores_that_it_counts():
     """The first halves tell nothing; whoever looks at the second ones finds a threshold that tells everything."""
     constant = np.zeros(1000)
-    found = eps_lower_bound(np.append(constant, constant + 1), np.append(constant, constant))
-    assert found <= 0
+    assert eps_lower_bound(np.append(constant, constant + 1), np.append(constant, constant)) <= 0
+    # Nor are thresholds offered that only the second halves suggest.
+    assert eps_lower_bound(np.append(constant, constant - 1), np.append(constant, constant)) == -math.inf
 
 
 def test_event_bound_fails_no_more_often_than_its_confidence_says():
@@ -337,6 +337,8 @@ def test_bounds_of_a_score_that_never_errs_are_those_of_clopper_and_pearson():
     edge = (0.05 / 2) ** (1 / 50)
     found = eps_lower_bound(np.ones(100), np.zeros(100), confidence=0.95)
     assert found == pytest.approx(math.log(edge / (1 - edge)), rel=1e-12)
+    found = eps_lower_bound(np.ones(100), np.zeros(100), confidence=0.95, delta=0.1)
+    assert found == pytest.approx(math.log((edge - 0.1) / (1 - edge)), rel=1e-12)
     edge = (0.05 / 2) ** (1 / 90)
     assert mu_lower_bound(np.ones(100), np.zeros(100), confidence=0.95) == pytest.approx(-2 * stats.norm.ppf(1 - edge))
 
