@@ -10,11 +10,10 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from dplr import _fit
+from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds import ball_prep, box_prep
-from dplr.calibration import gaussian_log_delta
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.mechanisms.functional import FunctionalMechanism
@@ -23,7 +22,6 @@ from dplr.privacy import Neighbouring
 from dplr.problem import Problem
 from dplr.rows import as_rows
 
-CONFIDENCE = 0.999
 DEFAULT = FunctionalMechanism()
 
 
@@ -155,41 +153,10 @@ def residue(noisy):
     return float(noisy[0] > 0.5 and (noisy[0] + 0.5) - (noisy[0] - 0.5) != 1.0)
 
 
-def lower_bound(positive, negative):
-    """Clopper-Pearson lower bound of eps: the threshold from the first halves, the evidence from the second."""
-    half = len(positive) // 2
-    thresholds = np.quantile(np.concatenate([positive[:half], negative[:half]]), np.linspace(0.02, 0.98, 97))
-    threshold = max(thresholds, key=lambda t: _bound(positive[:half] >= t, negative[:half] >= t))
-    return _bound(positive[half:] >= threshold, negative[half:] >= threshold)
-
-
-def _bound(hits, false_hits):
-    level = 1 - (1 - CONFIDENCE) / 2
-    k, n = int(hits.sum()), len(hits)
-    low = stats.beta.ppf(1 - level, k, n - k + 1) if k else 0.0
-    k, n = int(false_hits.sum()), len(false_hits)
-    high = stats.beta.ppf(level, k + 1, n - k) if k < n else 1.0
-    return math.log(low / high) if low > 0 else -math.inf
-
-
-def gaussian_lower_bound(positive, negative, delta):
-    """Lower bound of eps at delta from the trade-off of two Gaussians (Nasr et al. 2023), threshold halfway."""
-    level = 1 - (1 - CONFIDENCE) / 2
-    threshold = (np.mean(positive) + np.mean(negative)) / 2
-    missed, false_hits, n = int((positive < threshold).sum()), int((negative >= threshold).sum()), len(positive)
-    miss_high, false_high = (stats.beta.ppf(level, k + 1, n - k) for k in (missed, false_hits))
-    mu = stats.norm.ppf(1 - false_high) - stats.norm.ppf(miss_high)
-    low, high = 0.0, 100.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
-    return low
-
-
 def measure(case, runs):
     """The lower bound of eps that a case shows."""
     found = scores(case, runs)
-    return gaussian_lower_bound(*found, case.delta) if case.delta else lower_bound(*found)
+    return gaussian_eps(mu_lower_bound(*found), case.delta) if case.delta else eps_lower_bound(*found)
 
 
 def theory(case):

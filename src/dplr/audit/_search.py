@@ -1,0 +1,178 @@
+"""A search for the pair of neighbouring data sets that tells most about which of the two was used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplr._validation import check_choice, check_count, real_number, sentence
+from dplr.audit._density import Array, MarginLoss, log_density_ratio
+from dplr.privacy import Neighbouring
+
+# This share of the pairs is drawn at random; the rest are children of the worst ones so far.
+_RANDOM_SHARE = 0.3
+_PARENTS, _CHILDREN = 100, 1_000
+# Logarithms of norms: from far inside the ball of rows to far beyond where every margin saturates.
+_LOG_NORMS = (-3.0, 8.0)
+# Logarithms (base 10) of how far children fall.
+_STEPS = (-4.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstPair:
+    """What `search` found: two neighbouring data sets and the release that tells most.
+
+    Attributes
+    ----------
+    log_ratio : size of the log density ratio; the mechanism's eps is at least this.
+    X, y, X2, y2 : the data sets, with the intercept's constant appended: (n, d) and (n,).
+    coef, w0 : the released coefficients and the public ones, (d,).
+    pairs : number of pairs looked at.
+    """
+
+    log_ratio: float
+    X: Array
+    y: Array
+    X2: Array
+    y2: Array
+    coef: Array
+    w0: Array
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """All pairs of a kind as points: real numbers, of which any values are legal, and labels."""
+
+    d: int
+    n_rows: int
+    radius: float
+    iota: float
+    public_start: bool
+    relation: Neighbouring
+
+    @property
+    def reals(self) -> int:
+        """Rows of both data sets; direction and log norm of coef and of its distance from w0."""
+        return (self.n_rows + 1) * self.d + 2 * (self.d + (self.iota > 0) + 1)
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Array, Array]:
+        """Points at random, of all norms."""
+        points = rng.normal(scale=1.5, size=(size, self.reals))
+        points[:, -2:] = rng.uniform(*_LOG_NORMS, size=(size, 2))
+        return points, rng.choice([-1.0, 1.0], size=(size, self.n_rows + 1))
+
+    def decode(self, points: Array, labels: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """X, y, X2, y2, coef, w0 of each point: rows are projected onto the ball, the constant is appended."""
+        n, d = self.n_rows, self.d
+        q = d + (self.iota > 0)
+        rows, coef, pull, norms = np.split(points, [(n + 1) * d, (n + 1) * d + q, (n + 1) * d + 2 * q], axis=1)
+        rows = rows.reshape(-1, n + 1, d)
+        rows = rows * (self.radius / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1))
+        if self.iota:
+            rows = np.concatenate([rows, np.full((len(rows), n + 1, 1), self.iota)], axis=2)
+        coef = _unit(coef) * np.exp(norms[:, :1])
+        w0 = coef + _unit(pull) * np.exp(norms[:, 1:]) if self.public_start else np.zeros_like(coef)
+        other = np.arange(n - 1)  # both data sets start with the same rows
+        if self.relation is Neighbouring.REPLACE_ONE:
+            other = np.append(other, n)
+        return rows[:, :n], labels[:, :n], rows[:, other], labels[:, other], coef, w0
+
+
+def search(
+    d: int,
+    *,
+    loss: MarginLoss,
+    ridge: float,
+    scale: float,
+    mechanism: str = "objective",
+    neighbouring: str = "replace_one",
+    n_rows: int = 1,
+    radius: float = 1.0,
+    iota: float = 0.0,
+    public_start: bool = True,
+    pairs: int = 100_000,
+    rng: int = 0,
+) -> WorstPair:
+    """Search neighbouring data sets, releases and public coefficients for the largest log density ratio.
+
+    The noise is of the law "gamma" (a Gaussian's log ratio has no bound; see `hockey_stick`). A third of the pairs is
+    random, with rows on and inside the sphere and coefficients of norms from e^-3 to e^8; the others are random changes
+    of the 100 worst ones so far. What it finds is a lower bound of eps, with the pair as its proof.
+
+    Parameters
+    ----------
+    d : columns of X, without the intercept.
+    loss, ridge, scale, mechanism : as in `log_density`.
+    neighbouring : `"replace_one"` or `"add_remove"`.
+    n_rows : rows of the (larger) data set. With public coefficients free, one row reaches the supremum of every number
+        of rows; more rows only make it rarer.
+    radius : of the ball of rows.
+    iota : constant appended for the intercept, 0 for none.
+    public_start : whether the search chooses w0 too; False for w0 = 0.
+    pairs : number of pairs to look at.
+    rng : seed.
+
+    Returns
+    -------
+    WorstPair
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter is outside its range.
+
+    Privacy
+    -------
+    Uses no data.
+
+    Examples
+    --------
+    CM08, Algorithm 2, as printed at eps = 1 (scale 2 R / eps): private at n * lambda = 2, and not at 0.1.
+
+    >>> from dplr.audit import Logistic, search
+    >>> for ridge in (2.0, 0.1):
+    ...     found = search(2, loss=Logistic(), ridge=ridge, scale=2.0, pairs=20_000)
+    ...     print(ridge, found.log_ratio <= 1)
+    2.0 True
+    0.1 False
+    """
+    relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
+    pairs, n_rows = check_count("pairs", pairs), check_count("n_rows", n_rows)
+    if not real_number("radius", radius) > 0:
+        raise ValueError(sentence("radius", "must be positive", radius))
+    if not real_number("iota", iota) >= 0:
+        raise ValueError(sentence("iota", "must be at least 0", iota))
+    space = _Space(check_count("d", d), n_rows, radius, iota, public_start, relation)
+    generator = np.random.default_rng(rng)
+
+    def ratios(points: Array, labels: Array) -> Array:
+        *data, w0 = space.decode(points, labels)
+        signed = log_density_ratio(*data, loss=loss, ridge=ridge, scale=scale, mechanism=mechanism, w0=w0)
+        return np.abs(signed)
+
+    points, labels = space.draw(generator, _PARENTS)
+    worst = ratios(points, labels)
+    seen = _PARENTS
+    while seen < pairs:
+        if seen < _RANDOM_SHARE * pairs:
+            new_points, new_labels = space.draw(generator, _CHILDREN)
+        else:
+            parents = generator.integers(_PARENTS, size=_CHILDREN)
+            step = 10 ** generator.uniform(*_STEPS, size=(_CHILDREN, 1))
+            new_points = points[parents] + step * generator.normal(size=(_CHILDREN, space.reals))
+            new_labels = labels[parents]
+        candidates = np.concatenate([worst, ratios(new_points, new_labels)])
+        kept = np.argsort(-candidates)[:_PARENTS]
+        worst = candidates[kept]
+        points, labels = np.concatenate([points, new_points])[kept], np.concatenate([labels, new_labels])[kept]
+        seen += _CHILDREN
+    X, y, X2, y2, coef, w0 = (part[0] for part in space.decode(points[:1], labels[:1]))
+    return WorstPair(float(worst[0]), X, y, X2, y2, coef, w0, seen)
+
+
+def _unit(vectors: Array) -> Array:
+    """Rows scaled to norm 1."""
+    norm: Array = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / norm
