@@ -16,8 +16,8 @@ NUMBERS = {
 LOGARITHMIC = ("capital_gain", "capital_loss")
 LEVELS = {
     "workclass": "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
-    "education": "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters 1st-4th "
-    "10th Doctorate 5th-6th Preschool",
+    "education": "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters "
+    "1st-4th 10th Doctorate 5th-6th Preschool",
     "marital_status": "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent "
     "Married-AF-spouse",
     "occupation": "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
@@ -25,8 +25,8 @@ LEVELS = {
     "relationship": "Wife Own-child Husband Not-in-family Other-relative Unmarried",
     "race": "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",
     "sex": "Female Male",
-    "native_country": "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan "
-    "Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France "
+    "native_country": "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India "
+    "Japan Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France "
     "Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia "
     "El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
 }

@@ -76,7 +76,7 @@ def test_the_curvature_grows_with_the_square_of_the_row_norm():
 
 def test_sparse_input_is_refused_with_a_clear_error(entropy):
     X, y = small()
-    with pytest.raises(TypeError, match="[Ss]parse"):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
         dplr.LogisticRegression().fit(sparse.csr_array(X), y)
     assert entropy.bytes == 0
 

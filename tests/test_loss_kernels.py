@@ -91,7 +91,14 @@ def test_layouts_types_and_selections_hold_the_same_rows(path, kind):
     wide = np.zeros((2 * n, 3 * d))
     wide[::2, ::3] = X
     backwards = X[::-1, ::-1].copy()[::-1, ::-1]
-    for other in (X.astype(np.float32), np.asfortranarray(X), wide[::2, ::3], pd.DataFrame(X), X.astype(">f8"), backwards):
+    for other in (
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        wide[::2, ::3],
+        pd.DataFrame(X),
+        X.astype(">f8"),
+        backwards,
+    ):
         check(total(other, y, prep, LOGISTIC, coef), expected)
     for target in (y.astype(bool), y.astype(int), np.repeat(y, 2)[::2]):
         check(total(X, target, prep, LOGISTIC, coef), expected)

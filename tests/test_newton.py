@@ -14,7 +14,7 @@ from dplr._core import cpu_paths
 from dplr._core._newton import NativeSums
 from dplr.bounds import ball_prep
 from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
-from dplr.loss_queries import LossGradient, LossGradientHessian, native_rows
+from dplr.loss_queries import LossGradient, LossGradientHessian
 from dplr.rows import as_rows, every
 
 
@@ -123,7 +123,9 @@ def counted(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize(("n", "d", "l2"), [(60_000, 13, 1e-3), (60_000, 13, 1e-6), (20_000, 10, 1e-3), (20_000, 100, 1e-3)])
+@pytest.mark.parametrize(
+    ("n", "d", "l2"), [(60_000, 13, 1e-3), (60_000, 13, 1e-6), (20_000, 10, 1e-3), (20_000, 100, 1e-3)]
+)
 def test_many_rows_are_read_nine_times_at_most(monkeypatch, n, d, l2):
     made = counted(monkeypatch)
     X, y, prep = data("plain", n, d, LOGISTIC)

@@ -42,10 +42,7 @@ def run(mechanism, X, y, problem, prep, eps=1.0, delta=0.0, seed=None):
 def gradient(loss, X, y, w, ridge, iota, w0=0.0):
     V = np.column_stack([X, np.full(len(X), iota)]) if iota else X
     v = y * (V @ w)
-    if loss.name == "logistic":
-        slope = expit(-v)
-    else:
-        slope = np.clip((1 + loss.width - v) / (2 * loss.width), 0, 1)
+    slope = expit(-v) if loss.name == "logistic" else np.clip((1 + loss.width - v) / (2 * loss.width), 0, 1)
     return -V.T @ (y * slope) + ridge * (w - w0)
 
 

@@ -79,8 +79,8 @@ class Release:
     law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
         exp(-||z|| / scale)), `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of
         the objective and not added to the numbers.
-    scale : scale (Laplace, norm-Gamma) or standard deviation (Gaussian) of the noise on this block: the sensitivity over
-        ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
+    scale : scale (Laplace, norm-Gamma) or standard deviation (Gaussian) of the noise on this block: the sensitivity
+        over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
     units : what the integer sampler is given: the scale, or the variance, in grid units.

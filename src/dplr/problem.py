@@ -83,7 +83,6 @@ class Plan:
         ]
         if self.minimisation is not None:
             solved = self.minimisation
-            lines.append(
-                f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, gradient norm <= {solved.tolerance:.3g}"
-            )
+            certified = f"gradient norm <= {solved.tolerance:.3g}"
+            lines.append(f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, {certified}")
         return "\n".join([*lines, str(self.statement)])

@@ -1,9 +1,56 @@
-"""The default ridge of output and objective perturbation: functions of public facts alone."""
+"""The default ridge of output and objective perturbation: functions of public facts alone (objective.md, section 7)."""
+
+from __future__ import annotations
+
+import math
+
+from dplr.calibration import gaussian_mu
+from dplr.losses import Loss
+
+# The ridge of the sum objective without noise: scikit-learn's default, C = 1.
+PLAIN = 1.0
 
 
-def output_ridge(n_rows, size, eps, delta, norm, coef_norm, signs):
-    return 10.0
+def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> float:
+    """Root mean square norm c of the noise that hides one record's gradient, the linear term b or Lam times z.
+
+    The norm is Gamma(q, D/eps) for pure eps, so c^2 = q (q + 1) (D/eps)^2; for Gaussian noise c^2 = q (D/mu)^2. D, the
+    distance of two gradients, is `signs` times `norm`.
+    """
+    distance = signs * norm
+    if delta > 0:
+        return math.sqrt(size) * distance / gaussian_mu(eps, delta)
+    return math.sqrt(size * (size + 1)) * distance / eps
 
 
-def objective_ridge(loss, n_rows, size, eps, delta, norm, coef_norm, signs):
-    return max(1.0, 2 * norm**2 / eps)
+def objective_ridge(
+    loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+) -> float:
+    """Ridge Lam of objective perturbation: the largest of three.
+
+    c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
+    c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
+    4 h D R~ / eps      pure eps, h the smoothness: below it the curvature takes a share of eps
+    """
+    if math.isinf(eps):
+        return PLAIN
+    c = noise_norm(size, eps, delta, norm, signs)
+    guess = min(16.0, 2 * math.sqrt(size)) if coef_norm is None else coef_norm
+    # With Gaussian noise the curvature may take up to half of eps.
+    least = norm**2 / math.expm1(eps / 2) if delta > 0 else 4 * signs * norm**2 / eps
+    return max(c / guess, c * c / (4 * n_rows), loss.smoothness * least)
+
+
+def output_ridge(
+    n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+) -> float:
+    """Ridge Lam of output perturbation: the larger of two.
+
+    (n R~^2 c^2 / (q coef_norm^2))^(1/3)    minimises Lam coef_norm^2 / 4 + n R~^2 c^2 / (8 q Lam^2)
+    c^2 / n                                 larger only where the noise drowns the data
+    """
+    if math.isinf(eps):
+        return PLAIN
+    c = noise_norm(size, eps, delta, norm, signs)
+    guess = min(8.0, math.sqrt(size)) if coef_norm is None else coef_norm
+    return max((n_rows * (norm * c / guess) ** 2 / size) ** (1 / 3), c * c / n_rows)

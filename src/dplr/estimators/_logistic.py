@@ -19,7 +19,8 @@ class LogisticRegression(PrivateClassifier):
     ----------
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : failure probability in [0, 1); 0 for pure eps-DP.
-    mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as ``FunctionalMechanism(calibration="paper")``.
+    mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
+        ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
         outside onto it.
     classes : the two labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.

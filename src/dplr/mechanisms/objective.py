@@ -40,7 +40,8 @@ class ObjectivePerturbation:
         ridge where eps would not pay for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small
         ridge its privacy loss exceeds the eps asked for, and its statement says what it is. Pure eps only, but for
         `"tight"`.
-    coef_norm : public guess of ||coef|| in the scaled problem; ``l2="auto"`` depends on it.
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), q the
+        number of coefficients.
 
     Raises
     ------
@@ -62,12 +63,13 @@ class ObjectivePerturbation:
     """
 
     calibration: str = "tight"
-    coef_norm: float = 3.0
+    coef_norm: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
-        erm.check_positive("coef_norm", self.coef_norm)
+        if self.coef_norm is not None:
+            erm.check_positive("coef_norm", self.coef_norm)
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
@@ -93,7 +95,7 @@ class ObjectivePerturbation:
         assert problem.n_rows is not None
         norm, signs = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring)
         size = erm.size(problem.geometry)
-        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, self.coef_norm, signs)
+        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, signs, self.coef_norm)
 
     def _statement(
         self, problem: Problem, noise: _Noise, solved: Minimisation, eps: float, delta: float
@@ -111,7 +113,7 @@ class ObjectivePerturbation:
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
-            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on the coefficients",
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef",
             assumptions=erm.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,

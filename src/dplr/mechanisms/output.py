@@ -27,7 +27,8 @@ class OutputPerturbation:
 
     Parameters
     ----------
-    coef_norm : public guess of ||coef|| in the scaled problem; ``l2="auto"`` depends on it.
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the number
+        of coefficients.
     projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
         Post-processing: it helps where noise is larger than any sensible model.
 
@@ -50,14 +51,14 @@ class OutputPerturbation:
     0.02
     """
 
-    coef_norm: float = 3.0
+    coef_norm: float | None = None
     projection: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
-        erm.check_positive("coef_norm", self.coef_norm)
-        if self.projection is not None:
-            erm.check_positive("projection", self.projection)
+        for name in ("coef_norm", "projection"):
+            if getattr(self, name) is not None:
+                erm.check_positive(name, getattr(self, name))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
@@ -65,7 +66,7 @@ class OutputPerturbation:
         geometry = problem.geometry
         size, norm, signs = erm.size(geometry), erm.row_norm(geometry), erm.signs(problem.neighbouring)
         if problem.l2 is None:
-            ridge = output_ridge(n_rows, size, eps, delta, norm, self.coef_norm, signs)
+            ridge = output_ridge(n_rows, size, eps, delta, norm, signs, self.coef_norm)
         else:
             ridge = problem.l2 * n_rows
         solved = erm.minimisation(problem, ridge, linear_norm=0.0)
