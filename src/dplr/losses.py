@@ -19,7 +19,7 @@ class Loss:
     logistic_curvature : d2l/dz2 = p (1 - p) with p = |dl/dz|, the relation that objective.md's theorem 2 needs.
     one_signed : dl/dz has the sign of -y for every z (objective.md, theorem 3).
     slope, curvature : l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared);
-        None where the functional mechanism has no expansion.
+        0 where the functional mechanism has no expansion.
     """
 
     name: str
@@ -29,8 +29,8 @@ class Loss:
     width: float = 0.0
     logistic_curvature: bool = False
     one_signed: bool = False
-    slope: float | None = None
-    curvature: float | None = None
+    slope: float = 0.0
+    curvature: float = 0.0
 
     @property
     def kernel(self) -> str:
@@ -42,7 +42,7 @@ class Loss:
         """The name with the width, for statements."""
         return f"{self.name} ({self.width:g})" if self.width else self.name
 
-    def curvature_on(self, margin_bound: float) -> float | None:
+    def curvature_on(self, margin_bound: float) -> float:
         """Curvature of the even quadratic closest to the logistic loss on [-margin_bound, margin_bound].
 
         log(1 + exp(-z)) + z/2 = log 2 + even part; the even quadratic through its ends has the smallest largest error.

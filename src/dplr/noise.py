@@ -68,7 +68,7 @@ class Source:
 
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
         """Independent Gaussians, each on a grid of 2^-20 of its deviation."""
-        return self.gaussian(_COARSE**2, size) * (deviation / _COARSE)
+        return np.asarray(self.gaussian(_COARSE**2, size) * (deviation / _COARSE), dtype=np.float64)
 
     def forget(self) -> None:
         """Drop unread random bytes."""

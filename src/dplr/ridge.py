@@ -53,4 +53,4 @@ def output_ridge(
         return PLAIN
     c = noise_norm(size, eps, delta, norm, signs)
     guess = min(8.0, math.sqrt(size)) if coef_norm is None else coef_norm
-    return max((n_rows * (norm * c / guess) ** 2 / size) ** (1 / 3), c * c / n_rows)
+    return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows)

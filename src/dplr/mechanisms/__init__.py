@@ -16,6 +16,11 @@ from dplr.result import Fit
 from dplr.rows import Rows
 
 
+__all__ = [
+    "FunctionalMechanism", "Mechanism", "NoPrivacy", "ObjectivePerturbation", "OutputPerturbation", "as_mechanism",
+]  # fmt: skip
+
+
 class Mechanism(Protocol):
     """Plans from public facts alone, then runs on rows."""
 

@@ -120,7 +120,7 @@ class FunctionalMechanism:
 
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
-        if problem.loss.slope is None:
+        if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             raise ValueError(sentence("model", 'must be "logistic" or "linear" with mechanism="fm"', "svm", remedy))
         if problem.l2 is not None and problem.n_rows is None:

@@ -27,8 +27,8 @@ class OutputPerturbation:
 
     Parameters
     ----------
-    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the number
-        of coefficients.
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the
+        number of coefficients.
     projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
         Post-processing: it helps where noise is larger than any sensible model.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds import Geometry, Prep
+from dplr.certificate import Objective
 from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
 from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
@@ -33,6 +34,10 @@ class Rows(Protocol):
     def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum a query over the selected rows; value faults raise ValueError."""
+        ...
+
+    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
+        """Coefficients with a gradient of norm at most tau over all rows, and the certified norm, which is secret."""
         ...
 
 

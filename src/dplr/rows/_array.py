@@ -120,7 +120,8 @@ class ArrayRows:
             try:
                 return certified(sums, few, objective, n, d, radius, tau, cap)
             finally:
-                self._judge(Faults(n, *sums.seen[:2].tolist(), tuple(sums.seen[2:].tolist())))
+                non_finite, unknown, *outside = sums.seen.tolist()
+                self._judge(Faults(n, non_finite, unknown, tuple(outside)))
         queries = [query(objective.loss, d, intercept > 0) for query in (LossGradient, LossGradientHessian)]
         judged = False
 
