@@ -96,7 +96,7 @@ def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: float, w0:
     X, y, start = _checked(X, y, w0, ridge)
     coef = np.broadcast_to(start, (*X.shape[:-2], X.shape[-1])).copy()
     gradient, hessian = _derivatives(X, y, coef, start, loss, ridge)
-    norm = smallest = np.linalg.norm(gradient, axis=-1)
+    norm = np.linalg.norm(gradient, axis=-1)
     for _ in range(_NEWTON_STEPS):
         size = np.linalg.norm(coef, axis=-1) + np.linalg.norm(start, axis=-1)
         floor = _NEWTON_FLOOR * (X.shape[-2] + np.trace(hessian, axis1=-2, axis2=-1) * size)
@@ -108,12 +108,12 @@ def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: float, w0:
             tried = coef - length[..., None] * step
             gradient, hessian = _derivatives(X, y, tried, start, loss, ridge)
             norm = np.linalg.norm(gradient, axis=-1)
-            # A step short of the minimum on its line lowers the objective; past it, the gradient must halve for once.
-            refused = ((gradient * step).sum(-1) < 0) & (norm > smallest / 2) & (norm > floor)
-            if not refused.any():
+            # Up to the minimum on its line a step lowers the objective; one that went past it is halved.
+            past = ((gradient * step).sum(-1) < 0) & (norm > floor)
+            if not past.any():
                 break
-            length = np.where(refused, length / 2, length)
-        coef, smallest = tried, np.minimum(smallest, norm)
+            length = np.where(past, length / 2, length)
+        coef = tried
     raise ArithmeticError(sentence("ridge", "must be large enough for Newton's method", ridge))
 
 
