@@ -15,7 +15,6 @@ from dplr.problem import Plan, Problem
 from dplr.result import Fit
 from dplr.rows import Rows
 
-
 __all__ = [
     "FunctionalMechanism", "Mechanism", "NoPrivacy", "ObjectivePerturbation", "OutputPerturbation", "as_mechanism",
 ]  # fmt: skip

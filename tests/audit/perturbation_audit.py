@@ -1,0 +1,119 @@
+"""Empirical privacy of output and objective perturbation through `_fit.run_many`: can two neighbours be told apart?
+
+As a script (``python perturbation_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it
+on patched copies of the package to show that the audit sees a broken one.
+"""
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from dplr import _fit
+from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.bounds import ball_prep
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC
+from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
+from dplr.noise import Source
+from dplr.privacy import Neighbouring
+from dplr.problem import Problem
+from dplr.rows import as_rows
+
+
+@dataclass(frozen=True)
+class Case:
+    """Neighbours that share `copies` of one record and differ in the last one."""
+
+    spec: OutputPerturbation | ObjectivePerturbation
+    ridge: float
+    last: tuple[tuple[float, ...], float]
+    other_last: tuple[tuple[float, ...], float]
+    copies: int = 0
+    shared: tuple[tuple[float, ...], float] = ((0.0, 1.0), -1.0)
+    eps: float = 1.0
+    delta: float = 0.0
+
+    @property
+    def problem(self):
+        """The public facts: no intercept, replace-one."""
+        n = self.copies + 1
+        return Problem(LOGISTIC, self.prep.geometry, Neighbouring.REPLACE_ONE, n, self.ridge / n, ())
+
+    @property
+    def prep(self):
+        return ball_prep(len(self.last[0]), False, (-1.0, 1.0))
+
+    def rows(self, last):
+        X = np.vstack([np.tile(self.shared[0], (self.copies, 1)), [last[0]]]) if self.copies else np.array([last[0]])
+        return as_rows(X, np.append(np.full(self.copies, self.shared[1]), last[1]), self.prep)
+
+
+# Two misclassified records whose gradients are almost opposite, among many that pin the other direction.
+C = math.sqrt(0.75)
+OPPOSITE = (((C, 0.5), 1.0), ((-C, 0.5), 1.0))
+ALONE = (((1.0,), 1.0), ((0.0,), 1.0))
+
+CASES = {
+    "output": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000),
+    "output gaussian": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
+    "objective": Case(ObjectivePerturbation(), 10.0, *OPPOSITE, copies=20_000),
+    "objective gaussian": Case(ObjectivePerturbation(), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
+    "objective, one record": Case(ObjectivePerturbation(), 2.0, *ALONE),
+    "objective, one record, small ridge": Case(ObjectivePerturbation(), 0.16, *ALONE),
+    "cm08, one record": Case(ObjectivePerturbation(calibration="cm08"), 0.01, *ALONE),
+    "cms11, one record": Case(ObjectivePerturbation(calibration="cms11"), 0.01, *ALONE),
+}
+
+
+def log_density(case, plan, last, coefs):
+    """Log density of releases up to a constant: the noise at minus the gradient, times the determinant."""
+    block, ridge = plan.statement.released["coef"], plan.minimisation.ridge
+    b, hessian = -ridge * coefs, np.broadcast_to(ridge * np.eye(coefs.shape[1]), (len(coefs),) + (coefs.shape[1],) * 2)
+    for (row, label), count in ((case.shared, case.copies), (last, 1)):
+        if count:
+            x = np.array(row)
+            p = expit(-label * (coefs @ x))
+            b = b + count * label * p[:, None] * x
+            hessian = hessian + count * (p * (1 - p))[:, None, None] * np.outer(x, x)
+    norm = np.linalg.norm(b, axis=1)
+    noise = -(norm**2) / (2 * block.scale**2) if case.delta else -norm / block.scale
+    return noise + np.linalg.slogdet(hessian)[1]
+
+
+def distance_score(plan, centres, coefs):
+    """Log likelihood ratio of noise around two points."""
+    scale = plan.statement.released["coef"].scale
+    near, far = (np.linalg.norm(coefs - centre, axis=1) for centre in centres)
+    if "Gaussian" in plan.statement.released["coef"].law:
+        return (far**2 - near**2) / (2 * scale**2)
+    return (far - near) / scale
+
+
+def measure(case, runs):
+    """The lower bound of eps that a case shows."""
+    plan = case.spec.plan(case.problem, case.eps, case.delta)
+    lasts, fits = (case.last, case.other_last), []
+    for seed, last in enumerate(lasts):
+        many = [case.eps] * runs
+        fits.append(
+            _fit.run_many(case.rows(last), case.problem, case.spec, many, case.delta, NullLedger(), Source(seed))
+        )
+    coefs = [np.array([fit.coef for fit in side]) for side in fits]
+    if isinstance(case.spec, OutputPerturbation):
+        exact = [
+            _fit.run(case.rows(last), case.problem, case.spec, math.inf, 0.0, NullLedger(), Source()).coef
+            for last in lasts
+        ]
+        scores = [distance_score(plan, exact, side) for side in coefs]
+    else:
+        scores = [np.subtract(*(log_density(case, plan, last, side) for last in lasts)) for side in coefs]
+    scores = [np.round(side, 9) for side in scores]  # below 1e-9 only floating-point residue would be told apart
+    return gaussian_eps(mu_lower_bound(*scores), case.delta) if case.delta else eps_lower_bound(*scores)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(CASES[sys.argv[1]], int(sys.argv[2]))))
