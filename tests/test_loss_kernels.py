@@ -91,7 +91,14 @@ def test_layouts_types_and_selections_hold_the_same_rows(path, kind):
     wide = np.zeros((2 * n, 3 * d))
     wide[::2, ::3] = X
     backwards = X[::-1, ::-1].copy()[::-1, ::-1]
-    for other in (X.astype(np.float32), np.asfortranarray(X), wide[::2, ::3], pd.DataFrame(X), X.astype(">f8"), backwards):
+    for other in (
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        wide[::2, ::3],
+        pd.DataFrame(X),
+        X.astype(">f8"),
+        backwards,
+    ):
         check(total(other, y, prep, LOGISTIC, coef), expected)
     for target in (y.astype(bool), y.astype(int), np.repeat(y, 2)[::2]):
         check(total(X, target, prep, LOGISTIC, coef), expected)
@@ -204,12 +211,12 @@ def test_curves_are_within_two_units_in_the_last_place(path, oracle):
     z = adversarial_points()
     sigmoid, softplus = curves(z, path.encode())
     with mpmath.workprec(200):
-        for point, s, l in zip(z, sigmoid, softplus, strict=True):
+        for point, p, value in zip(z, sigmoid, softplus, strict=True):
             small = mpmath.exp(-abs(mpmath.mpf(point))) if abs(point) < 1e5 else mpmath.mpf(0)
             exact = (small if point < 0 else 1) / (1 + small)
-            assert abs(mpmath.mpf(s) - exact) <= 2 * np.spacing(float(exact)), point
+            assert abs(mpmath.mpf(p) - exact) <= 2 * np.spacing(float(exact)), point
             exact = max(mpmath.mpf(point), 0) + mpmath.log1p(small)
-            assert abs(mpmath.mpf(l) - exact) <= 2 * np.spacing(float(exact)), point
+            assert abs(mpmath.mpf(value) - exact) <= 2 * np.spacing(float(exact)), point
 
 
 def test_curves_keep_a_nan(path):

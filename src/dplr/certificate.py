@@ -71,7 +71,14 @@ def residual_bound(loss: LossCurve, radius: float, coef_norm: float, target: flo
 
 
 def gradient_rounding_bound(
-    loss: LossCurve, n: int, d: int, radius: float, coef_norm: float, ridge: float, center_norm: float, linear_norm: float
+    loss: LossCurve,
+    n: int,
+    d: int,
+    radius: float,
+    coef_norm: float,
+    ridge: float,
+    center_norm: float,
+    linear_norm: float,
 ) -> float:
     """Bound on the L2 error of the computed gradient of an `Objective`, in sum form, at a point of norm `coef_norm`.
 

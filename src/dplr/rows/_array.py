@@ -6,21 +6,21 @@ import functools
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, NativeSums
+from dplr._core import CHUNK_ROWS, NativeSums, gradients_of_many, instruction_set
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
 from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
 from dplr.queries import Faults, Moments, Total
 from dplr.rows import _pool
-from dplr.solvers import certified, newton, sample_step
+from dplr.solvers import certified, newton, newton_many, sample_step
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
@@ -133,6 +133,47 @@ class ArrayRows:
             return value
 
         return newton(total, objective, n, d, radius, tau, cap)
+
+    def minimise_many(
+        self, objectives: Sequence[Objective], tau: float, cap: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
+
+        Parameters
+        ----------
+        objectives : such as one for each draw of an objective perturbation.
+        tau, cap : for each of them, as in `minimise`.
+
+        Returns
+        -------
+        coefs : (len(objectives), q)
+        bounds : certified bounds on the gradients' norms. Depend on the data: never release them.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label; or the losses differ.
+        NotCertified
+            `cap` passes over the rows were not enough for one of them.
+        """
+        loss, n, d = objectives[0].loss, len(self._y), self.geometry.d
+        if any(objective.loss != loss for objective in objectives):
+            raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
+        radius = math.hypot(self.geometry.radius, self.geometry.intercept)
+        base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
+        start, _ = self.minimise(base, max(tau, 1e-6 * n), cap)
+        hessian = self._sum(LossGradientHessian(loss, d, self.geometry.intercept > 0), start, ALL).hessian
+        coefs, bounds = newton_many(self._gradients_of_many(loss), hessian, start, objectives, n, d, radius, tau)
+        for k in np.flatnonzero(np.isinf(bounds)):
+            coefs[k], bounds[k] = self.minimise(objectives[k], tau, cap)
+        return coefs, bounds
+
+    def _gradients_of_many(self, loss: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        if _is_native(self._X) and _target_is_native(self._y):
+            rows, path = native_rows(self._X, _as_numbers(self._y), self._prep), instruction_set().encode()
+            return lambda coefs: gradients_of_many(rows, loss.kernel, loss.width, coefs, path)
+        query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
+        return lambda coefs: np.array([self._sum(query, coef, ALL).gradient for coef in coefs])
 
     def _judge(self, faults: Faults) -> None:
         """Tell the data holder what was wrong with the rows."""
