@@ -151,8 +151,8 @@ def test_rows_with_faults_count_as_zero_and_as_in_the_moments(path, kind, labels
     coef = coefficients(prep)
     query, moments = LossGradientHessian(loss, d, True, True), Moments(d, True)
     rows = as_rows(X, y, prep)
-    value = rows._sum(query, coef, every(1))
-    assert value.faults[:3] == rows._sum(moments, None, every(1)).faults[:3]
+    value = rows.sum(query, coef, every(1))
+    assert value.faults[:3] == rows.sum(moments, None, every(1)).faults[:3]
     fine = np.isfinite(X).all(axis=1) & np.isfinite(y) & (~np.isin(y, [5.0, 7.0, 9.0]) | (not labels))
     check(value, reference.loss_sums(X[fine], y[fine], prep, loss, coef))
     with pytest.raises(ValueError, match="must be finite"):

@@ -16,6 +16,7 @@ from dplr.bounds import ball_prep
 from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
 from dplr.loss_queries import LossGradient, LossGradientHessian
 from dplr.rows import as_rows, every
+from dplr.rows._minimise import gradients
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def counted(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("dplr.rows._array.NativeSums", Counted)
+    monkeypatch.setattr("dplr.rows._minimise.NativeSums", Counted)
     return made
 
 
@@ -225,9 +226,9 @@ def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
     X, y = make_data("ball", 700, d, labels=labels)
     coefs = np.random.default_rng(1).normal(size=(models, d + 1))
     rows = as_rows(X, y, prep)
-    together = rows._gradients_of_many(loss)(coefs)
+    together = gradients(rows, loss)(coefs)
     for k in range(0, models, 7):
-        alone = rows._sum(LossGradient(loss, d, True), coefs[k], every(1)).gradient
+        alone = rows.sum(LossGradient(loss, d, True), coefs[k], every(1)).gradient
         assert_allclose(together[k], alone, rtol=1e-12, atol=1e-12)
 
 
@@ -239,8 +240,8 @@ def test_many_models_skip_faulty_rows_like_one(path, kept, kind):
     X[3, 1], X[1000, 0], y[77] = np.nan, np.inf, 9.0
     rows = as_rows(X.astype(kept), y, prep)
     coefs = np.random.default_rng(1).normal(size=(3, 5))
-    together = rows._gradients_of_many(LOGISTIC)(coefs)
-    alone = [rows._sum(LossGradient(LOGISTIC, 4, True), coef, every(1)).gradient for coef in coefs]
+    together = gradients(rows, LOGISTIC)(coefs)
+    alone = [rows.sum(LossGradient(LOGISTIC, 4, True), coef, every(1)).gradient for coef in coefs]
     assert_allclose(together, alone, rtol=1e-10, atol=1e-10)
 
 

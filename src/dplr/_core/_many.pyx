@@ -1,6 +1,6 @@
 """Gradients of many models in one pass over the rows: refits that differ in their linear term or their ridge.
 
-Rows are bounded once and used for all models, in panels of PANEL_MODELS whose lanes lie side by side. Sums are rounded no
+Rows are bounded once and used for all models, in panels of PANEL_MODELS that lie side by side. Sums are rounded no
 worse than those of one model.
 """
 import numpy as np

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, NativeSums, gradients_of_many, instruction_set
+from dplr._core import CHUNK_ROWS
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
-from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
+from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Faults, Moments, Total
-from dplr.rows import _pool
-from dplr.solvers import certified, newton, newton_many, sample_step
+from dplr.rows import _minimise, _pool
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
@@ -87,8 +85,8 @@ class ArrayRows:
         ValueError
             A selected row holds a NaN or an infinity, or an undeclared label.
         """
-        total = self._sum(query, coef, rows)
-        self._judge(total.faults)
+        total = self.sum(query, coef, rows)
+        self.judge(total.faults)
         return total
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
@@ -106,33 +104,7 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough.
         """
-        n, d, intercept = len(self._y), self.geometry.d, self.geometry.intercept
-        radius = math.hypot(self.geometry.radius, intercept)
-        step = sample_step(n, d + (intercept > 0))
-        native = _is_native(self._X) and _target_is_native(self._y)
-        if native and (self._threads or _pool.threads_for(float(n) * d * 16)) == 1:
-            X, y, loss = self._X, _as_numbers(self._y), objective.loss
-            sums, few = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width), None
-            if step > 1:
-                # A copy: rows far apart are slow to read more than once.
-                kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), self._prep)
-                few = NativeSums(kept, loss.kernel, loss.width)
-            try:
-                return certified(sums, few, objective, n, d, radius, tau, cap)
-            finally:
-                self._judge(Faults(n, *sums.seen[:2].tolist(), tuple(sums.seen[2:].tolist())))
-        queries = [query(objective.loss, d, intercept > 0) for query in (LossGradient, LossGradientHessian)]
-        judged = False
-
-        def total(coef: NDArray[np.float64], with_hessian: bool, step: int) -> RealTotal:
-            nonlocal judged
-            value: RealTotal = self._sum(queries[with_hessian], coef, every(step))
-            if step == 1 and not judged:
-                self._judge(value.faults)
-                judged = True
-            return value
-
-        return newton(total, objective, n, d, radius, tau, cap)
+        return _minimise.alone(self, objective, tau, cap)
 
     def minimise_many(
         self, objectives: Sequence[Objective], tau: float, cap: int
@@ -156,31 +128,32 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough for one of them.
         """
-        loss, n, d = objectives[0].loss, len(self._y), self.geometry.d
-        if any(objective.loss != loss for objective in objectives):
-            raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
-        radius = math.hypot(self.geometry.radius, self.geometry.intercept)
-        base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
-        start, _ = self.minimise(base, max(tau, 1e-6 * n), cap)
-        hessian = self._sum(LossGradientHessian(loss, d, self.geometry.intercept > 0), start, ALL).hessian
-        coefs, bounds = newton_many(self._gradients_of_many(loss), hessian, start, objectives, n, d, radius, tau)
-        for k in np.flatnonzero(np.isinf(bounds)):
-            coefs[k], bounds[k] = self.minimise(objectives[k], tau, cap)
-        return coefs, bounds
+        return _minimise.together(self, objectives, tau, cap)
 
-    def _gradients_of_many(self, loss: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        if _is_native(self._X) and _target_is_native(self._y):
-            rows, path = native_rows(self._X, _as_numbers(self._y), self._prep), instruction_set().encode()
-            return lambda coefs: gradients_of_many(rows, loss.kernel, loss.width, coefs, path)
-        query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
-        return lambda coefs: np.array([self._sum(query, coef, ALL).gradient for coef in coefs])
-
-    def _judge(self, faults: Faults) -> None:
+    def judge(self, faults: Faults) -> None:
         """Tell the data holder what was wrong with the rows."""
         _refuse_faults(faults)
         _warn_outside(faults, self._prep.geometry.half_width is not None, self._columns)
 
-    def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
+    def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """X and y as kernels read them in place, or None where they must be converted."""
+        return (self._X, _as_numbers(self._y)) if _is_native(self._X) and _target_is_native(self._y) else None
+
+    def threads_for(self, products: float) -> int:
+        """How many threads a sum of that many products gets."""
+        return self._threads or _pool.threads_for(products)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._y)
+
+    @property
+    def prep(self) -> Prep:
+        """The row's way into the scaled problem."""
+        return self._prep
+
+    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
+        """Sum the query, and leave the judgement of faults to the caller."""
         X, y, index = self._X, self._y, None
         if rows.indices is not None:
             index = np.array(rows.indices, dtype=np.intp)
@@ -188,7 +161,7 @@ class ArrayRows:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
         q = query.shape[-1] if len(query.shape) > 1 else 1
-        threads = self._threads or _pool.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
+        threads = self.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
         parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
         if index is None and _is_native(X) and _target_is_native(y):
             work = functools.partial(self._sum_native, query, coef, X, _as_numbers(y))
