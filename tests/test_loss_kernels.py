@@ -151,8 +151,8 @@ def test_rows_with_faults_count_as_zero_and_as_in_the_moments(path, kind, labels
     coef = coefficients(prep)
     query, moments = LossGradientHessian(loss, d, True, True), Moments(d, True)
     rows = as_rows(X, y, prep)
-    value = rows._sum(query, coef, every(1))
-    assert value.faults[:3] == rows._sum(moments, None, every(1)).faults[:3]
+    value = rows.sum(query, coef, every(1))
+    assert value.faults[:3] == rows.sum(moments, None, every(1)).faults[:3]
     fine = np.isfinite(X).all(axis=1) & np.isfinite(y) & (~np.isin(y, [5.0, 7.0, 9.0]) | (not labels))
     check(value, reference.loss_sums(X[fine], y[fine], prep, loss, coef))
     with pytest.raises(ValueError, match="must be finite"):
@@ -211,12 +211,12 @@ def test_curves_are_within_two_units_in_the_last_place(path, oracle):
     z = adversarial_points()
     sigmoid, softplus = curves(z, path.encode())
     with mpmath.workprec(200):
-        for point, s, l in zip(z, sigmoid, softplus, strict=True):
+        for point, p, value in zip(z, sigmoid, softplus, strict=True):
             small = mpmath.exp(-abs(mpmath.mpf(point))) if abs(point) < 1e5 else mpmath.mpf(0)
             exact = (small if point < 0 else 1) / (1 + small)
-            assert abs(mpmath.mpf(s) - exact) <= 2 * np.spacing(float(exact)), point
+            assert abs(mpmath.mpf(p) - exact) <= 2 * np.spacing(float(exact)), point
             exact = max(mpmath.mpf(point), 0) + mpmath.log1p(small)
-            assert abs(mpmath.mpf(l) - exact) <= 2 * np.spacing(float(exact)), point
+            assert abs(mpmath.mpf(value) - exact) <= 2 * np.spacing(float(exact)), point
 
 
 def test_curves_keep_a_nan(path):

@@ -16,6 +16,7 @@ from dplr.bounds import ball_prep
 from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
 from dplr.loss_queries import LossGradient, LossGradientHessian
 from dplr.rows import as_rows, every
+from dplr.rows._minimise import gradients
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def counted(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("dplr.rows._array.NativeSums", Counted)
+    monkeypatch.setattr("dplr.rows._minimise.NativeSums", Counted)
     return made
 
 
@@ -129,7 +130,7 @@ def counted(monkeypatch):
 def test_many_rows_are_read_nine_times_at_most(monkeypatch, n, d, l2):
     made = counted(monkeypatch)
     X, y, prep = data("plain", n, d, LOGISTIC)
-    coef, bound = solve(X, y, prep, plain_objective(LOGISTIC, l2 * n, d), 1e-8 * n, 9, threads=1)
+    _, bound = solve(X, y, prep, plain_objective(LOGISTIC, l2 * n, d), 1e-8 * n, 9, threads=1)
     full, sample = made
     assert full.calls <= 9
     assert sample.n <= n // 8
@@ -214,3 +215,70 @@ def test_rounding_bound_is_affine_in_the_norm_of_the_coefficients():
     for loss in LOSSES:
         at = [certificate.gradient_rounding_bound(loss, 100, 5, 1.1, w, 2.0, 0.5, 3.0) for w in (0.0, 1.0, 1e4)]
         assert_allclose(at[2], at[0] + 1e4 * (at[1] - at[0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("models", [1, 5, 32, 33, 100])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize("d", [1, 3, 13, 40])
+def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
+    labels = loss in (LOGISTIC, SVM)
+    prep = make_prep("ball", d, labels=labels)
+    X, y = make_data("ball", 700, d, labels=labels)
+    coefs = np.random.default_rng(1).normal(size=(models, d + 1))
+    rows = as_rows(X, y, prep)
+    together = gradients(rows, loss)(coefs)
+    for k in range(0, models, 7):
+        alone = rows.sum(LossGradient(loss, d, True), coefs[k], every(1)).gradient
+        assert_allclose(together[k], alone, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kept", [np.float64, np.float32, ">f8"])
+@pytest.mark.parametrize("kind", ["ball", "cube"])
+def test_many_models_skip_faulty_rows_like_one(path, kept, kind):
+    prep = make_prep(kind, 4)
+    X, y = make_data(kind, 1100, 4)
+    X[3, 1], X[1000, 0], y[77] = np.nan, np.inf, 9.0
+    rows = as_rows(X.astype(kept), y, prep)
+    coefs = np.random.default_rng(1).normal(size=(3, 5))
+    together = gradients(rows, LOGISTIC)(coefs)
+    alone = [rows.sum(LossGradient(LOGISTIC, 4, True), coef, every(1)).gradient for coef in coefs]
+    assert_allclose(together, alone, rtol=1e-10, atol=1e-10)
+
+
+def refits(loss, n, d, count, noise, l2=1e-3):
+    rng = np.random.default_rng(3)
+    ridges = l2 * n * rng.choice([1.0, 4.0], count)
+    return [Objective(loss, ridge, 0.1 * np.ones(d), noise * rng.normal(size=d)) for ridge in ridges]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kernel)
+@pytest.mark.parametrize("noise", [0.1, 10.0, 1e4])
+@pytest.mark.parametrize(("n", "d"), [(400, 3), (12_000, 6)])
+def test_refits_together_are_certified_and_equal_those_alone(loss, noise, n, d):
+    X, y, prep = data("plain", n, d, loss)
+    rows, objectives = as_rows(X, y, prep), refits(loss, n, d, 40, noise)
+    tau = max(smallest_tau(loss, n, d, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
+    coefs, bounds = rows.minimise_many(objectives, tau, 500)
+    assert (bounds <= tau).all()
+    for coef, objective in zip(coefs[::9], objectives[::9], strict=True):
+        assert gradient_norm(X, y, prep, objective, coef) <= tau * (1 + 1e-9) + 1e-12 * n
+        alone, _ = rows.minimise(objective, tau, 500)
+        assert np.linalg.norm(coef - alone) <= 2 * tau / objective.ridge
+
+
+def test_hopeless_refits_are_solved_alone(monkeypatch):
+    """Noise that moves the minimum far away, at which another's Hessian is useless."""
+    X, y, prep = data("plain", 300, 4, SVM)
+    rows, objectives = as_rows(X, y, prep), refits(SVM, 300, 4, 10, 1e5, l2=1e-6)
+    tau = max(smallest_tau(SVM, 300, 4, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
+    alone = []
+    real = type(rows).minimise
+    monkeypatch.setattr(type(rows), "minimise", lambda *a: alone.append(a) or real(*a))
+    assert (rows.minimise_many(objectives, tau, 500)[1] <= tau).all()
+    assert alone
+
+
+def test_refits_of_several_losses_are_refused():
+    X, y, prep = data("plain", 50, 2, LOGISTIC)
+    with pytest.raises(ValueError, match="must share their loss"):
+        as_rows(X, y, prep).minimise_many([plain_objective(loss, 1.0, 2) for loss in (LOGISTIC, SVM)], 1e-6, 100)

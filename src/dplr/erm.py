@@ -110,8 +110,17 @@ def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) 
 def minimise_many(
     rows: Rows, plans: Sequence[Plan], linear: Sequence[NDArray[np.float64]]
 ) -> Sequence[NDArray[np.float64]]:
-    """One certified minimum for each plan and linear term, those of one ridge together."""
-    return [minimise(rows, plan, term) for plan, term in zip(plans, linear, strict=True)]
+    """One certified minimum for each plan and linear term, those of one tolerance together."""
+    if len(plans) == 1:
+        return [minimise(rows, plans[0], linear[0])]
+    objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
+    solved = [plan.minimisation for plan in plans if plan.minimisation]
+    coefs = np.empty((len(plans), len(linear[0])))
+    for tolerance in {each.tolerance for each in solved}:
+        members = [k for k, each in enumerate(solved) if each.tolerance == tolerance]
+        passes = max(solved[k].passes for k in members)
+        coefs[members], _ = rows.minimise_many([objectives[k] for k in members], tolerance, passes)
+    return list(coefs)
 
 
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:

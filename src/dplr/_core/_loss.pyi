@@ -1,9 +1,11 @@
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 CHUNK_ROWS: int
 KINDS: dict[str, int]
 
+@disjoint_base
 class LossRows:
     n: int
     q: int

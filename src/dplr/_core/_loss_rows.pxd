@@ -65,3 +65,11 @@ cdef bint is_finite_raw(const Rows *X, Py_ssize_t i) noexcept nogil
 cdef double sigmoid(double z) noexcept nogil
 
 cdef double softplus(double z) noexcept nogil
+
+cdef void bound_rows(
+    const LossPass *p, Py_ssize_t start, Py_ssize_t rows, double *targets, const LossWork *work
+) noexcept nogil
+
+cdef void curve(
+    int kind, double width, double m, double target, double *residual, double *weight, double *loss
+) noexcept nogil

@@ -130,6 +130,26 @@ cdef double bounding_factor(const LossPass *p, const double *row, const LossWork
     return p.edge / sqrt(total)
 
 
+cdef void bound_rows(
+    const LossPass *p, Py_ssize_t start, Py_ssize_t rows, double *targets, const LossWork *work
+) noexcept nogil:
+    """Bounded rows with their constant in work->block; rows and targets of what counts as zero are zero."""
+    cdef Py_ssize_t r, j
+    cdef double factor
+    cdef double *row
+    settle_rows(p, start, rows, targets, work)
+    for r in range(rows):
+        row = work.block + r * work.stride
+        if work.live[r] != 0.0 and targets[r] == targets[r]:
+            factor = bounding_factor(p, row, work)
+            row[p.X.d] = p.intercept
+        else:
+            factor = row[p.X.d] = targets[r] = 0.0
+        if factor != 1.0:
+            for j in range(p.X.d):
+                row[j] *= factor
+
+
 cdef void add_row(
     const LossPass *p, const double *row, double target, Py_ssize_t packed, double *gradient, const LossWork *work
 ) noexcept nogil:

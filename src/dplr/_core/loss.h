@@ -8,6 +8,8 @@
 #define GROUP_ROWS 512
 /* At most so many rows are summed in registers. */
 #define MOST_BLOCK_ROWS 48
+/* Models whose coefficients lie side by side. */
+#define PANEL_MODELS 32
 /* Squared norms above it may have lost their smallest terms, or overflow: such rows are bounded one by one. */
 #define LARGE 1e290
 

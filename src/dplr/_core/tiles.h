@@ -70,6 +70,10 @@ typedef struct {
                      Ahead *ahead);
     /* Add residuals, gradient, Hessian and loss of rows [start, start + rows) to the sums in `work`: see loss.h. */
     void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
+    /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
+    void (*add_losses)(int kind, double width, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
+                       const double *target, const double *coefs, double *margins, double *gradients);
+    /* Raw labels to -1 and 1, NaN for others; returns whether there were any. */
     int (*sign_labels)(const Map *map, ptrdiff_t rows, double *target);
     /* The curves alone, for tests; whole vectors of eight. */
     void (*sigmoids)(const double *z, ptrdiff_t n, double *out);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -38,6 +39,12 @@ class Rows(Protocol):
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
         """Coefficients with a gradient of norm at most tau over all rows, and the certified norm, which is secret."""
+        ...
+
+    def minimise_many(
+        self, objectives: Sequence[Objective], tau: float, cap: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same for many objectives of one loss, a row each."""
         ...
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +12,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, NativeSums
+from dplr._core import CHUNK_ROWS
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
-from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
+from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Faults, Moments, Total
-from dplr.rows import _pool
-from dplr.solvers import certified, newton, sample_step
+from dplr.rows import _minimise, _pool
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
@@ -87,8 +85,8 @@ class ArrayRows:
         ValueError
             A selected row holds a NaN or an infinity, or an undeclared label.
         """
-        total = self._sum(query, coef, rows)
-        self._judge(total.faults)
+        total = self.sum(query, coef, rows)
+        self.judge(total.faults)
         return total
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
@@ -106,41 +104,56 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough.
         """
-        n, d, intercept = len(self._y), self.geometry.d, self.geometry.intercept
-        radius = math.hypot(self.geometry.radius, intercept)
-        step = sample_step(n, d + (intercept > 0))
-        native = _is_native(self._X) and _target_is_native(self._y)
-        if native and (self._threads or _pool.threads_for(float(n) * d * 16)) == 1:
-            X, y, loss = self._X, _as_numbers(self._y), objective.loss
-            sums, few = NativeSums(native_rows(X, y, self._prep), loss.kernel, loss.width), None
-            if step > 1:
-                # A copy: rows far apart are slow to read more than once.
-                kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), self._prep)
-                few = NativeSums(kept, loss.kernel, loss.width)
-            try:
-                return certified(sums, few, objective, n, d, radius, tau, cap)
-            finally:
-                non_finite, unknown, *outside = sums.seen.tolist()
-                self._judge(Faults(n, non_finite, unknown, tuple(outside)))
-        queries = [query(objective.loss, d, intercept > 0) for query in (LossGradient, LossGradientHessian)]
-        judged = False
+        return _minimise.alone(self, objective, tau, cap)
 
-        def total(coef: NDArray[np.float64], with_hessian: bool, step: int) -> RealTotal:
-            nonlocal judged
-            value: RealTotal = self._sum(queries[with_hessian], coef, every(step))
-            if step == 1 and not judged:
-                self._judge(value.faults)
-                judged = True
-            return value
+    def minimise_many(
+        self, objectives: Sequence[Objective], tau: float, cap: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
 
-        return newton(total, objective, n, d, radius, tau, cap)
+        Parameters
+        ----------
+        objectives : such as one for each draw of an objective perturbation.
+        tau, cap : for each of them, as in `minimise`.
 
-    def _judge(self, faults: Faults) -> None:
+        Returns
+        -------
+        coefs : (len(objectives), q)
+        bounds : certified bounds on the gradients' norms. Depend on the data: never release them.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label; or the losses differ.
+        NotCertified
+            `cap` passes over the rows were not enough for one of them.
+        """
+        return _minimise.together(self, objectives, tau, cap)
+
+    def judge(self, faults: Faults) -> None:
         """Tell the data holder what was wrong with the rows."""
         _refuse_faults(faults)
         _warn_outside(faults, self._prep.geometry.half_width is not None, self._columns)
 
-    def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
+    def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """X and y as kernels read them in place, or None where they must be converted."""
+        return (self._X, _as_numbers(self._y)) if _is_native(self._X) and _target_is_native(self._y) else None
+
+    def threads_for(self, products: float) -> int:
+        """How many threads a sum of that many products gets."""
+        return self._threads or _pool.threads_for(products)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._y)
+
+    @property
+    def prep(self) -> Prep:
+        """The row's way into the scaled problem."""
+        return self._prep
+
+    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
+        """Sum the query, and leave the judgement of faults to the caller."""
         X, y, index = self._X, self._y, None
         if rows.indices is not None:
             index = np.array(rows.indices, dtype=np.intp)
@@ -148,7 +161,7 @@ class ArrayRows:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
         q = query.shape[-1] if len(query.shape) > 1 else 1
-        threads = self._threads or _pool.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
+        threads = self.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
         parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
         if index is None and _is_native(X) and _target_is_native(y):
             work = functools.partial(self._sum_native, query, coef, X, _as_numbers(y))

@@ -1,85 +1,9 @@
-"""Linear algebra on released numbers, and Newton's method on sums: knows no rows and no privacy."""
+"""Linear algebra on released numbers: knows no rows and no privacy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-
-from dplr._core import CalledSums, minimise
-from dplr.certificate import NotCertified, Objective, gradient_rounding_bound
-
-# Fewer rows than this, or than this many a coefficient, and Newton on all rows is quicker than a sample of them.
-_SAMPLED_ROWS = 5000
-_SAMPLED_ROWS_A_COEFFICIENT = 100
-_SAMPLE_ROWS = 2048
-SAMPLE_STEP = 32
-
-
-def sample_step(n: int, q: int) -> int:
-    """Newton begins on every `sample_step`-th row; 1 for no sample."""
-    small = n < max(_SAMPLED_ROWS, _SAMPLED_ROWS_A_COEFFICIENT * q)
-    return 1 if small else min(SAMPLE_STEP, n // max(_SAMPLE_ROWS, 20 * q))
-
-
-def newton(
-    total: Callable[[NDArray[np.float64], bool, int], Any],
-    objective: Objective,
-    n: int,
-    d: int,
-    radius: float,
-    tau: float,
-    cap: int,
-) -> tuple[NDArray[np.float64], float]:
-    """Minimise an objective to a certified gradient norm.
-
-    Parameters
-    ----------
-    total : total(coef, with_hessian, step), the `RealTotal` over every step-th row.
-    objective : in sum form.
-    n, d, radius : rows, features, and the bound on a row's norm, the intercept's constant included.
-    tau : the norm of the gradient, computed and rounding error together, ends at most there.
-    cap : most passes over all rows.
-
-    Returns
-    -------
-    coef : (q,)
-    bound : certified bound on the gradient's norm, at most tau. Depends on the data: never release it.
-
-    Raises
-    ------
-    NotCertified
-        The cap was not enough.
-    """
-    q = len(objective.center)
-    step = sample_step(n, q)
-
-    def sums(step: int) -> CalledSums:
-        def call(coef: NDArray[np.float64], with_hessian: bool) -> tuple[Any, Any]:
-            value = total(coef, with_hessian, step)
-            return value.gradient, value.upper
-
-        return CalledSums((n + step - 1) // step, q, call)
-
-    return certified(sums(1), sums(step) if step > 1 else None, objective, n, d, radius, tau, cap)
-
-
-def certified(
-    sums: Any, sample: Any, objective: Objective, n: int, d: int, radius: float, tau: float, cap: int
-) -> tuple[NDArray[np.float64], float]:
-    """Run the compiled loop on two sources of sums; see `newton`."""
-    center, linear = objective.center, objective.linear
-    norms = float(np.linalg.norm(center)), float(np.linalg.norm(linear))
-    at_zero, at_one = (
-        gradient_rounding_bound(objective.loss, n, d, radius, norm, objective.ridge, *norms) for norm in (0.0, 1.0)
-    )
-    slope = (at_one - at_zero) + 1e-12 * at_one  # the bound is affine in the norm
-    coef, bound = minimise(sums, sample, objective.ridge, center, linear, tau, at_zero, slope, cap)
-    if coef is None:
-        raise NotCertified
-    return coef, bound
 
 
 def solve_quadratic(

@@ -1,0 +1,8 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core._loss import LossRows
+
+def gradients_of_many(
+    rows: LossRows, kernel: str, width: float, coefs: NDArray[np.float64], path: bytes
+) -> NDArray[np.float64]: ...

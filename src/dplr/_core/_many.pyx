@@ -1,0 +1,98 @@
+"""Gradients of many models in one pass over the rows: refits that differ in their linear term or their ridge.
+
+Rows are bounded once and used for all models, in panels of PANEL_MODELS that lie side by side. Sums are rounded no
+worse than those of one model.
+"""
+import numpy as np
+
+from libc.string cimport memset
+
+from dplr._core._loss cimport LossRows
+from dplr._core._loss_rows cimport GROUP_ROWS, MOST_BLOCK_ROWS, LossPass, bound_rows, curve
+
+from dplr._core._loss import KINDS
+
+cdef extern from "loss.h":
+    const Py_ssize_t PANEL_MODELS
+
+    ctypedef struct Tiles:
+        void (*add_losses)(
+            int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
+            const double *target, const double *coefs, double *margins, double *gradients
+        ) noexcept nogil
+
+    const Tiles *find_tiles(const char *path) noexcept nogil
+
+
+cdef void add_losses_portably(
+    int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q, const double *target,
+    const double *coefs, double *margins, double *gradients
+) noexcept nogil:
+    """Add a panel's gradients; `margins` holds those of one row, then its residuals."""
+    cdef Py_ssize_t i, j, k
+    cdef double entry, weight = 0.0, loss = 0.0
+    for i in range(rows):
+        memset(margins, 0, PANEL_MODELS * sizeof(double))
+        for j in range(q):
+            entry = x[i * stride + j]
+            for k in range(PANEL_MODELS):
+                margins[k] += entry * coefs[j * PANEL_MODELS + k]
+        for k in range(PANEL_MODELS):
+            curve(kind, width, margins[k], target[i], &margins[k], &weight, &loss)
+        for j in range(q):
+            entry = x[i * stride + j]
+            for k in range(PANEL_MODELS):
+                gradients[j * PANEL_MODELS + k] += entry * margins[k]
+
+
+def gradients_of_many(LossRows rows, str kernel, double width, const double[:, ::1] coefs, const char *path):
+    """Gradients (models, q) of the summed loss at each of `coefs` (models, q); faulty rows count as zero."""
+    cdef const Tiles *tiles = find_tiles(path)
+    cdef LossPass p = rows.base
+    cdef Py_ssize_t models = coefs.shape[0], q = rows.q, count = (models + PANEL_MODELS - 1) // PANEL_MODELS
+    cdef Py_ssize_t size = q * PANEL_MODELS, panel, group, block, start, first, n, m, j
+    if coefs.shape[1] != q or models < 1:
+        raise ValueError("coefs must have rows, of one entry for each coefficient")
+    if tiles == NULL and path != b"portable":
+        raise ValueError("path must be one of cpu_paths()")
+    p.kind, p.width = KINDS[kernel], width
+    packed = np.zeros((count, q, PANEL_MODELS))
+    for panel in range(count):
+        m = min(PANEL_MODELS, models - panel * PANEL_MODELS)
+        packed[panel, :, :m] = np.asarray(coefs[panel * PANEL_MODELS:panel * PANEL_MODELS + m]).T
+    cdef double[:, :, ::1] points = packed
+    cdef double[:, :, ::1] hi = np.zeros_like(packed), lo = np.zeros_like(packed), sums = np.zeros_like(packed)
+    cdef double[::1] margins = np.empty(MOST_BLOCK_ROWS * PANEL_MODELS)
+    cdef double *block_rows = rows.work.block
+    cdef double total, part, value
+    cdef double *h
+    cdef double *l
+    cdef double *s
+    with nogil:
+        for group in range((rows.n + GROUP_ROWS - 1) // GROUP_ROWS):
+            start = group * GROUP_ROWS
+            n = min(GROUP_ROWS, rows.n - start)
+            rows.load(&p, start, n)
+            memset(&sums[0, 0, 0], 0, count * size * sizeof(double))
+            for block in range((n + MOST_BLOCK_ROWS - 1) // MOST_BLOCK_ROWS):
+                first = block * MOST_BLOCK_ROWS
+                m = min(MOST_BLOCK_ROWS, n - first)
+                bound_rows(&p, start + first, m, rows.work.target + first, &rows.work)
+                for panel in range(count):
+                    if tiles == NULL:
+                        add_losses_portably(
+                            p.kind, p.width, block_rows, rows.work.stride, m, q, rows.work.target + first,
+                            &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
+                    else:
+                        tiles.add_losses(
+                            p.kind, p.width, block_rows, rows.work.stride, m, q, rows.work.target + first,
+                            &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
+            h, l, s = &hi[0, 0, 0], &lo[0, 0, 0], &sums[0, 0, 0]
+            for j in range(count * size):
+                value = s[j]
+                total = h[j] + value
+                part = total - h[j]
+                l[j] += (h[j] - (total - part)) + (value - part)
+                h[j] = total
+    result = np.asarray(hi) + np.asarray(lo)
+    return np.ascontiguousarray(result.transpose(0, 2, 1).reshape(-1, q)[:models])

@@ -1,0 +1,95 @@
+"""Minimise an objective over the rows of an array: in the compiled loop on one thread, or through sums on several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import NativeSums, gradients_of_many, instruction_set
+from dplr.certificate import LossCurve, Objective
+from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
+from dplr.queries import Faults
+from dplr.solvers import certified, newton, newton_many, sample_step
+
+if TYPE_CHECKING:
+    from dplr.rows._array import ArrayRows
+
+Vector = NDArray[np.float64]
+
+
+def alone(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+    """See `ArrayRows.minimise`."""
+    n, d = len(rows), rows.geometry.d
+    native = rows.native()
+    if native is not None and rows.threads_for(float(n) * d * 16) == 1:
+        return _compiled(rows, *native, objective, tau, cap)
+    return _through_sums(rows, objective, tau, cap)
+
+
+def _radius(rows: ArrayRows) -> float:
+    return math.hypot(rows.geometry.radius, rows.geometry.intercept)
+
+
+def _compiled(
+    rows: ArrayRows, X: NDArray[Any], y: NDArray[Any], objective: Objective, tau: float, cap: int
+) -> tuple[Vector, float]:
+    n, d, loss = len(rows), rows.geometry.d, objective.loss
+    step = sample_step(n, len(objective.center))
+    sums, sample = NativeSums(native_rows(X, y, rows.prep), loss.kernel, loss.width), None
+    if step > 1:
+        # A copy: rows far apart are slow to read more than once.
+        kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), rows.prep)
+        sample = NativeSums(kept, loss.kernel, loss.width)
+    try:
+        return certified(sums, sample, objective, n, d, _radius(rows), tau, cap)
+    finally:
+        non_finite, unknown, *outside = sums.seen.tolist()
+        rows.judge(Faults(n, non_finite, unknown, tuple(outside)))
+
+
+def _through_sums(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+    from dplr.rows._array import every
+
+    d, judged = rows.geometry.d, False
+    queries = [query(objective.loss, d, rows.geometry.intercept > 0) for query in (LossGradient, LossGradientHessian)]
+
+    def total(coef: Vector, with_hessian: bool, step: int) -> RealTotal:
+        nonlocal judged
+        value: RealTotal = rows.sum(queries[with_hessian], coef, every(step))
+        if step == 1 and not judged:
+            rows.judge(value.faults)
+            judged = True
+        return value
+
+    return newton(total, objective, len(rows), d, _radius(rows), tau, cap)
+
+
+def together(
+    rows: ArrayRows, objectives: Sequence[Objective], tau: float, cap: int
+) -> tuple[Vector, NDArray[np.float64]]:
+    """See `ArrayRows.minimise_many`."""
+    loss, n, d = objectives[0].loss, len(rows), rows.geometry.d
+    if any(objective.loss != loss for objective in objectives):
+        raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
+    base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
+    start, _ = rows.minimise(base, max(tau, 1e-6 * n), cap)
+    hessian = rows.sum(LossGradientHessian(loss, d, rows.geometry.intercept > 0), start).hessian
+    coefs, bounds = newton_many(gradients(rows, loss), hessian, start, objectives, n, d, _radius(rows), tau)
+    for k in np.flatnonzero(np.isinf(bounds)).tolist():
+        coefs[k], bounds[k] = rows.minimise(objectives[k], tau, cap)
+    return coefs, bounds
+
+
+def gradients(rows: ArrayRows, loss: LossCurve) -> Callable[[Vector], Vector]:
+    """The summed loss's gradients (k, q) at points (k, q)."""
+    native = rows.native()
+    if native is not None:
+        scratch, path = native_rows(*native, rows.prep), instruction_set().encode()
+        return lambda coefs: gradients_of_many(scratch, loss.kernel, loss.width, coefs, path)
+    query = LossGradient(loss, rows.geometry.d, rows.geometry.intercept > 0)
+    return lambda coefs: np.array([rows.sum(query, coef).gradient for coef in coefs])
