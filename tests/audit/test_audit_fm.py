@@ -1,20 +1,15 @@
 """Audits of the functional mechanism: never above eps, strong enough to see half the noise, and red when broken."""
 
 import itertools
-import json
 import math
-import pathlib
-import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy import stats
 
-import dplr
 from dplr import sensitivity
 from fm_audit import CASES, measure, scores, theory
+from patched_copy import measure_on_a_patched_copy
 
 # What the audit must measure at least, to count as having power. An event of many numbers shows less of the loss.
 FLOORS = {
@@ -101,18 +96,4 @@ def test_no_floating_point_residue_tells_neighbours_apart():
 @pytest.mark.parametrize(("patch", "name", "runs"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(patch, name, runs, tmp_path):
     """Copy the installed package, break one real line, run the same audit on the copy."""
-    file, line, broken = patch
-    shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
-    source = (tmp_path / "dplr" / file).read_text()
-    assert source.count(line) == 1
-    (tmp_path / "dplr" / file).write_text(source.replace(line, broken))
-    script = pathlib.Path(__file__).with_name("fm_audit.py")
-    environment = {"PYTHONPATH": str(tmp_path), "PATH": ""}
-    code = (
-        f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(tmp_path)!r}); "
-        f"sys.argv[1:] = [{name!r}, '{runs}']; runpy.run_path({str(script)!r}, run_name='__main__')"
-    )
-    command = [sys.executable, "-c", code]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert output.returncode == 0, output.stderr
-    assert json.loads(output.stdout) > CASES[name].eps
+    assert measure_on_a_patched_copy("fm_audit.py", name, runs, *patch, tmp_path) > CASES[name].eps

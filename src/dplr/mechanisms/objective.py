@@ -59,7 +59,7 @@ class ObjectivePerturbation:
     >>> printed = dplr.ObjectivePerturbation(calibration="cm08")
     >>> facts = dict(n_rows=1000, n_features=2, fit_intercept=False, l2=1e-5, eps=1.0)
     >>> round(dplr.plan(mechanism=printed, **facts).statement.eps, 2)
-    3.03
+    4.03
     """
 
     calibration: str = "tight"
