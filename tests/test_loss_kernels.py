@@ -13,6 +13,7 @@ import reference
 from conftest import make_data, make_prep
 from dplr._core import cpu_paths
 from dplr._core._loss import curves
+from dplr.bounds import ball_prep
 from dplr.certificate import gradient_rounding_bound
 from dplr.loss_queries import LossGradient, LossGradientHessian
 from dplr.queries import Moments
@@ -185,6 +186,18 @@ def test_no_row_is_longer_than_the_ball(path, length, d):
         assert float(square) >= min(1.0, length) ** 2 * (1 - 1e-12) - 1e-300
         if length < 1 - 1e-10:
             assert_array_equal(value.gradient, -x)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_terms_far_below_the_rounding_of_the_sum_are_kept(path, threads):
+    """One in each group of 512 rows, between a half and its opposite, which cancel."""
+    X, y = np.zeros((3 * 8192, 1)), np.ones(3 * 8192)
+    X[512:-512:512] = 2.0**-60
+    X[0] = X[-1] = 0.5
+    y[-1] = -1.0
+    prep = ball_prep(1, False, None)
+    value = total(X, y, prep, NUMERIC[0], np.zeros(1), threads=threads)
+    assert value.gradient[0] == -(np.count_nonzero(X) - 2) * 2.0**-60
 
 
 def test_nan_coefficients_show_in_the_gradient(path):

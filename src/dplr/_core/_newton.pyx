@@ -320,7 +320,7 @@ def minimise(
         start = Search(few, <double> sums.n / few.n, ridge, center, linear)
         start.begin(&center[0], True)
         # Closer to the sample's minimum than that is from the minimum over all rows.
-        target = 0.01 * start.gradient_norm / sqrt(<double> few.n) * sqrt(<double> q)
+        target = 0.1 * start.gradient_norm / sqrt(<double> few.n) * sqrt(<double> q)
         while start.gradient_norm > target and few.calls < SAMPLE_STEPS:
             start.newton_step()
         start.adopt_hessian()

@@ -15,13 +15,14 @@ from dplr.certificate import NotCertified, Objective, gradient_rounding_bound
 _SAMPLED_ROWS = 5000
 _SAMPLED_ROWS_A_COEFFICIENT = 100
 _SAMPLE_ROWS = 2048
-SAMPLE_STEP = 32
+# A Hessian costs little more than a gradient where there are few coefficients: the sample may be larger there.
+_FEW_COEFFICIENTS = 16
 
 
 def sample_step(n: int, q: int) -> int:
     """Newton begins on every `sample_step`-th row; 1 for no sample."""
     small = n < max(_SAMPLED_ROWS, _SAMPLED_ROWS_A_COEFFICIENT * q)
-    return 1 if small else min(SAMPLE_STEP, n // max(_SAMPLE_ROWS, 20 * q))
+    return 1 if small else min(16 if q <= _FEW_COEFFICIENTS else 32, n // max(_SAMPLE_ROWS, 20 * q))
 
 
 def newton(
