@@ -5,7 +5,6 @@ many times faster than the peer, in the same run, ours must be; the goals are in
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,19 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
 from dplr.certificate import Objective, plain_objective
+from dplr.losses import LOGISTIC
 from dplr.rows import as_rows
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 400_000
 L2 = 1e-3
-
-
-@dataclass(frozen=True)
-class Logistic:
-    kernel: str = "logistic"
-    width: float = 1.0
-    lipschitz: float = 1.0
-    smoothness: float = 0.25
 
 
 def survey(n, d, groups=0):
@@ -47,7 +39,7 @@ def solvers(n, d, quick, peer, groups=0):
         pytest.skip("left out in CI")
     X, y = survey(n, d, groups)
     rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
-    objective = plain_objective(Logistic(), L2 * n, d)
+    objective = plain_objective(LOGISTIC, L2 * n, d)
     other = LogisticRegression(solver=peer, tol=1e-8, C=1 / (L2 * n), fit_intercept=False, max_iter=1000)
     return lambda: rows.minimise(objective, 1e-8 * n, 1000), lambda: other.fit(X, y)
 
@@ -107,6 +99,6 @@ def test_refits_together_against_one_fit_each(slower_than, quick, n, d, groups, 
     for eps in np.tile([0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0], 10):
         direction = rng.normal(size=d)
         noise = rng.gamma(d, 2 / eps) * direction / np.linalg.norm(direction)
-        objectives.append(Objective(Logistic(), L2 * n, np.zeros(d), noise))
+        objectives.append(Objective(LOGISTIC, L2 * n, np.zeros(d), noise))
     peer = LogisticRegression(solver="newton-cholesky", tol=1e-8, C=1 / (L2 * n), fit_intercept=False)
     slower_than(lambda: rows.minimise_many(objectives, 1e-8 * n, 1000), lambda: peer.fit(X, y), 100 / floor)

@@ -69,13 +69,13 @@ def bounded_target(y, prep):
 def loss_curve(loss, m, y):
     """dl/dm, d2l/dm2 and l at margins m."""
     v, h = y * m, loss.width
-    if loss.kernel == "logistic":
+    if loss.name == "logistic":
         p = np.exp(-np.logaddexp(0.0, v))
         return -y * p, p * (1 - p), np.logaddexp(0.0, -v)
-    if loss.kernel == "huber_svm":
+    if loss.name == "huber_svm":
         u = np.clip((1 + h - v) / (2 * h), 0, 1)
         return -y * u, np.where(np.abs(1 - v) <= h, 0.5 / h, 0.0), np.where(v < 1 - h, 1 - v, h * u * u)
-    r, h = m - y, np.inf if loss.kernel == "squared" else h
+    r, h = m - y, np.inf if loss.name == "squared" else h
     size = np.abs(r)
     return np.clip(r, -h, h), (size <= h) * 1.0, np.where(size <= h, r * r / 2, h * size - np.square(min(h, 1e9)) / 2)
 

@@ -1,7 +1,7 @@
 """Gradient, Hessian and value of a loss, against NumPy, mpmath and exact fractions, on every CPU path."""
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,23 +16,15 @@ from dplr._core._loss import curves
 from dplr.bounds import ball_prep
 from dplr.certificate import gradient_rounding_bound
 from dplr.loss_queries import LossGradient, LossGradientHessian
+from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.queries import Moments
 from dplr.rows import as_rows, chosen, every
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-@dataclass(frozen=True)
-class Curve:
-    kernel: str
-    width: float
-    lipschitz: float
-    smoothness: float
-
-
-LOGISTIC = Curve("logistic", 1.0, 1.0, 0.25)
-LABELLED = [LOGISTIC, Curve("huber_svm", 0.5, 1.0, 1.0), Curve("huber_svm", 0.05, 1.0, 10.0)]
-NUMERIC = [Curve("squared", 1.0, np.inf, 1.0), Curve("huber_residual", 0.3, 0.3, 1.0)]
+LABELLED = [LOGISTIC, huber_svm(0.5), huber_svm(0.05)]
+NUMERIC = [SQUARED, huber_residual(0.3)]
 LOSSES = LABELLED + NUMERIC
 
 
@@ -60,7 +52,7 @@ def check(value, expected):
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.kernel}-{loss.width}")
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.width}")
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 13, 16, 22, 31, 33, 64, 65, 105])
 def test_sums_equal_the_numpy_twin(path, kind, loss, d):
     labels = loss in LABELLED
@@ -282,6 +274,6 @@ def test_an_inserted_nan_or_unknown_loss_is_refused_by_the_kernel():
     prep = make_prep("ball", 2)
     X, y = make_data("ball", 10, 2)
     with pytest.raises(KeyError):
-        total(X, y, prep, Curve("hinge", 1.0, 1.0, 1.0), np.zeros(3))
+        total(X, y, prep, replace(LOGISTIC, name="hinge"), np.zeros(3))
     with pytest.raises(ValueError, match="coef must have"):
         total(X, y, prep, LOGISTIC, np.zeros(2))

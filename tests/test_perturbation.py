@@ -315,6 +315,14 @@ def test_many_fits_reserve_for_every_release_before_the_first_row_is_read():
     assert budget.events == ["reserve"] * 3 + ["commit"] * 3
 
 
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_the_data_holder_is_told_once_how_much_was_clipped(mechanism):
+    X, y = ball_data()
+    with pytest.warns(UserWarning, match="outside the unit ball") as caught:
+        dplr.fit(3 * X, y, mechanism=mechanism, eps=1.0)
+    assert len(caught) == 1
+
+
 def test_refit_needs_a_release_that_holds_more_than_one_model():
     X, y = ball_data()
     with pytest.raises(ValueError, match="refit"):

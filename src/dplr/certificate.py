@@ -27,14 +27,14 @@ class LossCurve(Protocol):
 
     Attributes
     ----------
-    kernel : `"logistic"`, `"huber_svm"`, `"squared"` or `"huber_residual"`.
+    name : `"logistic"`, `"huber_svm"`, `"squared"` or `"huber_residual"`.
     width : half-width h of the Huber SVM's band, threshold of the Huber residual; unused by the others.
     lipschitz : supremum of |dl/dm|, infinite for the squared loss.
     smoothness : supremum of d2l/dm2.
     """
 
     @property
-    def kernel(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...  # noqa: D102
     @property
     def width(self) -> float: ...  # noqa: D102
     @property

@@ -105,7 +105,7 @@ class LossGradient:
         """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
         rows = native_rows(X, y, prep)
         rows.add(
-            self.loss.kernel, self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
+            self.loss.name, self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
             out.outside,
         )  # fmt: skip
         out.rows += len(X)

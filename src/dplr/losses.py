@@ -33,11 +33,6 @@ class Loss:
     curvature: float = 0.0
 
     @property
-    def kernel(self) -> str:
-        """What kernels call it."""
-        return self.name
-
-    @property
     def label(self) -> str:
         """The name with the width, for statements."""
         return f"{self.name} ({self.width:g})" if self.width else self.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -17,8 +16,9 @@ from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
 from dplr.loss_queries import LossGradient, RealTotal
-from dplr.queries import Faults, Moments, Total
+from dplr.queries import Moments, Total
 from dplr.rows import _minimise, _pool
+from dplr.rows._faults import refuse, warn_outside
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
@@ -86,7 +86,8 @@ class ArrayRows:
             A selected row holds a NaN or an infinity, or an undeclared label.
         """
         total = self.sum(query, coef, rows)
-        self.judge(total.faults)
+        refuse(total.faults)
+        warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
@@ -129,11 +130,6 @@ class ArrayRows:
             `cap` passes over the rows were not enough for one of them.
         """
         return _minimise.together(self, objectives, tau, cap)
-
-    def judge(self, faults: Faults) -> None:
-        """Tell the data holder what was wrong with the rows."""
-        _refuse_faults(faults)
-        _warn_outside(faults, self._prep.geometry.half_width is not None, self._columns)
 
     def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """X and y as kernels read them in place, or None where they must be converted."""
@@ -234,45 +230,6 @@ def _spans(n: int, parts: int) -> list[tuple[int, int]]:
 
 def _chunks(n: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def _refuse_faults(faults: Faults) -> None:
-    if faults.non_finite_rows:
-        raise ValueError(
-            f"`X` and `y` must be finite; got {faults.non_finite_rows} of {faults.rows} rows with NaN or infinity. "
-            "Remove or impute them, with rules that do not come from the private data."
-        )
-    if faults.unknown_labels:
-        raise ValueError(
-            f"`y` must hold only its two labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
-            "Declare both labels with `classes=`, or clean y."
-        )
-
-
-def _warn_outside(faults: Faults, bounded: bool, columns: Sequence[str] | None) -> None:
-    """Tell the data holder how much was clipped: wrong units are the commonest mistake with bounds."""
-    *features, target = faults.outside
-    parts = []
-    if not bounded and features[0]:
-        parts.append(
-            f"{features[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it; "
-            "declare bounds=dplr.Bounds(...) from public knowledge, or scale X by public constants"
-        )
-    elif any(features):
-        names = columns if columns is not None else [f"column {j}" for j in range(len(features))]
-        shares = [f"{name} {count / faults.rows:.2%}" for name, count in zip(names, features, strict=True) if count]
-        listed = ", ".join(shares[:10]) + (", …" if len(shares) > 10 else "")
-        parts.append(
-            f"values of X outside their bounds were clipped ({listed}); check the units, or declare wider bounds"
-        )
-    if target:
-        parts.append(
-            f"{target / faults.rows:.2%} of y lies outside its bounds and was clipped; they are the target of "
-            "dplr.Bounds(...), or [-1, 1] where none is declared"
-        )
-    if parts:
-        message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
-        warnings.warn(message, UserWarning, stacklevel=2)
 
 
 def check_shapes(X: Any, y: Any) -> tuple[int, int]:

@@ -1,4 +1,7 @@
-"""Minimise an objective over the rows of an array: in the compiled loop on one thread, or through sums on several."""
+"""Minimise an objective over the rows of an array: in the compiled loop on one thread, or through sums on several.
+
+Faulty rows are refused here too; how many were clipped is said where rows are checked.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from dplr._core import NativeSums, gradients_of_many, instruction_set
 from dplr.certificate import LossCurve, Objective
 from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
 from dplr.queries import Faults
+from dplr.rows._faults import refuse
 from dplr.solvers import certified, newton, newton_many, sample_step
 
 if TYPE_CHECKING:
@@ -40,31 +44,28 @@ def _compiled(
 ) -> tuple[Vector, float]:
     n, d, loss = len(rows), rows.geometry.d, objective.loss
     step = sample_step(n, len(objective.center))
-    sums, sample = NativeSums(native_rows(X, y, rows.prep), loss.kernel, loss.width), None
+    sums, sample = NativeSums(native_rows(X, y, rows.prep), loss.name, loss.width), None
     if step > 1:
         # A copy: rows far apart are slow to read more than once.
         kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), rows.prep)
-        sample = NativeSums(kept, loss.kernel, loss.width)
+        sample = NativeSums(kept, loss.name, loss.width)
     try:
         return certified(sums, sample, objective, n, d, _radius(rows), tau, cap)
     finally:
         if sums.seen is not None:
             non_finite, unknown, *outside = sums.seen.tolist()
-            rows.judge(Faults(n, non_finite, unknown, tuple(outside)))
+            refuse(Faults(n, non_finite, unknown, tuple(outside)))
 
 
 def _through_sums(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     from dplr.rows._array import every
 
-    d, judged = rows.geometry.d, False
+    d = rows.geometry.d
     queries = [query(objective.loss, d, rows.geometry.intercept > 0) for query in (LossGradient, LossGradientHessian)]
 
     def total(coef: Vector, with_hessian: bool, step: int) -> RealTotal:
-        nonlocal judged
         value: RealTotal = rows.sum(queries[with_hessian], coef, every(step))
-        if step == 1 and not judged:
-            rows.judge(value.faults)
-            judged = True
+        refuse(value.faults)
         return value
 
     return newton(total, objective, len(rows), d, _radius(rows), tau, cap)
@@ -92,6 +93,6 @@ def gradients(rows: ArrayRows, loss: LossCurve) -> Callable[[Vector], Vector]:
     native = rows.native()
     if native is not None:
         scratch, path = native_rows(*native, rows.prep), instruction_set().encode()
-        return lambda coefs: gradients_of_many(scratch, loss.kernel, loss.width, coefs, path)
+        return lambda coefs: gradients_of_many(scratch, loss.name, loss.width, coefs, path)
     query = LossGradient(loss, rows.geometry.d, rows.geometry.intercept > 0)
     return lambda coefs: np.array([rows.sum(query, coef).gradient for coef in coefs])
