@@ -21,8 +21,14 @@ from bench_fit import survey
 
 SHAPES = [(370_000, 13), (17_500, 10), (48_842, 105), (1_000_000, 50), (1_000, 5)]
 # Below some 20,000 rows what is measured is the Python around both fits: no floor there.
-FLOORS = {"linear": dict(zip(SHAPES, (15, 0, 15, 15, 0), strict=True))}
-OURS = {"linear": {"model": "linear", "mechanism": "fm"}}
+FLOORS = {
+    "linear": dict(zip(SHAPES, (15, 0, 15, 15, 0), strict=True)),
+    "logistic": dict(zip(SHAPES, (12, 6, 6, 6, 4), strict=True)),
+}
+OURS = {
+    "linear": {"model": "linear", "mechanism": "fm"},
+    "logistic": {"mechanism": "objective", "l2": 1e-3, "fit_intercept": False},
+}
 
 
 def peer(python):

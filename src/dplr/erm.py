@@ -22,7 +22,7 @@ from dplr.rows import Rows
 # Scaled rows are rounded to float64: their norm may exceed the radius by (d + 3) 2^-53 < 2^-40 of it.
 _ROUNDED_ROW = 1 + 2.0**-40
 # The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
-_TOLERANCE = 2.0**-20
+_TOLERANCE = 2.0**-13
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16

@@ -103,12 +103,15 @@ class LossGradient:
 
     def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial) -> None:
         """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
-        rows = native_rows(X, y, prep)
+        self.add_rows(native_rows(X, y, prep), coef, out)
+
+    def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
+        """Add the sums over all rows of an array at `coef` (q,)."""
         rows.add(
             self.loss.name, self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
             out.outside,
         )  # fmt: skip
-        out.rows += len(X)
+        out.rows += rows.n
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,6 +265,8 @@ cdef class LossRows:
     ):
         """Add the sums over all rows at `coef` (q,) to hi + lo, (q + 1,) with the loss last, and to `hessian`.
 
+        Later passes over the same object need no norms where this one found every row in the ball.
+
         hessian : (q, q), upper triangle only; (0, 0) when it is not wanted.
         faults, outside : as for `add_moments`.
         """
@@ -286,6 +288,7 @@ cdef class LossRows:
         self.seen[:] = 0
         with nogil:
             self.sum_rows(&p, &coef[0], self.n, &out)
+        self.base.inside = not p.map.box and not self.beyond
         for j in range(2):
             faults[j] += self.seen[j]
         for j in range(p.X.d + 1):

@@ -11,11 +11,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS
+from dplr._core import CHUNK_ROWS, LossRows
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
-from dplr.loss_queries import LossGradient, RealTotal
+from dplr.loss_queries import LossGradient, RealTotal, native_rows
 from dplr.queries import Moments, Total
 from dplr.rows import _minimise, _pool
 from dplr.rows._faults import refuse, warn_outside
@@ -67,6 +67,7 @@ class ArrayRows:
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
+        self._loss_rows: LossRows | None = None
 
     @property
     def geometry(self) -> Geometry:
@@ -135,6 +136,13 @@ class ArrayRows:
         """X and y as kernels read them in place, or None where they must be converted."""
         return (self._X, _as_numbers(self._y)) if _is_native(self._X) and _target_is_native(self._y) else None
 
+    def loss_rows(self) -> LossRows | None:
+        """Rows as the loss kernels take them, on one thread; kept, because a pass learns what later ones can use."""
+        if self._loss_rows is None:
+            native = self.native()
+            self._loss_rows = None if native is None else native_rows(*native, self._prep)
+        return self._loss_rows
+
     def threads_for(self, products: float) -> int:
         """How many threads a sum of that many products gets."""
         return self._threads or _pool.threads_for(products)
@@ -164,7 +172,9 @@ class ArrayRows:
         else:
             work = functools.partial(self._sum_converted, query, coef, X, y, index)
         if parts == 1:
-            return work((0, n))
+            whole = index is None and rows.step == 1 and not query.exact and self._block_rows is None
+            known = self.loss_rows() if whole else None
+            return work((0, n)) if known is None else _sum_known(query, coef, known)
         if query.exact:
             return functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
         # Not exact: chunks are merged in their order, whatever thread summed them.
@@ -191,6 +201,12 @@ class ArrayRows:
             target = np.require(y[rows], np.float64, "A")
             query.add_block(_native(_take(X, rows)), target, self._prep, coef, out)
         return out.total()
+
+
+def _sum_known(query: Any, coef: Any, rows: LossRows) -> Any:
+    out = query.partial()
+    query.add_rows(rows, coef, out)
+    return out.total()
 
 
 def _take(X: Any, rows: Any) -> Any:

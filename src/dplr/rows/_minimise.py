@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import NativeSums, gradients_of_many, instruction_set
+from dplr._core import LossRows, NativeSums, gradients_of_many, instruction_set
 from dplr.certificate import LossCurve, Objective
 from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
 from dplr.queries import Faults
@@ -29,9 +29,9 @@ Vector = NDArray[np.float64]
 def alone(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     """See `ArrayRows.minimise`."""
     n, d = len(rows), rows.geometry.d
-    native = rows.native()
-    if native is not None and rows.threads_for(float(n) * d * 16) == 1:
-        return _compiled(rows, *native, objective, tau, cap)
+    known = rows.loss_rows()
+    if known is not None and rows.threads_for(float(n) * d * 16) == 1:
+        return _compiled(rows, known, objective, tau, cap)
     return _through_sums(rows, objective, tau, cap)
 
 
@@ -39,16 +39,15 @@ def _radius(rows: ArrayRows) -> float:
     return math.hypot(rows.geometry.radius, rows.geometry.intercept)
 
 
-def _compiled(
-    rows: ArrayRows, X: NDArray[Any], y: NDArray[Any], objective: Objective, tau: float, cap: int
-) -> tuple[Vector, float]:
+def _compiled(rows: ArrayRows, known: LossRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     n, d, loss = len(rows), rows.geometry.d, objective.loss
     step = sample_step(n, len(objective.center))
-    sums, sample = NativeSums(native_rows(X, y, rows.prep), loss.name, loss.width), None
-    if step > 1:
+    sums, sample = NativeSums(known, loss.name, loss.width), None
+    native = rows.native()
+    if step > 1 and native is not None:
         # A copy: rows far apart are slow to read more than once.
-        kept = native_rows(np.ascontiguousarray(X[::step]), np.ascontiguousarray(y[::step]), rows.prep)
-        sample = NativeSums(kept, loss.name, loss.width)
+        X, y = (np.ascontiguousarray(part[::step]) for part in native)
+        sample = NativeSums(native_rows(X, y, rows.prep), loss.name, loss.width)
     try:
         return certified(sums, sample, objective, n, d, _radius(rows), tau, cap)
     finally:
@@ -90,9 +89,8 @@ def together(
 
 def gradients(rows: ArrayRows, loss: LossCurve) -> Callable[[Vector], Vector]:
     """The summed loss's gradients (k, q) at points (k, q)."""
-    native = rows.native()
-    if native is not None:
-        scratch, path = native_rows(*native, rows.prep), instruction_set().encode()
+    scratch, path = rows.loss_rows(), instruction_set().encode()
+    if scratch is not None:
         return lambda coefs: gradients_of_many(scratch, loss.name, loss.width, coefs, path)
     query = LossGradient(loss, rows.geometry.d, rows.geometry.intercept > 0)
     return lambda coefs: np.array([rows.sum(query, coef).gradient for coef in coefs])
