@@ -30,15 +30,13 @@ def objective_ridge(
 
     c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
     c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
-    4 h D R~ / eps      pure eps, h the smoothness: below it the curvature takes a share of eps
+    4 h D R~ / eps      h the smoothness: below it the curvature takes more than a small share of eps
     """
     if math.isinf(eps):
         return PLAIN
     c = noise_norm(size, eps, delta, norm, signs)
     guess = min(16.0, 2 * math.sqrt(size)) if coef_norm is None else coef_norm
-    # With Gaussian noise the curvature may take up to half of eps.
-    least = norm**2 / math.expm1(eps / 2) if delta > 0 else 4 * signs * norm**2 / eps
-    return max(c / guess, c * c / (4 * n_rows), loss.smoothness * least)
+    return max(c / guess, c * c / (4 * n_rows), 4 * loss.smoothness * signs * norm**2 / eps)
 
 
 def output_ridge(
