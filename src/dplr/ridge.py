@@ -7,6 +7,8 @@ import math
 from dplr.calibration import gaussian_mu
 from dplr.losses import Loss
 
+# Above the smallest ridge that erm.check takes. An automatic one comes near it only for an eps that hides nothing.
+_LEAST = 1e-5
 # The ridge of the sum objective without noise: scikit-learn's default, C = 1.
 PLAIN = 1.0
 
@@ -37,8 +39,8 @@ def objective_ridge(
     c = noise_norm(size, eps, delta, norm, signs)
     guess = min(16.0, 2 * math.sqrt(size)) if coef_norm is None else coef_norm
     # With Gaussian noise the curvature may take up to half of eps.
-    least = norm**2 / math.expm1(eps / 2) if delta > 0 else 4 * signs * norm**2 / eps
-    return max(c / guess, c * c / (4 * n_rows), loss.smoothness * least)
+    least = norm**2 / math.expm1(min(eps / 2, 500.0)) if delta > 0 else 4 * signs * norm**2 / eps
+    return max(c / guess, c * c / (4 * n_rows), loss.smoothness * least, _LEAST)
 
 
 def output_ridge(
@@ -53,4 +55,4 @@ def output_ridge(
         return PLAIN
     c = noise_norm(size, eps, delta, norm, signs)
     guess = min(8.0, math.sqrt(size)) if coef_norm is None else coef_norm
-    return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows)
+    return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows, _LEAST)
