@@ -73,10 +73,10 @@ class Source:
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
         """Independent Gaussians, each on a grid of 2^-40 of its deviation: far below what is released.
 
-        The sum of a coarse discrete Gaussian and a fine one with a deviation of s coarse steps is a discrete Gaussian on
-        the fine grid, up to a factor of 1 +- 3 exp(-2 pi^2 s^2) on every probability (objective.md, lemma 5); s = 4. Its
-        deviation is larger than the stated one by 2^-37 of it. With the coarse draw alone every release would be a
-        coarse lattice point away from the number that the noise hides, and betray it.
+        The sum of a coarse discrete Gaussian and a fine one, four coarse steps wide, is a discrete Gaussian on the fine
+        grid up to a factor within 10^-135 of 1 (objective.md, lemma 5). Its deviation is larger than the stated one by
+        2^-37 of it. With the coarse draw alone every release would be a coarse grid vector away from the numbers that
+        the noise hides, and betray them.
         """
         steps = self.gaussian(_COARSE**2, size) * _COARSE + self.gaussian(_SMOOTHING**2, size)
         return np.asarray(steps * (deviation / _COARSE**2), dtype=np.float64)
