@@ -28,11 +28,12 @@ def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> 
 def objective_ridge(
     loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
-    """Ridge Lam of objective perturbation: the largest of three.
+    """Ridge Lam of objective perturbation: the largest of four.
 
     c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
     c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
     4 h D R~ / eps      pure eps, h the smoothness: below it the curvature takes a share of eps
+    1e-5                no noise is left to speak of
     """
     if math.isinf(eps):
         return PLAIN
@@ -46,10 +47,11 @@ def objective_ridge(
 def output_ridge(
     n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
-    """Ridge Lam of output perturbation: the larger of two.
+    """Ridge Lam of output perturbation: the largest of three.
 
     (n R~^2 c^2 / (q coef_norm^2))^(1/3)    minimises Lam coef_norm^2 / 4 + n R~^2 c^2 / (8 q Lam^2)
     c^2 / n                                 larger only where the noise drowns the data
+    1e-5                                    no noise is left to speak of
     """
     if math.isinf(eps):
         return PLAIN
