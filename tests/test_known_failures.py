@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import cross_val_score
 
 import dplr
+from dplr import audit
 from dplr.bounds import Geometry
 from dplr.estimators import _base
 from dplr.losses import LOGISTIC
@@ -72,6 +73,20 @@ def test_the_curvature_grows_with_the_square_of_the_row_norm():
     noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
     assert noise_eps == pytest.approx(largest_noise_eps(lambda e: logistic_loss(e, 144 / 100, 2), eps), rel=1e-9)
     assert noise_eps < 0.9 * largest_noise_eps(lambda e: logistic_loss(e, 12 / 100, 2), eps)
+
+
+@pytest.mark.parametrize("calibration", ["tight", "cms11", "cm08"])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_no_density_ratio_exceeds_eps_with_an_intercept(calibration, relation):
+    problem = Problem(LOGISTIC, Geometry(1, intercept=0.5), relation, 1, 1.0, ())
+    plan = ObjectivePerturbation(calibration=calibration).plan(problem, 1.0, 0.0)
+    ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
+    options = {"loss": audit.Logistic(), "ridge": ridge, "neighbouring": relation, "iota": 0.5, "pairs": 20_000}
+    worst = audit.search(1, scale=scale, **options).log_ratio
+    assert worst <= (plan.statement.eps - 2**-8) * (1 + 1e-7)
+    # and the search would see an intercept that was left out of the norm of a row
+    if calibration == "tight" and relation == Neighbouring.ADD_REMOVE:  # where the bound is easy to reach
+        assert audit.search(1, scale=scale / math.sqrt(1.25), **options).log_ratio > plan.statement.eps
 
 
 def test_sparse_input_is_refused_with_a_clear_error(entropy):

@@ -168,3 +168,16 @@ def test_operating_system_entropy_is_not_a_user_seeded_generator(monkeypatch):
     np.random.seed(0)  # noqa: NPY002
     assert (first != Source().laplace(2**30, 10)).any()
     assert dplr.noise._operating_system(8) != dplr.noise._operating_system(8)
+
+
+def test_real_noise_reaches_points_between_the_steps_of_one_discrete_gaussian():
+    """On the lattice of one integer draw an observer could tell from a release which coefficients it was added to."""
+    steps = Source(seed=6).normal(1.0, 20_000) * 2**20
+    assert stats.kstest(steps - np.floor(steps), "uniform").pvalue > 1e-4
+
+
+def test_a_direction_of_zero_is_drawn_again(monkeypatch):
+    """One number has the direction 0 with a probability that somebody would meet; 0 / 0 must not be released."""
+    source, draws = Source(seed=9), iter([np.zeros(1), np.zeros(1), np.full(1, -0.5)])
+    monkeypatch.setattr(source, "normal", lambda deviation, size: next(draws))
+    assert source.norm_gamma(2.0, 1)[0] < 0

@@ -119,3 +119,41 @@ def test_gaussian_noise_meets_delta_by_numerical_integration_and_no_less_noise_d
 def test_no_noise_is_enough_where_the_curvature_costs_all_of_eps():
     assert tight(0.1, 1.0) is None
     assert gaussian_sigma(0.1, 1e-6, 1.0, 0.25, 2, one_signed=True) is None
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("eps", "delta", "share"),
+    [
+        (1e-9, 1e-300, 0.5),
+        (1e-9, 1e-300, 0.9),
+        (1e-9, 1e-300, 0.999),
+        (1.0, 1e-200, 1 - 1e-12),
+        (12.0, 1e-100, 1 - 1e-13),
+        (1e-9, 0.3, 0.5),
+    ],
+)
+def test_gaussian_noise_meets_delta_where_the_curvature_leaves_next_to_nothing_of_eps(eps, delta, share, oracle):
+    """In 400 digits; where no noise is known to be enough, the plan is refused."""
+    mpmath = oracle("mpmath")
+    curvature = math.expm1(eps * share)
+    sigma = gaussian_sigma(eps, delta, 1.0, curvature, 1, one_signed=True)
+    assert sigma is not None or share > 0.99
+    if sigma is None:
+        return
+    with mpmath.workdps(400):
+        left, t = mpmath.mpf(eps) - mpmath.log1p(mpmath.mpf(curvature)), 1 / mpmath.mpf(sigma)
+        spent = mpmath.ncdf(-left / t + t / 2) - mpmath.exp(left) * mpmath.ncdf(-left / t - t / 2)
+        assert spent <= mpmath.mpf(delta)
+
+
+def test_no_noise_is_planned_beyond_what_the_formulas_can_be_evaluated_for():
+    assert gaussian_sigma(1.0, 1e-200, 1.0, math.expm1(1 - 1e-12), 1, one_signed=True) is None
+
+
+def test_noise_of_no_eps_at_all_is_refused_not_divided_by():
+    for eps in (0.5, 3.0, 12.0, 700.0):
+        for left in (1e-15, 1.3e-12, 1e-11):
+            curvature = math.expm1(eps - left)
+            noise_eps = largest_noise_eps(lambda e, curvature=curvature: rank_one_loss(e, curvature), eps)
+            assert noise_eps is None or noise_eps > 0

@@ -336,3 +336,42 @@ def test_the_width_of_the_svm_is_checked_and_enters_the_statement():
     wide = dplr.HuberSVC(width=2.0, l2=0.01).fit(X, y).privacy_
     narrow = dplr.HuberSVC(width=0.5, l2=0.01).fit(X, y).privacy_
     assert wide.noise_scale < narrow.noise_scale
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("eps", [1.0, 2000.0, 1e9, 1e300])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("l2", ["auto", 1e-9, 1e8])
+def test_every_plan_that_is_made_can_be_run(mechanism, eps, delta, l2):
+    """An error after the noise was drawn would spend the budget for nothing."""
+    X, y = ball_data(2000)
+    if l2 == 1e-9 and mechanism == "objective" and eps == 1.0:
+        with pytest.raises(ValueError, match="`l2` must be above"):
+            dplr.plan(n_rows=2000, n_features=3, mechanism=mechanism, eps=eps, delta=delta, l2=l2)
+        return
+    coef = dplr.fit(X, y, mechanism=mechanism, eps=eps, delta=delta, l2=l2).coef_
+    assert np.isfinite(coef).all()
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output", "none"])
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"public": (np.full(3, 1e100), 0.0)}, "public"),
+        ({"public": (np.full(3, 1e200), 0.0)}, "public"),
+        ({"l2": 1e300}, "l2"),
+        ({"l2": 1e308}, "l2"),
+    ],
+)
+def test_numbers_that_float64_cannot_minimise_with_are_refused_before_any_noise(mechanism, options, match, entropy):
+    X, y = ball_data()
+    with pytest.raises(ValueError, match=f"`{match}`"):
+        dplr.fit(X, y, **{"mechanism": mechanism, "eps": math.inf if mechanism == "none" else 1.0} | options)
+    assert entropy.bytes == 0
+
+
+def test_the_limit_of_passes_fits_the_compiled_loop_for_any_number_of_rows():
+    for n_rows in (10**4, 10**8, 10**12):
+        for l2 in (1e-6 / n_rows * 1.001, 1 / n_rows):
+            problem, _ = problem_of(3, n=n_rows, l2=l2)
+            assert 0 < dplr.NoPrivacy().plan(problem, math.inf, 0.0).minimisation.passes < 2**63

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _UNIT = 2.0**-53
+# The compiled loop counts passes in 64 bits. Nobody will see a larger limit from a smaller one.
+_MOST_PASSES = 2**62
 
 
 class NotCertified(RuntimeError):
@@ -120,4 +122,4 @@ def pass_limit(loss: LossCurve, n: int, radius: float, ridge: float, tau: float,
     halvings = max(1.0, math.ceil(math.log2(max(2.0, 2 * first / tau))))
     between = 1 + 20 * condition**2 * math.log(4 * condition)
     trials = 2 + math.log2(20 * condition)
-    return 64 + int(halvings * between * trials)
+    return min(64 + int(halvings * between * trials), _MOST_PASSES)

@@ -27,8 +27,12 @@ _TOLERANCE = 2.0**-13
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16
 _SMALLEST_RIDGE = 1e-6
+# Beyond these float64 has no digits left for the gradient, or for its certificate.
+_LARGEST_RIDGE = 1e15
+_LARGEST_START = 1e9
 # The released numbers lie on a grid of this share of the noise.
 _GRID_BITS = 20
+_FINEST_GRID = -900  # as a power of two: any number over a finer one might overflow
 
 
 def row_norm(geometry: Geometry) -> float:
@@ -59,6 +63,12 @@ def check(problem: Problem, mechanism: str) -> int:
         rule = f'must be at least {_SMALLEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
         remedy = "Without a ridge one record may move the minimiser any distance. Use l2='auto'."
         raise ValueError(sentence("l2", rule, problem.l2, remedy))
+    if problem.l2 is not None and problem.l2 * problem.n_rows > _LARGEST_RIDGE:
+        rule = f'must be at most {_LARGEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
+        raise ValueError(sentence("l2", rule, problem.l2, "A smaller one already ends at the public coefficients."))
+    if math.hypot(*(problem.w0 or ())) > _LARGEST_START:
+        rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
+        raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
     return problem.n_rows
 
 
@@ -79,7 +89,7 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float, share: floa
     assert problem.n_rows is not None
     loss, norm = problem.loss, row_norm(problem.geometry)
     rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
-    start = math.sqrt(math.fsum(value * value for value in problem.w0 or ()))
+    start = math.hypot(*(problem.w0 or ()))
     at_start = 1 + loss.width + loss.lipschitz * norm * start
     pull = linear_norm / ridge
     coef_norm = start + pull + math.sqrt(pull * pull + 2 * rows * at_start / ridge)
@@ -137,7 +147,7 @@ def _start(problem: Problem) -> NDArray[np.float64]:
 
 def release_grid(scale: float) -> float:
     """Spacing of the released numbers: a public power of two far below the noise; 0 for no rounding."""
-    return math.ldexp(1.0, math.frexp(scale)[1] - 1 - _GRID_BITS) if scale else 0.0
+    return math.ldexp(1.0, max(math.frexp(scale)[1] - 1 - _GRID_BITS, _FINEST_GRID)) if scale else 0.0
 
 
 def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:

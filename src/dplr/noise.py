@@ -13,7 +13,9 @@ from dplr._core import IntegerSampler
 from dplr._validation import check_count
 
 _FINE = 2**36  # grid units in the scale of an exponential
-_COARSE = 2**20  # and in the standard deviation of a Gaussian
+# A Gaussian is a coarse draw and a fine one: 2^20 coarse steps in its deviation, 2^20 fine steps in a coarse one.
+_COARSE = 2**20
+_SMOOTHING = 2**22  # deviation of the fine draw: four coarse steps, which leave nothing of the coarse lattice
 
 
 class Source:
@@ -64,11 +66,20 @@ class Source:
         # |discrete Laplace| is exponential up to its grid, and a sum of `size` exponentials is Gamma(size).
         norm = float(np.abs(self.laplace(_FINE, size)).sum()) / _FINE
         direction = self.normal(1.0, size)
+        while not direction.any():  # one number is 0 now and then, and 0 has no direction
+            direction = self.normal(1.0, size)
         return np.asarray(direction * (scale * norm / np.linalg.norm(direction)))
 
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
-        """Independent Gaussians, each on a grid of 2^-20 of its deviation."""
-        return np.asarray(self.gaussian(_COARSE**2, size) * (deviation / _COARSE), dtype=np.float64)
+        """Independent Gaussians, each on a grid of 2^-40 of its deviation: far below what is released.
+
+        The sum of a coarse discrete Gaussian and a fine one, four coarse steps wide, is a discrete Gaussian on the fine
+        grid up to a factor within 10^-135 of 1 (objective.md, lemma 5). Its deviation is larger than the stated one by
+        2^-37 of it. With the coarse draw alone every release would be a coarse grid vector away from the numbers that
+        the noise hides, and betray them.
+        """
+        steps = self.gaussian(_COARSE**2, size) * _COARSE + self.gaussian(_SMOOTHING**2, size)
+        return np.asarray(steps * (deviation / _COARSE**2), dtype=np.float64)
 
     def forget(self) -> None:
         """Drop unread random bytes."""

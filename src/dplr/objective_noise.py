@@ -35,7 +35,7 @@ def rank_one_loss(noise_eps: float, smoothness_kappa: float) -> float:
 
 def largest_noise_eps(loss: Callable[[float], float], eps: float) -> float | None:
     """The largest noise_eps with loss(noise_eps) <= eps, rounded down; None where none is positive."""
-    if loss(_CLOSE) > eps:
+    if loss(_CLOSE * eps) > eps:
         return None
     low, high = 0.0, eps
     if loss(high) <= eps:
@@ -63,7 +63,8 @@ def gaussian_sigma(
     With e = eps - log(1 + c kappa) and s = L R~ / sigma: add/remove delta(eps) <= H_s(e), twice that for losses whose
     derivative takes both signs; replace-one <= H_2s(e) + 2 H_s(e), or 4 H_2s(e).
     """
-    left = eps - math.log1p(smoothness_kappa)
+    # Both numbers carry rounding errors, which count where next to nothing is left.
+    left = eps * (1 - 2.0**-50) - math.log1p(smoothness_kappa) * (1 + 2.0**-50)
     if left <= 0:
         return None
 
@@ -78,7 +79,9 @@ def gaussian_sigma(
         return high if high == -math.inf else high + math.log1p(math.exp(low - high))
 
     low, high = 1e-12, 1e6
+    if log_delta(low) > math.log(delta):
+        return None  # more noise than the formulas can be evaluated for
     for _ in range(200):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
-    return row_norm / (low * (1 - 1e-10))
+    return row_norm / (low * (1 - 1e-10 - 1e-15 / low))

@@ -51,7 +51,8 @@ class ObjectivePerturbation:
     Privacy
     -------
     Releases the coefficients alone; `released_` is empty. Pure eps-DP for delta = 0, (eps, delta)-DP with Gaussian
-    noise for delta > 0, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4).
+    noise for delta > 0, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). With a
+    probability below 2^-64 nothing is released.
 
     Examples
     --------
