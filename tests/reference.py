@@ -52,7 +52,8 @@ def bounded_row(x, prep):
     if not np.isfinite(x).all():
         return None
     if prep.geometry.half_width is not None:
-        return np.clip((x - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d]) / UNITS
+        with np.errstate(over="ignore"):  # beyond the largest float is beyond the bounds
+            return np.clip((x - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d]) / UNITS
     largest = max(np.abs(x).max(initial=0.0), 1.0)
     return x / max(1.0, largest * np.linalg.norm(x / largest))
 

@@ -130,7 +130,7 @@ cdef class NativeSums(DataSums):
 
     @property
     def seen(self):
-        """Faults (2,) and values outside (d + 1,), as the first pass counted them."""
+        """Faults (2,) and values outside (d + 1,), as the first pass counted them; None before it."""
         return self.first_seen
 
     cdef int measure(self, double *coef, bint hessian) except -1:

@@ -48,8 +48,9 @@ def _compiled(
     try:
         return certified(sums, sample, objective, n, d, _radius(rows), tau, cap)
     finally:
-        non_finite, unknown, *outside = sums.seen.tolist()
-        rows.judge(Faults(n, non_finite, unknown, tuple(outside)))
+        if sums.seen is not None:
+            non_finite, unknown, *outside = sums.seen.tolist()
+            rows.judge(Faults(n, non_finite, unknown, tuple(outside)))
 
 
 def _through_sums(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
@@ -79,7 +80,8 @@ def together(
     base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
     start, _ = rows.minimise(base, max(tau, 1e-6 * n), cap)
     hessian = rows.sum(LossGradientHessian(loss, d, rows.geometry.intercept > 0), start).hessian
-    coefs, bounds = newton_many(gradients(rows, loss), hessian, start, objectives, n, d, _radius(rows), tau)
+    with np.errstate(all="ignore"):  # what a refit does is secret
+        coefs, bounds = newton_many(gradients(rows, loss), hessian, start, objectives, n, d, _radius(rows), tau)
     for k in np.flatnonzero(np.isinf(bounds)).tolist():
         coefs[k], bounds[k] = rows.minimise(objectives[k], tau, cap)
     return coefs, bounds
