@@ -67,6 +67,7 @@ class ArrayRows:
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
+        self._warned = False
 
     @property
     def geometry(self) -> Geometry:
@@ -131,8 +132,11 @@ class ArrayRows:
         return _minimise.together(self, objectives, tau, cap)
 
     def judge(self, faults: Faults) -> None:
-        """Tell the data holder what was wrong with the rows."""
+        """Tell the data holder what was wrong with the rows: once, because what is read again depends on the data."""
         _refuse_faults(faults)
+        if self._warned:
+            return
+        self._warned = any(faults.outside)
         _warn_outside(faults, self._prep.geometry.half_width is not None, self._columns)
 
     def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
