@@ -13,12 +13,13 @@ import reference
 from conftest import make_data, make_prep
 from dplr._core import cpu_paths
 from dplr._core._loss import curves
-from dplr.bounds import ball_prep
+from dplr.bounds import Geometry, ball_prep
 from dplr.certificate import gradient_rounding_bound
 from dplr.loss_queries import LossGradient, LossGradientHessian
 from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.queries import Moments
 from dplr.rows import as_rows, chosen, every
+from dplr.rows._minimise import gradients
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -180,6 +181,27 @@ def test_no_row_is_longer_than_the_ball(path, length, d):
             assert_array_equal(value.gradient, -x)
 
 
+def at_the_limit_of_squares(direction, limit=1e290):
+    """The longest multiple whose squared norm, summed entry by entry, is at most the limit."""
+    low, high = 0.5e145, 2e145
+    for _ in range(70):
+        middle = (low + high) / 2
+        within = float(np.cumsum((direction * middle) ** 2)[-1]) <= limit
+        low, high = (middle, high) if within else (low, middle)
+    return direction * low
+
+
+@pytest.mark.parametrize("d", [3, 9, 40, 100])
+def test_rows_on_which_orders_of_summation_disagree_are_bounded(path, d):
+    """Whether a squared norm is too large to be trusted may depend on the order of its sum; the row's bound may not."""
+    prep = make_prep("ball", d, fit_intercept=False)
+    for seed in range(40):
+        x = np.random.default_rng(seed).normal(size=d)
+        x /= np.linalg.norm(x)
+        gradient = total(at_the_limit_of_squares(x)[np.newaxis], np.ones(1), prep, LOGISTIC, x, hessian=False).gradient
+        assert_allclose(gradient, -x / (1 + np.exp(1)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_terms_far_below_the_rounding_of_the_sum_are_kept(path, threads):
     """One in each group of 512 rows, between a half and its opposite, which cancel."""
@@ -268,6 +290,22 @@ def test_rounding_error_of_the_gradient_is_below_its_bound(path, oracle, copies,
     assert error <= bound
     if copies and norm == 1e4 and d == 20:
         assert error >= bound / 1e4  # the bound is not idle
+
+
+@pytest.mark.parametrize("residual", [1 - 2.0**-40 - 2.0**-53, 0.8414709848078965, 0.6])
+@pytest.mark.parametrize("constant", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("d", [1, 40, 96])
+def test_errors_that_do_not_cancel_stay_below_the_theorem_s_count_of_additions(path, residual, constant, d):
+    """Equal terms, whose partial sums round the same way again and again: 80 u for each, of one model and of many."""
+    prep = replace(ball_prep(d, False, None), geometry=Geometry(d, intercept=constant))
+    n, loss, coef = 4096, Curve("huber_residual", residual, residual, 1.0), np.zeros(d + (constant > 0))
+    X, y = np.zeros((n, d)), np.ones(n)
+    X[:, 0] = 0.5
+    exact = [-n * Fraction(residual) * Fraction(entry) for entry in (0.5, *[0] * (d - 1), constant)]
+    alone = total(X, y, prep, loss, coef, hessian=False).gradient
+    for gradient in (alone, *gradients(as_rows(X, y, prep), loss)(np.tile(coef, (2, 1)))):
+        for value, right in zip(gradient.tolist(), exact, strict=False):
+            assert abs(Fraction(value) - right) <= 80 * Fraction(2.0**-53) * abs(right)
 
 
 def test_an_inserted_nan_or_unknown_loss_is_refused_by_the_kernel():

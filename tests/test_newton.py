@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import reference
 from conftest import make_data, make_prep
 from dplr import certificate, solvers
-from dplr._core import cpu_paths
+from dplr._core import CalledSums, cpu_paths, minimise
 from dplr._core._newton import NativeSums
 from dplr.bounds import ball_prep
 from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
@@ -176,6 +176,37 @@ def test_proved_limit_is_above_what_is_needed(monkeypatch, loss, l2):
     limit = pass_limit(loss, 500, 1.0, l2 * 500, tau)
     solve(X, y, prep, plain_objective(loss, l2 * 500, 4), tau, limit)
     assert made[0].calls <= limit
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1e-100, 1e-300, 5e-324])
+def test_proved_limit_of_the_smallest_ridges_is_a_number_that_the_solver_takes(ridge):
+    X, y, prep = data("plain", 100, 2, LOGISTIC)
+    limit = pass_limit(LOGISTIC, 10**6, 1.0, ridge, 1e-6)
+    coef, bound = solve(X, y, prep, plain_objective(LOGISTIC, 1.0, 2), 1e-6, limit)
+    assert bound <= 1e-6
+
+
+def test_row_outside_the_ball_is_reported_once(recwarn):
+    """However often the rows are read, and whatever the refits do."""
+    X, y, prep = data("plain", 300, 4, SVM)
+    X[7] *= 100
+    for threads in (1, 2):
+        rows = as_rows(X, y, prep, threads=threads)
+        rows.total(LossGradient(SVM, 4, False), np.zeros(4))
+        objectives = refits(SVM, 300, 4, 10, 1e5, l2=1e-6)
+        tau = max(smallest_tau(SVM, 300, 4, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rows.minimise_many(objectives, tau, 500)
+        assert not caught
+    assert len(recwarn) == 2
+
+
+@pytest.mark.parametrize(("gradient", "hessian"), [(1, 2), (2, 1)])
+def test_sums_of_a_wrong_shape_are_refused(gradient, hessian):
+    sums = CalledSums(10, 2, lambda coef, with_hessian: (np.zeros(gradient), np.eye(hessian)))
+    with pytest.raises(ValueError, match="must have q entries"):
+        minimise(sums, None, 1.0, np.zeros(2), np.ones(2), 1e-6, 0.0, 0.0, 10)
 
 
 @pytest.mark.parametrize("fault", [np.nan, np.inf])

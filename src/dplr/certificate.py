@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _UNIT = 2.0**-53
-# The compiled loop counts passes in 64 bits. Nobody will see a larger limit from a smaller one.
-_MOST_PASSES = 2**62
+# Fits in a C integer, and nobody lives to see it.
+_MOST_PASSES = 2.0**60
 
 
 class NotCertified(RuntimeError):
@@ -93,7 +93,7 @@ def gradient_rounding_bound(
     Source: `_core/loss.md`, theorem 1.
     """
     residual = residual_bound(loss, radius, coef_norm)
-    rows = n * radius * ((d + 6) * loss.smoothness * radius * coef_norm + 86 * residual)
+    rows = n * radius * ((2.5 * d + 18) * loss.smoothness * radius * coef_norm + (1.5 * d + 98) * residual)
     return 1.01 * _UNIT * (rows + 4 * ridge * (coef_norm + center_norm) + 2 * linear_norm) + 1e-280
 
 
@@ -117,9 +117,9 @@ def pass_limit(loss: LossCurve, n: int, radius: float, ridge: float, tau: float,
     Source: `_core/loss.md`, theorem 2.
     """
     curvature = ridge + n * loss.smoothness * radius**2
-    condition = curvature / ridge
+    condition = curvature / ridge  # infinite for the smallest ridges
     first = n * radius * residual_bound(loss, radius, center_norm) + linear_norm
     halvings = max(1.0, math.ceil(math.log2(max(2.0, 2 * first / tau))))
-    between = 1 + 20 * condition**2 * math.log(4 * condition)
+    between = 1 + 20 * condition * condition * math.log(4 * condition)
     trials = 2 + math.log2(20 * condition)
-    return min(64 + int(halvings * between * trials), _MOST_PASSES)
+    return 64 + int(min(halvings * between * trials, _MOST_PASSES))

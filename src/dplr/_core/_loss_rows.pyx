@@ -39,13 +39,16 @@ cdef void clamp_row(const LossPass *p, Py_ssize_t i, double *out, const LossWork
 
 
 cdef void shorten_row(const LossPass *p, double *row, const LossWork *work) noexcept nogil:
-    """Onto the sphere without overflow, where the squared norm is too large to be trusted."""
+    """Onto the sphere without overflow, where the squared norm is too large to be trusted.
+
+    From half of LARGE on: in its own order of summation the caller may have found more than LARGE.
+    """
     cdef double largest = 0.0, total = 0.0, factor
     cdef Py_ssize_t j
     for j in range(p.X.d):
         total += row[j] * row[j]
         largest = max(largest, fabs(row[j]))
-    if total <= LARGE:
+    if total <= 0.5 * LARGE:
         return
     work.sums[2] = 1.0
     total = 0.0
@@ -153,14 +156,14 @@ cdef void bound_rows(
 cdef void add_row(
     const LossPass *p, const double *row, double target, Py_ssize_t packed, double *gradient, const LossWork *work
 ) noexcept nogil:
-    """One row of the block, which counts, with its packed columns."""
+    """One row of the block, which counts, with its packed columns; the sum of residuals lies behind the gradient."""
     cdef Py_ssize_t d = p.X.d, j
     cdef double factor = bounding_factor(p, row, work), margin = 0.0, root
     cdef double residual = 0.0, weight = 0.0, loss = 0.0
     for j in range(d):
         margin += row[j] * p.coef[j]
     curve(p.kind, p.width, margin * factor + p.intercept * p.coef[d], target, &residual, &weight, &loss)
-    work.sums[0] += residual
+    gradient[d] += residual
     work.sums[1] += loss
     for j in range(d):
         gradient[j] += (residual * factor) * row[j]
@@ -182,7 +185,7 @@ cdef void add_loss_portably(
         first = block * MOST_BLOCK_ROWS
         n = min(MOST_BLOCK_ROWS, rows - first)
         settle_rows(p, start + first, n, work.target + first, work)
-        memset(gradient, 0, d * sizeof(double))
+        memset(gradient, 0, (d + 1) * sizeof(double))
         for r in range(n):
             if packed == 0 and p.hessian:
                 memset(work.columns, 0, ((q + 1) & ~<Py_ssize_t> 1) * STRIDE * sizeof(double))
@@ -195,3 +198,4 @@ cdef void add_loss_portably(
                 packed = 0
         for j in range(d):
             work.gradient[j] += gradient[j]
+        work.sums[0] += gradient[d]

@@ -13,7 +13,7 @@ from dplr._core._loss_rows cimport GROUP_ROWS, MOST_BLOCK_ROWS, LossPass, bound_
 from dplr._core._loss import KINDS
 
 cdef extern from "loss.h":
-    const Py_ssize_t PANEL_MODELS
+    enum: PANEL_MODELS
 
     ctypedef struct Tiles:
         void (*add_losses)(
@@ -28,21 +28,28 @@ cdef void add_losses_portably(
     int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q, const double *target,
     const double *coefs, double *margins, double *gradients
 ) noexcept nogil:
-    """Add a panel's gradients; `margins` holds those of one row, then its residuals."""
+    """Add a panel's gradients. The block is summed by itself: short sums keep the rounding error small."""
     cdef Py_ssize_t i, j, k
     cdef double entry, weight = 0.0, loss = 0.0
+    cdef double sums[PANEL_MODELS]
+    cdef double *of_row
     for i in range(rows):
-        memset(margins, 0, PANEL_MODELS * sizeof(double))
+        of_row = margins + i * PANEL_MODELS
+        memset(of_row, 0, PANEL_MODELS * sizeof(double))
         for j in range(q):
             entry = x[i * stride + j]
             for k in range(PANEL_MODELS):
-                margins[k] += entry * coefs[j * PANEL_MODELS + k]
+                of_row[k] += entry * coefs[j * PANEL_MODELS + k]
         for k in range(PANEL_MODELS):
-            curve(kind, width, margins[k], target[i], &margins[k], &weight, &loss)
-        for j in range(q):
+            curve(kind, width, of_row[k], target[i], &of_row[k], &weight, &loss)
+    for j in range(q):
+        memset(sums, 0, sizeof(sums))
+        for i in range(rows):
             entry = x[i * stride + j]
             for k in range(PANEL_MODELS):
-                gradients[j * PANEL_MODELS + k] += entry * margins[k]
+                sums[k] += entry * margins[i * PANEL_MODELS + k]
+        for k in range(PANEL_MODELS):
+            gradients[j * PANEL_MODELS + k] += sums[k]
 
 
 def gradients_of_many(LossRows rows, str kernel, double width, const double[:, ::1] coefs, const char *path):

@@ -102,6 +102,9 @@ cdef class CalledSums(DataSums):
         self.gradient = gradient
         if hessian:
             self.hessian = matrix
+        if self.gradient.shape[0] != self.q or hessian and (
+                self.hessian.shape[0] != self.q or self.hessian.shape[1] != self.q):
+            raise ValueError("gradient must have q entries, and hessian q rows of q")
         return 0
 
 
