@@ -298,7 +298,7 @@ def test_rounding_error_of_the_gradient_is_below_its_bound(path, oracle, copies,
 def test_errors_that_do_not_cancel_stay_below_the_theorem_s_count_of_additions(path, residual, constant, d):
     """Equal terms, whose partial sums round the same way again and again: 80 u for each, of one model and of many."""
     prep = replace(ball_prep(d, False, None), geometry=Geometry(d, intercept=constant))
-    n, loss, coef = 4096, Curve("huber_residual", residual, residual, 1.0), np.zeros(d + (constant > 0))
+    n, loss, coef = 4096, huber_residual(residual), np.zeros(d + (constant > 0))
     X, y = np.zeros((n, d)), np.ones(n)
     X[:, 0] = 0.5
     exact = [-n * Fraction(residual) * Fraction(entry) for entry in (0.5, *[0] * (d - 1), constant)]
