@@ -9,8 +9,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
-from dplr import _fit, erm
-from dplr.bounds import ball_prep
+from dplr import _fit, calibration, erm, objective_noise
+from dplr.bounds import Geometry, ball_prep
 from dplr.certificate import NotCertified
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED, huber_svm
@@ -375,3 +375,88 @@ def test_the_limit_of_passes_fits_the_compiled_loop_for_any_number_of_rows():
         for l2 in (1e-6 / n_rows * 1.001, 1 / n_rows):
             problem, _ = problem_of(3, n=n_rows, l2=l2)
             assert 0 < dplr.NoPrivacy().plan(problem, math.inf, 0.0).minimisation.passes < 2**63
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_gaussian_output_noise_is_the_sensitivity_over_mu(relation):
+    problem, _ = problem_of(3, n=1000, l2=0.01, relation=relation)
+    plan = dplr.OutputPerturbation().plan(problem, 0.5, 1e-6)
+    distance = (2 if relation == "replace_one" else 1) * math.sqrt(1.25) + 2 * plan.minimisation.tolerance
+    mu = calibration.gaussian_mu(0.5, 1e-6)
+    assert plan.statement.guarantee.mu == mu
+    assert plan.statement.noise_scale == pytest.approx(distance / 10 / mu, rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, monkeypatch):
+    X, y = ball_data()
+    problem, prep = problem_of(3)
+    plans = [dplr.ObjectivePerturbation().plan(problem, eps, delta) for eps in (1.0, 2.0)]
+    tolerance = [plan.minimisation.tolerance_noise for plan in plans]
+    assert min(tolerance) > 0
+    source, added = Source(), 0.0
+    monkeypatch.setattr(source, "normal", lambda deviation, size: np.zeros(size))
+    monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.full(size, added * (scale in tolerance)))
+
+    def fits():
+        rows = as_rows(X, y, prep)
+        return _fit.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0], delta, NullLedger(), source)
+
+    quiet = fits()
+    added = 64.0
+    for before, after in zip(quiet, fits(), strict=True):
+        np.testing.assert_allclose(after.coef - before.coef, 64.0, atol=1e-2)
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_every_calibration_takes_the_norm_with_the_intercept_its_square_and_the_relation(loss, relation):
+    geometry, ridge, eps, share = Geometry(2, radius=3.0, intercept=0.5), 40.0, 1.0, 2.0**-8
+    problem = Problem(loss, geometry, Neighbouring(relation), 100, ridge / 100, ())
+    left, signs, square = eps * (1 - share), 2 if relation == "replace_one" else 1, 9.25
+    curvature = loss.smoothness * square / ridge
+
+    def spent(e):
+        if loss.name == "logistic":
+            return objective_noise.logistic_loss(e, square / ridge, signs)
+        return objective_noise.rank_one_loss(e, curvature)
+
+    def scale(calibration, delta=0.0):
+        return dplr.ObjectivePerturbation(calibration).plan(problem, eps, delta).statement.noise_scale
+
+    distance = signs * math.sqrt(square)
+    printed, _ = objective_noise.cms11(left, curvature)
+    assert scale("tight") == pytest.approx(distance / objective_noise.largest_noise_eps(spent, left), rel=1e-9)
+    assert scale("cms11") == pytest.approx(distance / printed, rel=1e-9)
+    cm08 = dplr.ObjectivePerturbation("cm08").plan(problem, eps, 0.0).statement
+    assert cm08.eps == pytest.approx(max(eps, spent(left) + eps * share), rel=1e-9)
+    sigma = objective_noise.gaussian_sigma(left, 1e-6, math.sqrt(square), curvature, signs, one_signed=True)
+    assert scale("tight", 1e-6) == pytest.approx(sigma, rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("q", [1, 2, 50])
+def test_the_solver_is_planned_for_linear_terms_of_any_length_but_once_in_two_to_the_64(q, delta, monkeypatch):
+    problem, _ = problem_of(q, n=1000, l2=0.01, intercept=False)
+    lengths, planned = [], erm.minimisation
+
+    def spy(problem, ridge, linear_norm):
+        lengths.append(linear_norm)
+        return planned(problem, ridge, linear_norm)
+
+    monkeypatch.setattr(erm, "minimisation", spy)
+    scale = dplr.ObjectivePerturbation().plan(problem, 1.0, delta).statement.noise_scale
+    law = stats.chi(q) if delta else stats.gamma(q)
+    assert lengths == [pytest.approx(law.isf(2.0**-64) * scale, rel=1e-9)]
+
+
+def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ridge(monkeypatch):
+    X, y = ball_data()
+    problem, prep = problem_of(3, l2=None)
+    source, levels = Source(), [0.5, 50.0, 0.5]
+    monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.zeros(size))
+    fits = _fit.run_many(as_rows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source)
+    ridges = [dplr.OutputPerturbation().plan(problem, eps, 0.0).minimisation.ridge for eps in levels]
+    assert ridges[0] > 2 * ridges[1]
+    for fit, ridge in zip(fits, ridges, strict=True):
+        assert np.linalg.norm(gradient(LOGISTIC, X, y, fit.coef, ridge, 0.5)) < 1e-4
