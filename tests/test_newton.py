@@ -195,7 +195,7 @@ def test_proved_limit_is_above_what_is_needed(monkeypatch, loss, l2):
 def test_proved_limit_of_the_smallest_ridges_is_a_number_that_the_solver_takes(ridge):
     X, y, prep = data("plain", 100, 2, LOGISTIC)
     limit = pass_limit(LOGISTIC, 10**6, 1.0, ridge, 1e-6)
-    coef, bound = solve(X, y, prep, plain_objective(LOGISTIC, 1.0, 2), 1e-6, limit)
+    _, bound = solve(X, y, prep, plain_objective(LOGISTIC, 1.0, 2), 1e-6, limit)
     assert bound <= 1e-6
 
 
