@@ -292,6 +292,31 @@ def test_rounding_error_of_the_gradient_is_below_its_bound(path, oracle, copies,
         assert error >= bound / 1e4  # the bound is not idle
 
 
+@pytest.mark.parametrize("length", [1 - 1e-15, 1.0, 1 + 1e-15, 3.0, 1e100, 1e145, 1e300])
+@pytest.mark.parametrize("d", [1, 13, 40, 100])
+def test_one_bounded_row_is_meant_by_one_model_and_by_many(path, oracle, length, d):
+    """Copies of a row around and outside the ball, against min(1, e / norm) times the row in 60 digits."""
+    mpmath = oracle("mpmath")
+    rng = np.random.default_rng(d)
+    n, prep, norm = 1000, ball_prep(d, False, (0.0, 1.0)), 1e3
+    x, coef = rng.normal(size=(2, d))
+    x *= length / np.linalg.norm(x)
+    coef *= norm / np.linalg.norm(coef)
+    if d > 1:
+        coef -= (coef @ (x / length) - 0.5) * (x / length)  # no saturated residual
+    X, y = np.tile(x, (n, 1)), np.ones(n)
+    with mpmath.workdps(60):
+        row = [mpmath.mpf(v) for v in x.tolist()]
+        shortened = min(mpmath.mpf(1), (1 - mpmath.mpf(d + 8) * mpmath.mpf(2) ** -52) / mpmath.norm(row))
+        row = [shortened * v for v in row]
+        residual = -1 / (1 + mpmath.exp(mpmath.fdot(row, [*map(mpmath.mpf, coef.tolist())])))
+        bound = gradient_rounding_bound(LOGISTIC, n, d, 1.0, float(np.linalg.norm(coef)), 0.0, 0.0, 0.0)
+        alone = total(X, y, prep, LOGISTIC, coef, hessian=False).gradient
+        for gradient in (alone, *gradients(as_rows(X, y, prep), LOGISTIC)(np.stack([coef, coef]))):
+            error = mpmath.norm([mpmath.mpf(v) - n * residual * e for v, e in zip(gradient.tolist(), row, strict=True)])
+            assert float(error) <= bound
+
+
 @pytest.mark.parametrize("residual", [1 - 2.0**-40 - 2.0**-53, 0.8414709848078965, 0.6])
 @pytest.mark.parametrize("constant", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("d", [1, 40, 96])
