@@ -97,6 +97,15 @@ def gradient_rounding_bound(
     return 1.01 * _UNIT * (rows + 4 * ridge * (coef_norm + center_norm) + 2 * linear_norm) + 1e-280
 
 
+def rounding_line(objective: Objective, n: int, d: int, radius: float) -> tuple[float, float]:
+    """(at zero, slope) of `gradient_rounding_bound` as a line in the norm of the coefficients, rounded up."""
+    norms = float(np.linalg.norm(objective.center)), float(np.linalg.norm(objective.linear))
+    at_zero, at_one = (
+        gradient_rounding_bound(objective.loss, n, d, radius, norm, objective.ridge, *norms) for norm in (0.0, 1.0)
+    )
+    return at_zero, (at_one - at_zero) + 1e-12 * at_one
+
+
 def coef_bound(loss: LossCurve, n: int, radius: float, ridge: float, center_norm: float, linear_norm: float) -> float:
     """Bound on the norm of the minimum: ||w - center|| <= ||gradient at center|| / ridge."""
     residual = residual_bound(loss, radius, center_norm)

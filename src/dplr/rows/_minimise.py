@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
+# So few passes of one model are quicker than one of a whole panel.
+_FEW_MODELS = 10
+
 
 def alone(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     """See `ArrayRows.minimise`."""
@@ -89,8 +92,12 @@ def together(
 
 def gradients(rows: ArrayRows, loss: LossCurve) -> Callable[[Vector], Vector]:
     """The summed loss's gradients (k, q) at points (k, q)."""
-    scratch, path = rows.loss_rows(), instruction_set().encode()
-    if scratch is not None:
-        return lambda coefs: gradients_of_many(scratch, loss.name, loss.width, coefs, path)
+    known, path = rows.loss_rows(), instruction_set().encode()
     query = LossGradient(loss, rows.geometry.d, rows.geometry.intercept > 0)
-    return lambda coefs: np.array([rows.sum(query, coef).gradient for coef in coefs])
+
+    def summed(coefs: Vector) -> Vector:
+        if known is None or len(coefs) <= _FEW_MODELS:
+            return np.array([rows.sum(query, coef).gradient for coef in coefs])
+        return gradients_of_many(known, loss.name, loss.width, coefs, path)
+
+    return summed

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import CalledSums, minimise
-from dplr.certificate import NotCertified, Objective, gradient_rounding_bound
+from dplr.certificate import NotCertified, Objective, rounding_line
 
 # Fewer rows than this, or than this many a coefficient, and Newton on all rows is quicker than a sample of them.
 _SAMPLED_ROWS = 5000
@@ -71,13 +71,8 @@ def certified(
     sums: Any, sample: Any, objective: Objective, n: int, d: int, radius: float, tau: float, cap: int
 ) -> tuple[NDArray[np.float64], float]:
     """Run the compiled loop on two sources of sums; see `newton`."""
-    center, linear = objective.center, objective.linear
-    norms = float(np.linalg.norm(center)), float(np.linalg.norm(linear))
-    at_zero, at_one = (
-        gradient_rounding_bound(objective.loss, n, d, radius, norm, objective.ridge, *norms) for norm in (0.0, 1.0)
-    )
-    slope = (at_one - at_zero) + 1e-12 * at_one  # the bound is affine in the norm
-    coef, bound = minimise(sums, sample, objective.ridge, center, linear, tau, at_zero, slope, cap)
+    rounding = rounding_line(objective, n, d, radius)
+    coef, bound = minimise(sums, sample, objective.ridge, objective.center, objective.linear, tau, *rounding, cap)
     if coef is None:
         raise NotCertified
     return coef, bound

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.certificate import Objective, gradient_rounding_bound
+from dplr.certificate import Objective, rounding_line
 
 # Passes for all refits together; what is not done then, or whose gradient grows, is solved alone.
 _SHARED_PASSES = 15
@@ -74,8 +74,8 @@ class Common:
         self.ridges = np.array([objective.ridge for objective in objectives])
         self._centers = np.array([objective.center for objective in objectives])
         self._linear = np.array([objective.linear for objective in objectives])
-        self._objectives = objectives
-        self._public = n, d, radius
+        lines = np.array([rounding_line(objective, n, d, radius) for objective in objectives])
+        self._at_zero, self._slopes = lines.T
 
     def gradients(
         self, which: NDArray[np.intp], points: NDArray[np.float64], losses: NDArray[np.float64]
@@ -87,12 +87,8 @@ class Common:
 
     def rounding(self, which: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Their rounding bounds."""
-        return np.array([self._rounding(self._objectives[k], point) for k, point in zip(which, points, strict=True)])
-
-    def _rounding(self, objective: Objective, point: NDArray[np.float64]) -> float:
-        norms = (float(np.linalg.norm(vector)) for vector in (objective.center, objective.linear))
-        coef_norm = float(np.linalg.norm(point)) * (1 + 1e-12)
-        return gradient_rounding_bound(objective.loss, *self._public, coef_norm, objective.ridge, *norms)
+        norms = np.linalg.norm(points, axis=1) * (1 + 1e-12)
+        return np.asarray(self._at_zero[which] + self._slopes[which] * norms)
 
 
 def _two_loops(
