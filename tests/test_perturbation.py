@@ -411,7 +411,7 @@ def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, mon
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_every_calibration_takes_the_norm_with_the_intercept_its_square_and_the_relation(loss, relation):
-    geometry, ridge, eps, share = Geometry(2, radius=3.0, intercept=0.5), 40.0, 1.0, 2.0**-8
+    geometry, ridge, eps, share = Geometry(2, radius=3.0, intercept=0.5), 8.0, 1.0, 2.0**-8
     problem = Problem(loss, geometry, Neighbouring(relation), 100, ridge / 100, ())
     left, signs, square = eps * (1 - share), 2 if relation == "replace_one" else 1, 9.25
     curvature = loss.smoothness * square / ridge
