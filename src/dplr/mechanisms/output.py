@@ -47,7 +47,7 @@ class OutputPerturbation:
     --------
     >>> import dplr
     >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, mechanism="output", l2=0.01, fit_intercept=False)
-    >>> round(plan.statement.sensitivity, 6)
+    >>> round(plan.statement.sensitivity, 4)
     0.02
     """
 
