@@ -11,12 +11,13 @@ from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 import dplr
 from dplr import _fit, calibration, erm, objective_noise
 from dplr.bounds import Geometry, ball_prep
-from dplr.certificate import NotCertified
+from dplr.certificate import NotCertified, gradient_rounding_bound
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.noise import Source
 from dplr.privacy import Approx, Neighbouring, Pure
 from dplr.problem import Problem
+from dplr.ridge import noise_norm, objective_ridge
 from dplr.rows import as_rows
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
@@ -460,3 +461,41 @@ def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ri
     assert ridges[0] > 2 * ridges[1]
     for fit, ridge in zip(fits, ridges, strict=True):
         assert np.linalg.norm(gradient(LOGISTIC, X, y, fit.coef, ridge, 0.5)) < 1e-4
+
+
+def test_a_row_may_be_longer_than_its_radius_by_its_rounding():
+    """A projected row of d numbers has a norm within (d + 3) 2^-53 of 1."""
+    assert erm.row_norm(Geometry(4096, intercept=0.5)) >= math.sqrt(1.25) * (1 + 4099 * 2.0**-53)
+
+
+@pytest.mark.parametrize(("ridge", "linear", "start"), [(1e-3, 0.0, 0.0), (1e-3, 5.0, 50.0), (1e7, 5.0, 0.0)])
+def test_the_tolerance_of_a_plan_covers_the_rounding_at_the_longest_minimum_and_the_most_rows(ridge, linear, start):
+    problem, _ = problem_of(1, n=10**7, l2=1e-7, intercept=False, w0=(start,), relation="add_remove")
+    solved, rows = erm.minimisation(problem, ridge, linear), 16 * 10**7
+    # With all rows and labels of one sign, the minimum solves rows sigma(-w) + linear = ridge (w - start).
+    longest = optimize.brentq(lambda w: rows * expit(-w) + linear - ridge * (w - start), 0, 1e12)
+    norm = erm.row_norm(problem.geometry)
+    bound = gradient_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
+    assert solved.tolerance >= 8 * bound
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("signs", [1, 2])
+def test_the_default_ridge_is_the_largest_of_what_the_proof_names(delta, signs):
+    def ridge(n_rows, size, eps, coef_norm):
+        return objective_ridge(LOGISTIC, n_rows, size, eps, delta, 1.0, signs, coef_norm)
+
+    c = noise_norm(5, 0.1, delta, 1.0, signs)
+    assert ridge(10**9, 5, 0.1, 3.0) == pytest.approx(c / 3)
+    assert ridge(10, 5, 0.1, 3.0) == pytest.approx(c**2 / 40)
+    least = 0.25 / math.expm1(0.05) if delta else signs / 0.1
+    assert ridge(10**9, 5, 0.1, 1e9) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_noise_from_a_seed_is_said_to_be_reproducible(mechanism):
+    X, y = ball_data()
+    problem, prep = problem_of(3)
+    for seed in (None, 1):
+        fit = run(dplr.mechanisms.as_mechanism(mechanism), X, y, problem, prep, seed=seed)
+        assert fit.statement.reproducible == (seed is not None)
