@@ -28,9 +28,11 @@ def main():
         if folder not in data:
             data = {folder: (np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy"))}
         X, y = data[folder]
-        start = time.perf_counter()
-        {"linear": linear, "logistic": logistic}[model](X, y)
-        print(time.perf_counter() - start, flush=True)
+        for _ in range(2):
+            start = time.perf_counter()
+            {"linear": linear, "logistic": logistic}[model](X, y)
+            seconds = time.perf_counter() - start
+        print(seconds, flush=True)
 
 
 if __name__ == "__main__":
