@@ -55,6 +55,14 @@ def check_delta(delta: Any) -> float:
     return value
 
 
+def check_positive(parameter: str, value: Any) -> float:
+    """A positive finite number."""
+    number = real_number(parameter, value)
+    if not 0 < number < math.inf:
+        raise ValueError(sentence(parameter, "must be positive and finite", number))
+    return number
+
+
 def check_choice(parameter: str, value: Any, choices: Collection[str]) -> str:
     """One of a closed set of strings."""
     if not isinstance(value, str) or value not in choices:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import real_number, sentence
+from dplr._validation import sentence
 from dplr.bounds import Geometry
 from dplr.certificate import Objective, gradient_rounding_bound, pass_limit
 from dplr.loss_queries import LossGradient
@@ -70,12 +70,6 @@ def check(problem: Problem, mechanism: str) -> int:
         rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
         raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
     return problem.n_rows
-
-
-def check_positive(name: str, value: float) -> None:
-    """A positive finite option."""
-    if not 0 < real_number(name, value) < math.inf:
-        raise ValueError(sentence(name, "must be positive and finite", value))
 
 
 def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = _TOLERANCE) -> Minimisation:

@@ -36,7 +36,7 @@ from typing import Any
 
 from scipy import optimize, special
 
-from dplr._validation import check_choice, check_count, check_eps, real_number, sentence
+from dplr._validation import check_choice, check_count, check_eps, check_positive, real_number, sentence
 
 MECHANISMS = ("output", "objective")
 STATEMENTS = ("corrected", "cm08")
@@ -125,7 +125,7 @@ def excess_risk(
     objective ['0.0493', '2.25']
     output ['1.28', '56.7']
     """
-    n_rows = _check_positive("n_rows", n_rows)
+    n_rows = check_positive("n_rows", n_rows)
     least, coefficient = _excess(d, l2, eps, mechanism, failure, radius, noise_eps, statement)
     if n_rows < least * (1 - _ROUNDING):
         remedy = "Use more ridge, or give the eps' of the noise as `noise_eps`."
@@ -167,7 +167,7 @@ def sample_size(
     >>> sample_size(0.0493, d=10, l2=0.01, eps=0.1), sample_size(0.0493, d=10, l2=0.01, eps=0.1, statement="cm08")
     (10004, 67494)
     """
-    excess = _check_positive("excess", excess)
+    excess = check_positive("excess", excess)
     least, coefficient = _excess(d, l2, eps, mechanism, failure, radius, noise_eps, statement)
     return math.ceil(max(least, math.sqrt(coefficient / excess)) * (1 - _ROUNDING))
 
@@ -216,7 +216,7 @@ def expected_sample_size(
     >>> [expected_sample_size(0.1, d=10, norm=3.0, eps=0.1, mechanism=kind) for kind in ("objective", "output")]
     [2055680, 2055680]
     """
-    target = _check_positive("target", target)
+    target = check_positive("target", target)
     needed = _expected(target, d, norm, eps, mechanism, failure, radius, statement, constant)
     return math.ceil(needed * (1 - _ROUNDING))
 
@@ -255,7 +255,7 @@ def expected_excess_risk(
     >>> print(f"{expected_excess_risk(2_055_680, d=10, norm=3.0, eps=0.1):.4f}")
     0.1000
     """
-    n_rows = _check_positive("n_rows", n_rows)
+    n_rows = check_positive("n_rows", n_rows)
 
     def surplus(log_target: float) -> float:
         needed = _expected(math.exp(log_target), d, norm, eps, mechanism, failure, radius, statement, constant)
@@ -268,7 +268,7 @@ def _excess(
     d: int, l2: float, eps: float, mechanism: str, failure: float, radius: float, noise_eps: Any, statement: str
 ) -> tuple[float, float]:
     """The least n and the factor A of excess <= A / n^2."""
-    l2, eps, radius = _check_positive("l2", l2), check_eps(eps), _check_radius(radius, statement)
+    l2, eps, radius = check_positive("l2", l2), check_eps(eps), _check_radius(radius, statement)
     check_choice("mechanism", mechanism, MECHANISMS)
     quantile = noise_norm_quantile(d, failure, statement=statement)
     if noise_eps is not None:
@@ -297,7 +297,7 @@ def _expected(
     constant: float | None,
 ) -> float:
     """Records that suffice, as a real number; it falls as `target` grows."""
-    norm, eps, radius = _check_positive("norm", norm), check_eps(eps), _check_radius(radius, statement)
+    norm, eps, radius = check_positive("norm", norm), check_eps(eps), _check_radius(radius, statement)
     check_choice("mechanism", mechanism, MECHANISMS)
     failure = _check_failure(failure)
     if statement == "cm08":
@@ -307,21 +307,13 @@ def _expected(
         terms = [norm**2 * math.log(1 / failure) / target**2, noise]
         if mechanism == "output":
             terms.append(noise * norm / math.sqrt(target))
-        return _check_positive("constant", constant) * max(terms)
+        return check_positive("constant", constant) * max(terms)
     if constant is not None:
         raise ValueError(sentence("constant", "is of statement='cm08' only", constant))
     l2 = target / norm**2
     sampling = 4 * _SAMPLE_FACTOR * radius**2 * (_SAMPLE_OFFSET + math.log(2 / failure)) / (l2 * target)
     least, coefficient = _excess(d, l2, eps, mechanism, failure / 2, radius, None, statement)
     return max(sampling, math.sqrt(8 * coefficient / target), least)
-
-
-def _check_positive(parameter: str, value: Any) -> float:
-    """A positive finite number."""
-    number = real_number(parameter, value)
-    if not 0 < number < math.inf:
-        raise ValueError(sentence(parameter, "must be positive and finite", number))
-    return number
 
 
 def _check_failure(failure: Any) -> float:
@@ -335,7 +327,7 @@ def _check_failure(failure: Any) -> float:
 def _check_radius(radius: Any, statement: str) -> float:
     """A positive radius, 1 where CM08 has none."""
     check_choice("statement", statement, STATEMENTS)
-    value = _check_positive("radius", radius)
+    value = check_positive("radius", radius)
     if statement == "cm08" and value != 1:
         raise ValueError(sentence("radius", "must be 1 with statement='cm08'", value, "Scale the rows."))
     return value

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dplr import erm, objective_noise
-from dplr._validation import check_choice, sentence
+from dplr._validation import check_choice, check_positive, sentence
 from dplr.noise import Source
 from dplr.privacy import Approx, PrivacyStatement, Pure, Release
 from dplr.problem import Minimisation, Plan, Problem
@@ -70,7 +70,7 @@ class ObjectivePerturbation:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         if self.coef_norm is not None:
-            erm.check_positive("coef_norm", self.coef_norm)
+            check_positive("coef_norm", self.coef_norm)
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr import calibration, erm
+from dplr._validation import check_positive
 from dplr.noise import Source
 from dplr.privacy import Gaussian, PrivacyStatement, Pure, Release
 from dplr.problem import Minimisation, Plan, Problem
@@ -58,7 +59,7 @@ class OutputPerturbation:
         """Check the options."""
         for name in ("coef_norm", "projection"):
             if getattr(self, name) is not None:
-                erm.check_positive(name, getattr(self, name))
+                check_positive(name, getattr(self, name))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
