@@ -233,6 +233,7 @@ def adversarial_points():
     return np.concatenate([z, -z])
 
 
+@pytest.mark.oracle
 def test_curves_are_within_two_units_in_the_last_place(path, oracle):
     mpmath = oracle("mpmath")
     z = adversarial_points()
@@ -263,6 +264,7 @@ def exact_gradient(mpmath, X, y, constant, coef):
     return out
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("norm", [0.1, 10.0, 1e4])
 @pytest.mark.parametrize("d", [2, 20])
@@ -292,6 +294,7 @@ def test_rounding_error_of_the_gradient_is_below_its_bound(path, oracle, copies,
         assert error >= bound / 1e4  # the bound is not idle
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("length", [1 - 1e-15, 1.0, 1 + 1e-15, 3.0, 1e100, 1e145, 1e300])
 @pytest.mark.parametrize("d", [1, 13, 40, 100])
 def test_one_bounded_row_is_meant_by_one_model_and_by_many(path, oracle, length, d):

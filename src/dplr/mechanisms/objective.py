@@ -76,7 +76,8 @@ class ObjectivePerturbation:
         """Fix ridge, noise, tolerance and the statement from public facts."""
         n_rows = erm.check(problem, "objective")
         if delta > 0 and self.calibration != "tight":
-            raise ValueError(sentence("delta", f'must be 0 with calibration="{self.calibration}"', delta))
+            rule = f'must be 0 with calibration="{self.calibration}"'
+            raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
         for_noise = eps * (1 - _TOLERANCE_SHARE)
         ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, delta)
         if math.isinf(eps):
