@@ -22,7 +22,7 @@ from dplr.rows import Rows
 # Scaled rows are rounded to float64: their norm may exceed the radius by (d + 3) 2^-53 < 2^-40 of it.
 _ROUNDED_ROW = 1 + 2.0**-40
 # The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
-_TOLERANCE = 2.0**-13
+TOLERANCE = 2.0**-13
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16
@@ -72,7 +72,7 @@ def check(problem: Problem, mechanism: str) -> int:
     return problem.n_rows
 
 
-def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = _TOLERANCE) -> Minimisation:
+def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:
     """The tolerance that the solver can certify whatever the rows are; `linear_norm` bounds ||b||.
 
     It is the given share of a record's largest gradient, or more where rounding needs more.

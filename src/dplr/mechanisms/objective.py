@@ -25,6 +25,8 @@ from dplr.rows import Rows
 _CALIBRATIONS = ("tight", "cms11", "cm08")
 # The share of eps that pays for the solver's tolerance.
 _TOLERANCE_SHARE = 2.0**-8
+# The printed algorithms have no tolerance: theirs is so small that its noise does not show.
+_PRINTED_TOLERANCE = 2.0**-20
 # P(||b|| > bound) is at most this; a longer b might keep the solver from its tolerance, and nothing would be released.
 _LONG_NOISE = 2.0**-64
 
@@ -86,7 +88,8 @@ class ObjectivePerturbation:
             noise = _gaussian(problem, for_noise, delta, ridge)
         else:
             noise = _PURE[self.calibration](problem, for_noise, ridge)
-        solved = erm.minimisation(problem, noise.ridge, noise.longest(erm.size(problem.geometry)))
+        share = erm.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
+        solved = erm.minimisation(problem, noise.ridge, noise.longest(erm.size(problem.geometry)), share)
         spent = noise.eps + _TOLERANCE_SHARE * eps
         if math.isfinite(eps):
             offset = 2 * solved.tolerance / noise.ridge
