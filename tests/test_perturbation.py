@@ -441,9 +441,9 @@ def test_the_solver_is_planned_for_linear_terms_of_any_length_but_once_in_two_to
     problem, _ = problem_of(q, n=1000, l2=0.01, intercept=False)
     lengths, planned = [], erm.minimisation
 
-    def spy(problem, ridge, linear_norm):
+    def spy(problem, ridge, linear_norm, *share):
         lengths.append(linear_norm)
-        return planned(problem, ridge, linear_norm)
+        return planned(problem, ridge, linear_norm, *share)
 
     monkeypatch.setattr(erm, "minimisation", spy)
     scale = dplr.ObjectivePerturbation().plan(problem, 1.0, delta).statement.noise_scale

@@ -1,4 +1,4 @@
-"""Empirical privacy of the functional mechanism through `_fit.run`: how well can two neighbours be told apart?
+"""Empirical privacy of the functional mechanism through `_fit.run_many`: how well can two neighbours be told apart?
 
 As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
 patched copies of the package to show that the audit sees a broken one.
@@ -108,40 +108,34 @@ def neighbours(case):
     return prep, pairs
 
 
-def release(case, prep, X, y, eps, source):
-    """All released numbers of one whole fit, and its plan's scales."""
+def releases(case, prep, X, y, eps, source, runs=1):
+    """All released numbers of each of `runs` whole fits (runs, numbers), and their plan's scales."""
     loss = LOGISTIC if case.labels else SQUARED
     delta = case.delta if math.isfinite(eps) else 0.0
     n_rows = None if case.relation is Neighbouring.ADD_REMOVE else len(X)
     problem = Problem(loss, prep.geometry, case.relation, n_rows, None, ())
-    fit = _fit.run(as_rows(X, y, prep), problem, case.spec, eps, delta, NullLedger(), source)
-    scales = np.concatenate([np.full(r.shape, r.scale) for r in fit.statement.released.values()])
-    return np.concatenate(list(fit.released.values())), scales
+    fits = _fit.run_many(as_rows(X, y, prep), problem, case.spec, [eps] * runs, delta, NullLedger(), source)
+    scales = np.concatenate([np.full(r.shape, r.scale) for r in fits[0].statement.released.values()])
+    return np.array([np.concatenate(list(fit.released.values())) for fit in fits]), scales
 
 
 def scores(case, runs):
     """Log likelihood ratios of `runs` releases of each data set."""
     prep, data = neighbours(case)
-    (left, _), (right, _) = (release(case, prep, X, y, math.inf, Source()) for X, y in data)
+    ((left,), _), ((right,), _) = (releases(case, prep, X, y, math.inf, Source()) for X, y in data)
     result = []
     for seed, (X, y) in enumerate(data):
-        source = Source(seed=seed)  # a fixed key: the same verdict in every run
-        values = []
-        for _ in range(runs):
-            noisy, scales = release(case, prep, X, y, case.eps, source)
-            if case.floating_point:
-                values.append(residue(noisy))
-            elif case.delta:
-                values.append(float((((noisy - right) ** 2 - (noisy - left) ** 2) / (2 * scales**2)).sum()))
-            else:
-                values.append(log_ratio(noisy, left, right, scales))
+        # A fixed key: the same verdict in every run.
+        noisy, scales = releases(case, prep, X, y, case.eps, Source(seed=seed), runs)
+        if case.floating_point:
+            values = np.array([residue(numbers) for numbers in noisy])
+        elif case.delta:
+            values = (((noisy - right) ** 2 - (noisy - left) ** 2) / (2 * scales**2)).sum(axis=1)
+        else:
+            # Of Laplace noise around the two exact releases.
+            values = ((np.abs(noisy - right) - np.abs(noisy - left)) / scales).sum(axis=1)
         result.append(np.round(values, 9))  # below 1e-9 only floating-point residue would be told apart
     return result
-
-
-def log_ratio(noisy, left, right, scales):
-    """Log likelihood ratio of Laplace noise around the two exact releases."""
-    return float(((np.abs(noisy - right) - np.abs(noisy - left)) / scales).sum())
 
 
 def residue(noisy):
@@ -162,8 +156,8 @@ def measure(case, runs):
 def theory(case):
     """The privacy loss this pair can show at most: its own change over the joint sensitivity."""
     prep, data = neighbours(case)
-    (left, _), (right, _) = (release(case, prep, X, y, math.inf, Source()) for X, y in data)
-    _, scales = release(case, prep, *data[0], case.eps, Source())
+    ((left,), _), ((right,), _) = (releases(case, prep, X, y, math.inf, Source()) for X, y in data)
+    _, scales = releases(case, prep, *data[0], case.eps, Source())
     return float((np.abs(left - right) / scales).sum())
 
 
