@@ -1,0 +1,137 @@
+"""CM08's Theorems 4 and 5: how many records a target on new data needs."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import optimize
+
+from dplr._validation import check_choice, check_eps, check_positive, sentence
+from dplr.utility._lemmas import MECHANISMS, ROUNDING, check_failure, check_radius, coefficient_of, noise_norm_quantile
+
+# Sridharan, Shalev-Shwartz and Srebro 2008, Theorem 1 at a = 1: F(w) - min F <= 2 (F_n(w) - min F_n)
+# + 16 R^2 (32 + log(1 / failure)) / (l2 n), for a loss of Lipschitz constant 1.
+_SAMPLE_FACTOR, _SAMPLE_OFFSET = 16.0, 32.0
+
+
+def expected_sample_size(
+    target: float,
+    *,
+    d: int,
+    norm: float,
+    eps: float,
+    mechanism: str = "objective",
+    failure: float = 0.05,
+    radius: float = 1.0,
+    statement: str = "corrected",
+    constant: float | None = None,
+) -> int:
+    """Number of records that suffices for an expected loss of at most that of w0 plus `target` (Theorems 4 and 5).
+
+    The rows are drawn independently from one distribution, w0 is any fixed vector, and the fit uses
+    l2 = target / ||w0||^2.
+
+    Parameters
+    ----------
+    target : excess of the expected loss, positive (the loss at w = 0 is log 2).
+    d : coefficients, with the intercept.
+    norm : ||w0||, positive.
+    eps : pure privacy loss.
+    mechanism : `"objective"` (Theorem 4) or `"output"` (Theorem 5).
+    failure : probability over rows and noise that the statement does not hold; each gets half of it.
+    radius : R of the rows; CM08 has 1.
+    statement : `"corrected"` or `"cm08"`, see the module.
+    constant : the factor C that CM08 leaves open; required by `"cm08"`, whose figure means nothing without it.
+
+    Returns
+    -------
+    n_rows
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter is outside its range.
+
+    Examples
+    --------
+    >>> from dplr.utility import expected_sample_size
+    >>> [expected_sample_size(0.1, d=10, norm=3.0, eps=0.1, mechanism=kind) for kind in ("objective", "output")]
+    [2055680, 2055680]
+    """
+    target = check_positive("target", target)
+    needed = _expected(target, d, norm, eps, mechanism, failure, radius, statement, constant)
+    return math.ceil(needed * (1 - ROUNDING))
+
+
+def expected_excess_risk(
+    n_rows: float,
+    *,
+    d: int,
+    norm: float,
+    eps: float,
+    mechanism: str = "objective",
+    failure: float = 0.05,
+    radius: float = 1.0,
+    statement: str = "corrected",
+    constant: float | None = None,
+) -> float:
+    """Smallest target for which `n_rows` records suffice: the inverse of `expected_sample_size`.
+
+    Parameters
+    ----------
+    n_rows : number of records (or any positive number).
+    d, norm, eps, mechanism, failure, radius, statement, constant : as in `expected_sample_size`.
+
+    Returns
+    -------
+    Excess of the expected loss over that of w0. The fit uses l2 = this / ||w0||^2.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter is outside its range.
+
+    Examples
+    --------
+    >>> from dplr.utility import expected_excess_risk
+    >>> print(f"{expected_excess_risk(2_055_680, d=10, norm=3.0, eps=0.1):.4f}")
+    0.1000
+    """
+    n_rows = check_positive("n_rows", n_rows)
+
+    def surplus(log_target: float) -> float:
+        needed = _expected(math.exp(log_target), d, norm, eps, mechanism, failure, radius, statement, constant)
+        return math.log(needed) - math.log(n_rows)
+
+    return math.exp(optimize.brentq(surplus, -200.0, 200.0, xtol=1e-13))
+
+
+def _expected(
+    target: float,
+    d: int,
+    norm: float,
+    eps: float,
+    mechanism: str,
+    failure: float,
+    radius: float,
+    statement: str,
+    constant: float | None,
+) -> float:
+    """Records that suffice, as a real number; it falls as `target` grows."""
+    norm, eps, radius = check_positive("norm", norm), check_eps(eps), check_radius(radius, statement)
+    check_choice("mechanism", mechanism, MECHANISMS)
+    failure = check_failure(failure)
+    if statement == "cm08":
+        if constant is None:
+            raise ValueError(sentence("constant", "is required by statement='cm08', which leaves it open", None))
+        noise = noise_norm_quantile(d, failure, statement=statement) * norm / (target * eps)
+        terms = [norm**2 * math.log(1 / failure) / target**2, noise]
+        if mechanism == "output":
+            terms.append(noise * norm / math.sqrt(target))
+        return check_positive("constant", constant) * max(terms)
+    if constant is not None:
+        raise ValueError(sentence("constant", "is of statement='cm08' only", constant))
+    l2 = target / norm**2
+    sampling = 4 * _SAMPLE_FACTOR * radius**2 * (_SAMPLE_OFFSET + math.log(2 / failure)) / (l2 * target)
+    least, coefficient = coefficient_of(d, l2, eps, mechanism, failure / 2, radius, None, statement)
+    return max(sampling, math.sqrt(8 * coefficient / target), least)
