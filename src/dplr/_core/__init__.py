@@ -6,6 +6,7 @@ before the interpreter lock is released, no allocation, no Python object in a lo
 themselves, so no guarantee rests on a check made elsewhere.
 """
 
+from dplr._core._clip import ClippedRows
 from dplr._core._isa import instruction_set
 from dplr._core._loss import CHUNK_ROWS, LossRows
 from dplr._core._many import gradients_of_many
@@ -14,6 +15,6 @@ from dplr._core._newton import CalledSums, NativeSums, minimise
 from dplr._core._noise import IntegerSampler
 
 __all__ = [
-    "CHUNK_ROWS", "CalledSums", "IntegerSampler", "LossRows", "NativeSums", "add_moments", "cpu_paths",
+    "CHUNK_ROWS", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "add_moments", "cpu_paths",
     "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
 ]  # fmt: skip

@@ -60,6 +60,8 @@ cdef void add_loss_portably(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
 ) noexcept nogil
 
+cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil
+
 cdef bint is_finite_raw(const Rows *X, Py_ssize_t i) noexcept nogil
 
 cdef double sigmoid(double z) noexcept nogil

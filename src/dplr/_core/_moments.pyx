@@ -7,8 +7,9 @@ from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_column_sums, add_gram
+from dplr._core._limbs cimport add_limbs
 from dplr._core._snap cimport (
-    FLUSH_ROWS, LOW_LIMB, PACK_ROWS, STRIDE, Map, floating, settle_odd_rows, snap_block)
+    FLUSH_ROWS, PACK_ROWS, STRIDE, Map, floating, settle_odd_rows, snap_block)
 
 cdef extern from "tiles.h":
     const Py_ssize_t PIECE_BYTES
@@ -114,14 +115,6 @@ cdef Ahead ahead_of(const Rows *X, Py_ssize_t start) noexcept nogil:
         elif X.row_stride > 0:
             ahead.step, ahead.pieces = PIECE_BYTES, (rows * X.row_stride + PIECE_BYTES - 1) // PIECE_BYTES
     return ahead
-
-
-cdef void add_limbs(double value, int64_t *hi, int64_t *lo) noexcept nogil:
-    """Add an exact block sum to two limbs: value = hi * 2^32 + lo with 0 <= lo < 2^32."""
-    cdef int64_t v = <int64_t> value
-    cdef int64_t low = lo[0] + (v & LOW_LIMB)
-    hi[0] += (v >> 32) + (low >> 32)
-    lo[0] = low & LOW_LIMB
 
 
 cdef void flush(

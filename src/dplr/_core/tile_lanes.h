@@ -41,6 +41,8 @@ INLINE vec at_most(vec v, vec high) { return _mm512_min_pd(v, high); }
 INLINE vec at_least(vec v, vec low) { return _mm512_max_pd(v, low); }
 INLINE vec magnitude(vec v) { return _mm512_abs_pd(v); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
+/* Towards zero; for numbers from 0 to 2^51. */
+INLINE vec truncated(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 INLINE __m256d fold(vec v) { return _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1); }
 #elif LANES == 4
 #include <immintrin.h>
@@ -56,6 +58,7 @@ INLINE vec at_most(vec v, vec high) { return _mm256_min_pd(v, high); }
 INLINE vec at_least(vec v, vec low) { return _mm256_max_pd(v, low); }
 INLINE vec magnitude(vec v) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), v); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
+INLINE vec truncated(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 INLINE __m256d fold(vec v) { return v; }
 #else
 #define MOST 3
@@ -84,6 +87,11 @@ INLINE vec at_most(vec v, vec high) { return choose((mask)(v < high), v, high); 
 INLINE vec at_least(vec v, vec low) { return choose((mask)(v > low), v, low); }
 INLINE vec magnitude(vec v) { return (vec)((mask)v & INT64_MAX); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return a * b + c; }
+INLINE vec truncated(vec v)
+{
+    vec near = to_nearest(v);
+    return near - choose((mask)(near > v), all(1.0), all(0.0));
+}
 
 /* Sums of the lanes of four vectors, added to out[0..3]. */
 INLINE void add_sums(double *out, const vec *v)

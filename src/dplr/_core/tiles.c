@@ -1,7 +1,7 @@
 /* The kernels of one instruction set. Compiled once for each, with LANES and TILES_NAME defined by the build. */
 #include "tile_gram.h"
 #include "tile_snap.h"
-#include "tile_many.h"
+#include "tile_clip.h"
 
 #define QUOTE(name) #name
 #define QUOTED(name) QUOTE(name)
@@ -9,4 +9,5 @@
 #define JOINED(a, b) JOIN(a, b)
 
 const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
-                                           add_losses, sign_labels, sigmoids, softplus};
+                                           add_losses, measure_rows, add_clipped,
+                                           add_clipped_many, sign_labels, sigmoids, softplus};

@@ -52,6 +52,10 @@ typedef struct {
 
 typedef struct LossPass LossPass;
 typedef struct LossWork LossWork;
+typedef struct ClipPass ClipPass;
+typedef struct ClipModel ClipModel;
+typedef struct ClipWork ClipWork;
+typedef struct ClipPanel ClipPanel;
 
 #define PIECE_BYTES 1024    /* eight bytes a packed row */
 
@@ -73,6 +77,13 @@ typedef struct {
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
     void (*add_losses)(int kind, double width, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
                        const double *target, const double *coefs, double *margins, double *gradients);
+    /* Rows on the grid and sums of clipped gradients: see tile_clip.h. */
+    void (*measure_rows)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block, double *squared_norm,
+                         double *excess);
+    void (*add_clipped)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
+                        const ClipWork *work);
+    void (*add_clipped_many)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipPanel *panels,
+                             ptrdiff_t count, double *block);
     /* Raw labels to -1 and 1, NaN for others; returns whether there were any. */
     int (*sign_labels)(const Map *map, ptrdiff_t rows, double *target);
     /* The curves alone, for tests; whole vectors of eight. */

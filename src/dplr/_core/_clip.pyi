@@ -1,0 +1,24 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Vector = NDArray[np.float64]
+_Limbs = NDArray[np.int64]
+
+class ClippedRows:
+    n: int
+    q: int
+    faults: _Limbs
+    def __init__(
+        self, X: NDArray[Any], y: NDArray[Any], shift: _Vector, scale: _Vector, low: _Vector, high: _Vector, box: bool,
+        intercept: float, labels: bool, negative: float, positive: float, path: bytes,
+    ) -> None: ...
+    def add(
+        self, kernel: str, width: float, coef: _Vector, clip: float, per_unit: float, start: int, end: int,
+        index: NDArray[np.int64] | None, hi: _Limbs, lo: _Limbs,
+    ) -> None: ...
+    def add_many(
+        self, kernel: str, width: float, coefs: _Vector, clips: _Vector, per_units: _Vector, start: int, end: int,
+        index: NDArray[np.int64] | None, hi: _Limbs, lo: _Limbs,
+    ) -> None: ...

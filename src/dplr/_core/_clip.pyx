@@ -1,0 +1,356 @@
+"""Exact sums of clipped gradients over bounded rows of the grid: what is known of each row, groups, two limbs.
+
+A row, its margin at coefficients on the grid, and its clipped, truncated residual are whole numbers; so are the sums,
+whatever block, thread or CPU path they are made on. `clip.md` has the proofs.
+"""
+from math import frexp
+
+import numpy as np
+
+from libc.math cimport fabs, floor, sqrt
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from dplr._core._clip_rows cimport (
+    PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably,
+    measure_rows_portably)
+from dplr._core._limbs cimport add_limbs
+from dplr._core._loss_rows cimport MOST_BLOCK_ROWS, is_finite_raw, raw_entry
+from dplr._core._snap cimport FLUSH_ROWS, GRID, SLACK, SQUARED_GRID, floating
+
+from dplr._core._loss import KINDS
+
+cdef extern from "clip.h":
+    ctypedef struct Tiles:
+        void (*measure_rows)(
+            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
+        ) noexcept nogil
+        void (*add_clipped)(
+            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
+        ) noexcept nogil
+        void (*add_clipped_many)(
+            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipPanel *panels, Py_ssize_t count,
+            double *block
+        ) noexcept nogil
+
+    const Tiles *find_tiles(const char *path) noexcept nogil
+
+ctypedef void (*MeasureRows)(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
+) noexcept nogil
+
+# Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
+cdef double LARGEST_COEF = 4294967296.0
+cdef double EXACT = 9007199254740992.0
+# Covers the roundings of the norm, its inverse and the product with the clip.
+cdef double INVERSE = GRID * (1.0 - 2.0**-50)
+# As for the loss kernels: rows in memory seldom begin on a cache line.
+cdef Py_ssize_t NARROWER_FROM = 32
+
+
+def _attach_rows(ClippedRows self, const floating[:, :] X):
+    cdef const char *data = <const char *> &X[0, 0] if X.shape[0] else NULL
+    self.base.X.data = data
+    self.base.X.n, self.base.X.d = X.shape[0], X.shape[1]
+    self.base.X.row_stride, self.base.X.column_stride = X.strides[0], X.strides[1]
+    self.base.X.single = sizeof(floating) == sizeof(float)
+
+
+cdef class ClippedRows:
+    """Rows and targets of one array with what every pass needs to know of them: at most three numbers a row.
+
+    Parameters
+    ----------
+    X, y : (n, d) float64 or float32, any strides, and (n,). X is referenced, not copied: it must not change.
+    shift, scale, low, high : (d + 1,) affine map to grid units and clamp, target last. Without `box` the features'
+        entries are unused and rows are projected onto the unit ball.
+    intercept : appended constant, a multiple of 2^-20 of at most 1; 0 for none.
+    labels, negative, positive : whether y holds labels, and which two.
+    path : b"portable", or one of `cpu_paths()`.
+
+    Attributes
+    ----------
+    n, q : rows, and entries of a gradient.
+    faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
+    """
+
+    cdef ClipPass base
+    cdef const Tiles *tiles
+    cdef readonly Py_ssize_t n
+    cdef readonly Py_ssize_t q
+    cdef readonly object faults
+    cdef object owners
+
+    def __init__(
+        self, X, y, shift, scale, low, high, bint box, double intercept, bint labels, double negative,
+        double positive, const char *path,
+    ):
+        cdef Py_ssize_t d, stride
+        cdef double[:, ::1] table
+        cdef double[::1] constants, inverse, numbers
+        self.tiles = find_tiles(path)
+        if self.tiles == NULL and path != b"portable":
+            raise ValueError("path must be one of cpu_paths()")
+        _attach_rows(self, X)
+        self.n, d = self.base.X.n, self.base.X.d
+        if d < 1 or len(y) != self.n:
+            raise ValueError("X must have columns, and y one entry for each row")
+        if not (0 <= intercept <= 1 and intercept * GRID == int(intercept * GRID)):
+            raise ValueError("intercept must be a multiple of 2^-20 of at most 1")
+        if path == b"avx512" and d >= NARROWER_FROM:
+            self.tiles = find_tiles(b"avx2")
+        self.q = self.base.q = d + (intercept > 0)
+        self.base.stride = stride = (self.q + 7) // 8 * 8
+        padded = np.zeros((5, stride))
+        for row, column in zip(padded, (shift, scale, low, high)):
+            row[:d] = column[:d]
+        padded[4, d:self.q] = intercept * GRID
+        signs, targets = _targets(y, shift[d], scale[d], low[d], high[d], labels, negative, positive)
+        table, constants, inverse = padded[:4], padded[4], signs
+        self.base.map.shift, self.base.map.scale = &table[0, 0], &table[1, 0]
+        self.base.map.low, self.base.map.high, self.base.map.box = &table[2, 0], &table[3, 0], box
+        self.base.constants = &constants[0]
+        self.faults = np.zeros(2, np.int64)
+        self.owners = [X, padded, signs, targets]
+        if self.n == 0:
+            return
+        self.base.inverse = &inverse[0]
+        if targets is not None:
+            numbers = targets
+            self.base.target = &numbers[0]
+        self.survey(inverse, self.faults)
+
+    cdef survey(self, double[::1] inverse, int64_t[::1] faults):
+        """Make the signs signed inverse norms, and find the rows to project."""
+        cdef double[::1] scale
+        cdef double[::1] scratch = np.empty(MOST_BLOCK_ROWS * self.base.stride + 4 * (MOST_BLOCK_ROWS + 8))
+        cdef Py_ssize_t odd
+        cdef MeasureRows measure = measure_rows_portably
+        if self.tiles != NULL:
+            measure = self.tiles.measure_rows
+        with nogil:
+            odd = survey_rows(&self.base, measure, &scratch[0], &inverse[0], &faults[0])
+        if odd and not self.base.map.box:
+            scales = np.full(self.n, GRID)
+            scale = scales
+            self.owners.append(scales)
+            with nogil:
+                project_rows(&self.base, measure, &scratch[0], &inverse[0], &scale[0])
+
+    def add(
+        self, str kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
+        Py_ssize_t end, const int64_t[::1] index, int64_t[::1] hi, int64_t[::1] lo,
+    ):
+        """Add the clipped gradients of rows [start, end), or of so many entries of `index`, to hi * 2^32 + lo.
+
+        Parameters
+        ----------
+        kernel, width : the loss.
+        coef : (q,) whole numbers, in units of 2^-20, of norm at most 2^32.
+        clip : largest norm of a row's gradient, in residual units; at most 2^20.
+        per_unit : residual units in 1.0, a power of two.
+        index : row numbers, or None.
+        hi, lo : (q,) limbs, 0 <= lo < 2^32, in units of 2^-20 / per_unit.
+        """
+        cdef ClipPass p = self.base
+        cdef ClipModel model
+        cdef ClipWork work
+        cdef Py_ssize_t stride = self.base.stride, rows, q = self.q
+        cdef bint exact = True
+        _check_model(coef, clip, per_unit)
+        if coef.shape[0] != q or hi.shape[0] != q or lo.shape[0] != q:
+            raise ValueError("coef, hi and lo must have an entry for each column and the intercept")
+        _check_span(self.n, start, end, index)
+        cdef double[::1] scratch = np.empty((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 8)
+        memset(&scratch[0], 0, (MOST_BLOCK_ROWS + 2) * stride * sizeof(double))
+        work.block, work.gradient = &scratch[0], &scratch[MOST_BLOCK_ROWS * stride]
+        model.coef = &scratch[(MOST_BLOCK_ROWS + 1) * stride]
+        work.residual = &scratch[(MOST_BLOCK_ROWS + 2) * stride]
+        memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
+        model.clip, model.per_unit = clip, per_unit
+        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        p.index = &index[0] if index is not None and end > start else NULL
+        add_rows = add_clipped_portably
+        if self.tiles != NULL:
+            add_rows = self.tiles.add_clipped
+        with nogil:
+            while start < end and exact:
+                rows = min(FLUSH_ROWS, end - start)
+                add_rows(&p, start, rows, &model, &work)
+                exact = flush(work.gradient, 1, q, &hi[0], &lo[0])
+                start += rows
+        if not exact:
+            raise RuntimeError("X or y changed while they were summed")
+
+    def add_many(
+        self, str kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
+        const double[::1] per_units, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] index, int64_t[:, ::1] hi,
+        int64_t[:, ::1] lo,
+    ):
+        """The same for many models: coefs, hi and lo (models, q), clips and per_units (models,)."""
+        cdef ClipPass p = self.base
+        cdef Py_ssize_t models = coefs.shape[0], q = self.q, panel, rows, m, k
+        cdef Py_ssize_t count = (models + PANEL_MODELS - 1) // PANEL_MODELS
+        cdef bint exact = True
+        if models < 1 or coefs.shape[1] != q or clips.shape[0] != models or per_units.shape[0] != models:
+            raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
+        if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
+            raise ValueError("hi and lo must have the shape of coefs")
+        for m in range(models):
+            _check_model(coefs[m], clips[m], per_units[m])
+        _check_span(self.n, start, end, index)
+        packed, constants = np.zeros((count, q, PANEL_MODELS)), np.zeros((2, count * PANEL_MODELS))
+        for panel in range(count):
+            chosen = np.asarray(coefs)[panel * PANEL_MODELS:(panel + 1) * PANEL_MODELS]
+            packed[panel, :, :len(chosen)] = chosen.T
+        constants[0, :models], constants[1, :models] = per_units, clips
+        cdef double[:, :, ::1] points = packed
+        cdef double[:, :, ::1] sums = np.zeros((count, q, PANEL_MODELS))
+        cdef double[:, ::1] public = constants
+        cdef double[::1] block = np.zeros(MOST_BLOCK_ROWS * self.base.stride)
+        cdef double[::1] margins = np.empty(MOST_BLOCK_ROWS * PANEL_MODELS)
+        cdef uint8_t[::1] memory = np.empty(count * sizeof(ClipPanel), np.uint8)
+        cdef ClipPanel *panels = <ClipPanel *> &memory[0]
+        for panel in range(count):
+            k = panel * PANEL_MODELS
+            panels[panel] = ClipPanel(
+                &points[panel, 0, 0], &public[0, k], &public[1, k], &margins[0], &sums[panel, 0, 0])
+        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        p.index = &index[0] if index is not None and end > start else NULL
+        add_rows = add_clipped_many_portably
+        if self.tiles != NULL:
+            add_rows = self.tiles.add_clipped_many
+        with nogil:
+            while start < end and exact:
+                rows = min(FLUSH_ROWS, end - start)
+                add_rows(&p, start, rows, panels, count, &block[0])
+                for m in range(models):
+                    exact &= flush(
+                        &sums[m // PANEL_MODELS, 0, m % PANEL_MODELS], PANEL_MODELS, q, &hi[m, 0], &lo[m, 0])
+                start += rows
+        if not exact:
+            raise RuntimeError("X or y changed while they were summed")
+
+
+cdef double inverse_norm(const ClipPass *p, double squared_norm) noexcept nogil:
+    """A little less than 1 / norm of a row with its constant; 0 for a row of zeros."""
+    cdef double constant = p.constants[p.X.d] if p.q > p.X.d else 0.0
+    cdef double total = squared_norm + constant * constant
+    return INVERSE / sqrt(total) if total > 0 else 0.0
+
+
+cdef Py_ssize_t survey_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, int64_t *faults
+) noexcept nogil:
+    """Make signs signed inverse norms. Returns how many rows of a ball are not finite, or outside and left as signs."""
+    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
+    cdef double *excess = squared + MOST_BLOCK_ROWS + 8
+    cdef Py_ssize_t start = 0, rows, r, i, odd = 0
+    cdef bint inside
+    while start < p.X.n:
+        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
+        measure(p, start, rows, scratch, squared, excess)
+        for r in range(rows):
+            i = start + r
+            inside = squared[r] <= SQUARED_GRID and excess[r] <= SLACK
+            if inverse[i] != inverse[i] or (not inside and not is_finite_raw(&p.X, i)):
+                faults[0] += 1
+                inverse[i] = 0.0
+                odd += not inside
+                continue
+            faults[1] += inverse[i] == 0
+            if squared[r] <= SQUARED_GRID:
+                inverse[i] *= inverse_norm(p, squared[r])
+            else:
+                odd += 1
+        start += rows
+    return odd
+
+
+cdef void project_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, double *scale
+) noexcept nogil:
+    """Give every row a scale, and rows outside the ball theirs; a row whose integers miss the ball counts as zero."""
+    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
+    cdef double *unused = squared + MOST_BLOCK_ROWS + 8
+    cdef double *projected = unused + MOST_BLOCK_ROWS + 8
+    cdef Py_ssize_t start = 0, rows, r, i
+    while start < p.X.n:
+        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
+        p.scale = NULL
+        measure(p, start, rows, scratch, squared, unused)
+        p.scale = scale
+        for r in range(rows):
+            i = start + r
+            if squared[r] <= SQUARED_GRID or not is_finite_raw(&p.X, i):
+                continue
+            scale[i] = scale_onto_ball(p, i)
+            measure(p, i, 1, scratch, projected, unused)
+            inverse[i] = inverse[i] * inverse_norm(p, projected[0]) if projected[0] <= SQUARED_GRID else 0.0
+        start += rows
+
+
+cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i) noexcept nogil:
+    """Grid units in 1.0 that take row i to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
+    cdef Py_ssize_t d = p.X.d, j
+    cdef double largest = 0.0, total = 0.0, v
+    for j in range(d):
+        largest = max(largest, fabs(raw_entry(&p.X, i, j)))
+    for j in range(d):
+        v = raw_entry(&p.X, i, j) / largest
+        total += v * v
+    return (GRID - 0.5 * sqrt(<double> d)) * (1.0 - 1.0 / SQUARED_GRID) / sqrt(total) / largest
+
+
+cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_t *lo) noexcept nogil:
+    """Move q sums, `step` apart, into limbs; returns whether all were exact."""
+    cdef Py_ssize_t j
+    cdef bint exact = True
+    for j in range(q):
+        if not fabs(sums[j * step]) <= EXACT:
+            exact = False
+        else:
+            add_limbs(sums[j * step], &hi[j], &lo[j])
+        sums[j * step] = 0.0
+    return exact
+
+
+cdef _check_model(const double[::1] coef, double clip, double per_unit):
+    """Outside these limits sums would be rounded."""
+    cdef double total = 0.0
+    cdef Py_ssize_t j
+    for j in range(coef.shape[0]):
+        if not (fabs(coef[j]) <= LARGEST_COEF and floor(coef[j]) == coef[j]):
+            raise ValueError("coef must be whole numbers of 2^-20")
+        total += coef[j] * coef[j]
+    if not total <= LARGEST_COEF * LARGEST_COEF:
+        raise ValueError("coef must have a norm of at most 2^12")
+    if not (0 < clip <= GRID and frexp(per_unit)[0] == 0.5):
+        raise ValueError("clip must be at most 2^20 residual units, and per_unit a power of two")
+
+
+cdef _check_span(Py_ssize_t n, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] index):
+    cdef Py_ssize_t i, limit = n if index is None else index.shape[0]
+    if not 0 <= start <= end <= limit:
+        raise ValueError("start and end must lie among the rows")
+    if index is not None:
+        for i in range(start, end):
+            if not 0 <= index[i] < n:
+                raise ValueError("index must hold row numbers")
+
+
+def _targets(y, double shift, double scale, double low, double high, bint labels, double negative, double positive):
+    """Signs of the labels, 0 for an unknown one, and None; or ones and the targets on the grid. NaN: not finite."""
+    raw = np.asarray(y, dtype=np.float64)
+    finite = np.isfinite(raw)
+    if labels:
+        signs = (raw == positive).astype(np.float64)
+        signs -= raw == negative
+    else:
+        signs = np.ones(len(raw))
+    signs[~finite] = np.nan
+    if labels:
+        return signs, None
+    with np.errstate(over="ignore"):
+        targets = np.clip((np.where(finite, raw, 0.0) - shift) * scale, low, high)
+    return signs, np.rint(targets) / GRID

@@ -1,0 +1,167 @@
+"""Bounded rows on the grid and the sum of their clipped gradients, the portable way.
+
+`tile_clip.h` has the same sequence in vectors: what rounds is done alike, what is summed is whole numbers, so every
+path has the same bits.
+"""
+from libc.math cimport fabs
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from dplr._core._loss_rows cimport HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, raw_entry
+from dplr._core._snap cimport GRID, ROUNDER, SQUARED_GRID
+
+
+cdef inline double nearest(double v) noexcept nogil:
+    """For numbers up to 2^51, ties to even."""
+    return (v + ROUNDER) - ROUNDER
+
+
+cdef inline double at_most(double v, double high) noexcept nogil:
+    """The smaller one; the bound where v is a NaN."""
+    return v if v < high else high
+
+
+cdef inline double at_least(double v, double low) noexcept nogil:
+    return v if v > low else low
+
+
+cdef inline double on_grid(const ClipPass *p, Py_ssize_t j, double raw, double scale, double *excess) noexcept nogil:
+    """An entry in grid units. In a box `excess` grows by how far it was outside."""
+    cdef double v, clamped
+    if p.map.box:
+        v = (raw - p.map.shift[j]) * p.map.scale[j]
+        clamped = at_least(at_most(v, p.map.high[j]), p.map.low[j])
+        excess[0] += fabs(v - clamped)
+        return nearest(clamped)
+    if p.scale == NULL:
+        return nearest(raw * GRID)
+    return nearest(at_least(at_most(raw * scale, GRID), -GRID))
+
+
+cdef inline int64_t row_number(const ClipPass *p, Py_ssize_t i) noexcept nogil:
+    return i if p.index == NULL else p.index[i]
+
+
+cdef void pack(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
+) noexcept nogil:
+    """Rows with their constant; their squared norms without it."""
+    cdef Py_ssize_t r, j, d = p.X.d
+    cdef int64_t number
+    cdef double v, total, outside, scale
+    for r in range(rows):
+        number = row_number(p, start + r)
+        scale = GRID if p.scale == NULL else p.scale[number]
+        total = outside = 0.0
+        for j in range(d):
+            v = on_grid(p, j, raw_entry(&p.X, number, j), scale, &outside)
+            block[r * p.stride + j] = v
+            total += v * v
+        if p.q > d:
+            block[r * p.stride + d] = p.constants[d]
+        squared_norm[r], excess[r] = total, outside
+
+
+cdef void measure_rows_portably(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
+) noexcept nogil:
+    """Squared norms in grid units, without the constant, and how far rows are outside their box."""
+    pack(p, start, rows, block, squared_norm, excess)
+
+
+cdef double exp_of_minus(double z) noexcept nogil:
+    """e^-z for z >= 0, to 1e-10 of it, and e^-40 beyond 40."""
+    cdef double a = -at_most(z, 40.0)
+    cdef double k = nearest_of_product(a)
+    cdef double r = (a - k * 0.6931471805592082) + k * -7.371002565167799e-13
+    cdef double power = EXP_7
+    cdef double scale = 1.0
+    cdef int64_t i
+    power = power * r + EXP_6
+    power = power * r + EXP_5
+    power = power * r + EXP_4
+    power = power * r + EXP_3
+    power = power * r + 0.5
+    power = power * r + 1.0
+    power = power * r + 1.0
+    for i in range(<int64_t> -k):
+        scale *= 0.5
+    return power * scale
+
+
+cdef inline double nearest_of_product(double a) noexcept nogil:
+    """How often log 2 goes into a."""
+    cdef double shifted = a * 1.4426950408889634 + ROUNDER
+    return shifted - ROUNDER
+
+
+cdef double clipped_residual(
+    const ClipPass *p, double m, double inverse, double target, double per_unit, double clip
+) noexcept nogil:
+    """dl/dm, clipped to clip * |inverse| and truncated: a whole number of residual units."""
+    cdef double v, t, size, sign
+    if p.kind == LOGISTIC or p.kind == HUBER_SVM:
+        v = -m if inverse < 0 else m
+        sign = -inverse
+        if p.kind == LOGISTIC:
+            t = exp_of_minus(fabs(v))
+            size = (t if v > 0 else 1.0) / (1.0 + t)
+        else:
+            size = at_least(at_most(((1.0 - v) + p.width) * p.slope, 1.0), 0.0)
+    else:
+        sign = m - target
+        size = fabs(sign)
+        if p.kind == HUBER_RESIDUAL:
+            size = at_most(size, p.width)
+    v = at_most(size * per_unit, clip * fabs(inverse))
+    t = nearest(v)
+    if t > v:
+        t -= 1.0
+    return -t if sign < 0 else t
+
+
+cdef void add_clipped_portably(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
+) noexcept nogil:
+    """Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work.gradient."""
+    cdef Py_ssize_t i, j
+    cdef int64_t number
+    cdef double margin, residual, norm = 0.0, excess = 0.0
+    for i in range(start, start + rows):
+        pack(p, i, 1, work.block, &norm, &excess)
+        number = row_number(p, i)
+        margin = 0.0
+        for j in range(p.q):
+            margin += work.block[j] * model.coef[j]
+        residual = clipped_residual(
+            p, margin * (1.0 / SQUARED_GRID), p.inverse[number], 0.0 if p.target == NULL else p.target[number],
+            model.per_unit, model.clip)
+        for j in range(p.q):
+            work.gradient[j] += residual * work.block[j]
+
+
+cdef void add_clipped_many_portably(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipPanel *panels, Py_ssize_t count, double *block
+) noexcept nogil:
+    """The same for panels of models."""
+    cdef Py_ssize_t i, j, k, panel
+    cdef int64_t number
+    cdef double target, norm = 0.0, excess = 0.0
+    cdef double residuals[PANEL_MODELS]
+    cdef const ClipPanel *of
+    for i in range(start, start + rows):
+        pack(p, i, 1, block, &norm, &excess)
+        number = row_number(p, i)
+        target = 0.0 if p.target == NULL else p.target[number]
+        for panel in range(count):
+            of = &panels[panel]
+            memset(residuals, 0, sizeof(residuals))
+            for j in range(p.q):
+                for k in range(PANEL_MODELS):
+                    residuals[k] += block[j] * of.coefs[j * PANEL_MODELS + k]
+            for k in range(PANEL_MODELS):
+                residuals[k] = clipped_residual(
+                    p, residuals[k] * (1.0 / SQUARED_GRID), p.inverse[number], target, of.per_unit[k], of.clip[k])
+            for j in range(p.q):
+                for k in range(PANEL_MODELS):
+                    of.gradients[j * PANEL_MODELS + k] += residuals[k] * block[j]

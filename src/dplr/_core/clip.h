@@ -1,0 +1,49 @@
+/* What the clipped-gradient kernels and their Cython driver share. Everything summed is a whole number: see clip.md. */
+#ifndef DPLR_CLIP_H
+#define DPLR_CLIP_H
+
+#include "loss.h"
+
+/* e^r = 1 + r + r^2/2 + r^3 (EXP_3 + ... + EXP_7 r^4) for |r| <= log(2) / 2, to 1e-10 of it. */
+#define EXP_3 0.16666665581455786
+#define EXP_4 0.041666461299660736
+#define EXP_5 0.008333586083168299
+#define EXP_6 0.0013935233973822521
+#define EXP_7 0.0001973360447142567
+
+/* Public constants of a pass, and what is known of every row. */
+struct ClipPass {
+    Rows X;
+    Map map;                    /* arrays padded with zeros to whole vectors */
+    ptrdiff_t q, stride;        /* entries of a packed row, constant included; with the zeros behind it */
+    const double *constants;    /* (stride) zero but for the intercept's constant in grid units, behind the features */
+    const double *scale;        /* (n) grid units in 1.0, fewer where a row is projected; NULL where none is */
+    const double *inverse;      /* (n) a little less than 1 / norm, signed by the label; 0: the row counts as zero */
+    const double *target;       /* (n) numeric targets; NULL with labels */
+    const int64_t *index;       /* which rows; NULL for rows side by side */
+    int kind;
+    double width, slope;        /* of the Huber losses; slope = 0.5 / width */
+};
+
+/* One model: its point, and what its residuals are rounded to. */
+struct ClipModel {
+    const double *coef;         /* (stride) whole numbers of 2^-20 */
+    double per_unit;            /* residual units in 1.0, a power of two */
+    double clip;                /* largest residual times norm, in residual units */
+};
+
+/* Scratch of one thread. */
+struct ClipWork {
+    double *block;              /* (MOST_BLOCK_ROWS, stride) rows in grid units, zeros behind each */
+    double *residual;           /* (MOST_BLOCK_ROWS + 8) margins, then residuals */
+    double *gradient;           /* (stride) whole numbers of grid units times residual units */
+};
+
+/* Models side by side, for a panel: (PANEL_MODELS) each, coefs (q, PANEL_MODELS). */
+struct ClipPanel {
+    const double *coefs, *per_unit, *clip;
+    double *margins;            /* (MOST_BLOCK_ROWS, PANEL_MODELS) */
+    double *gradients;          /* (q, PANEL_MODELS) */
+};
+
+#endif

@@ -1,0 +1,263 @@
+/* Bounded rows on the grid and the sum of their clipped gradients, in whole numbers.
+
+Products and sums are exact, so their order is free; everything that rounds (snap, curve, clip) is one fixed sequence
+without fused multiply-add, the same on every path. */
+#include "clip.h"
+#include "tile_many.h"
+
+/* How entries of a row lie in memory, and how a row is bounded. */
+enum { DOUBLES, SINGLES, SCATTERED };
+enum { BALL, SCALED_BALL, BOX };
+
+/* Entries [j, j + count) of a row, zeros behind them. */
+INLINE vec entries(const int layout, const Rows *X, const char *row, ptrdiff_t j, ptrdiff_t count, Some some)
+{
+    if (layout == DOUBLES) {
+        const double *place = (const double *)row + j;
+        return count == LANES ? load(place) : load_some(some, place);
+    }
+    if (layout == SINGLES && count == LANES) return load_single((const float *)row + j);
+    double buffer[LANES] = {0};
+    for (ptrdiff_t k = 0; k < count; ++k) buffer[k] = read_one(row + (j + k) * X->column_stride, X->single);
+    return load(buffer);
+}
+
+/* Entries in grid units. In a box `excess` grows by how far they were outside, in a scaled ball a NaN is bounded too. */
+INLINE vec on_grid(const int bounds, const Map *map, ptrdiff_t j, vec raw, double scale, vec *excess)
+{
+    if (bounds == BOX) {
+        vec v = (raw - load(map->shift + j)) * load(map->scale + j);
+        vec clamped = at_least(at_most(v, load(map->high + j)), load(map->low + j));
+        *excess += magnitude(v - clamped);
+        return to_nearest(clamped);
+    }
+    if (bounds == BALL) return to_nearest(raw * all(GRID));
+    return to_nearest(at_least(at_most(raw * all(scale), all(GRID)), all(-GRID)));
+}
+
+INLINE int64_t row_number(const ClipPass *pass, ptrdiff_t i) { return pass->index ? pass->index[i] : i; }
+
+/* Pack rows [start, start + rows); per row, optionally, its product with coef, its squared norm without the constant
+   and its excess. `vectors`, the whole vectors of features, is a constant of the caller where there are few. */
+INLINE void pack_rows_on_grid(const int layout, const int bounds, const ptrdiff_t vectors, const ClipPass *pass,
+                              ptrdiff_t start, ptrdiff_t rows, const double *coef, double *block, double *product,
+                              double *squared_norm, double *excess)
+{
+    const Rows *X = &pass->X;
+    const ptrdiff_t d = X->d, stride = pass->stride, rest = d - vectors * LANES;
+    const int tail = vectors * LANES < pass->q;
+    const Some some = first_lanes(rest);
+    const vec constant = tail ? load(pass->constants + vectors * LANES) : all(0.0);
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        vec products[LANES], squares[LANES], outside[LANES];
+#pragma GCC unroll 8
+        for (int k = 0; k < LANES; ++k) {
+            const ptrdiff_t r = i + k < rows ? i + k : rows - 1;
+            const int64_t number = row_number(pass, start + r);
+            const char *row = X->data + number * X->row_stride;
+            const double scale = bounds == SCALED_BALL ? pass->scale[number] : GRID;
+            double *out = block + r * stride;
+            products[k] = squares[k] = outside[k] = all(0.0);
+            for (ptrdiff_t j = 0; j < vectors * LANES; j += LANES) {
+                vec v = on_grid(bounds, &pass->map, j, entries(layout, X, row, j, LANES, some), scale, &outside[k]);
+                store(out + j, v);
+                if (coef) products[k] = multiply_add(v, load(coef + j), products[k]);
+                if (squared_norm) squares[k] = multiply_add(v, v, squares[k]);
+            }
+            if (tail) {
+                const ptrdiff_t j = vectors * LANES;
+                vec v = on_grid(bounds, &pass->map, j, entries(layout, X, row, j, rest, some), scale, &outside[k]);
+                if (squared_norm) squares[k] = multiply_add(v, v, squares[k]);
+                v += constant;
+                store(out + j, v);
+                if (coef) products[k] = multiply_add(v, load(coef + j), products[k]);
+            }
+        }
+        if (coef) store(product + i, lane_sums(products));
+        if (squared_norm) store(squared_norm + i, lane_sums(squares));
+        if (excess) store(excess + i, lane_sums(outside));
+    }
+}
+
+/* Few vectors have a loop each, in which the coefficients stay in registers. */
+INLINE void pack_as(const int layout, const int bounds, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows,
+                    const double *coef, double *block, double *product)
+{
+    switch (layout == DOUBLES ? pass->X.d / LANES : -1) {
+    case 0: pack_rows_on_grid(layout, bounds, 0, pass, start, rows, coef, block, product, NULL, NULL); break;
+    case 1: pack_rows_on_grid(layout, bounds, 1, pass, start, rows, coef, block, product, NULL, NULL); break;
+    case 2: pack_rows_on_grid(layout, bounds, 2, pass, start, rows, coef, block, product, NULL, NULL); break;
+    case 3: pack_rows_on_grid(layout, bounds, 3, pass, start, rows, coef, block, product, NULL, NULL); break;
+    default:
+        pack_rows_on_grid(layout, bounds, pass->X.d / LANES, pass, start, rows, coef, block, product, NULL, NULL);
+    }
+}
+
+INLINE int layout_of(const Rows *X)
+{
+    if (X->single) return X->column_stride == sizeof(float) ? SINGLES : SCATTERED;
+    return X->column_stride == sizeof(double) ? DOUBLES : SCATTERED;
+}
+
+INLINE void pack_bounded(const int bounds, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef,
+                         double *block, double *product)
+{
+    switch (layout_of(&pass->X)) {
+    case DOUBLES: pack_as(DOUBLES, bounds, pass, start, rows, coef, block, product); break;
+    case SINGLES: pack_as(SINGLES, bounds, pass, start, rows, coef, block, product); break;
+    default: pack_as(SCATTERED, bounds, pass, start, rows, coef, block, product);
+    }
+}
+
+static void pack_with_margins(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef,
+                              double *block, double *product)
+{
+    if (pass->map.box)
+        pack_bounded(BOX, pass, start, rows, coef, block, product);
+    else if (pass->scale)
+        pack_bounded(SCALED_BALL, pass, start, rows, coef, block, product);
+    else
+        pack_bounded(BALL, pass, start, rows, coef, block, product);
+}
+
+static void pack_alone(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block)
+{
+    if (pass->map.box)
+        pack_bounded(BOX, pass, start, rows, NULL, block, NULL);
+    else if (pass->scale)
+        pack_bounded(SCALED_BALL, pass, start, rows, NULL, block, NULL);
+    else
+        pack_bounded(BALL, pass, start, rows, NULL, block, NULL);
+}
+
+/* Squared norms in grid units, without the constant, and how far rows are outside their box; whole vectors of each. */
+static void measure_rows(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block, double *squared_norm,
+                         double *excess)
+{
+    const ptrdiff_t vectors = pass->X.d / LANES;
+    const int layout = layout_of(&pass->X);
+#define MEASURE(layout, bounds)                                                                                       \
+    pack_rows_on_grid(layout, bounds, vectors, pass, start, rows, NULL, block, NULL, squared_norm, excess)
+    if (layout == DOUBLES) {
+        if (pass->map.box) MEASURE(DOUBLES, BOX);
+        else if (pass->scale) MEASURE(DOUBLES, SCALED_BALL);
+        else MEASURE(DOUBLES, BALL);
+    } else {
+        if (pass->map.box) MEASURE(SCATTERED, BOX);
+        else if (pass->scale) MEASURE(SCATTERED, SCALED_BALL);
+        else MEASURE(SCATTERED, BALL);
+    }
+#undef MEASURE
+}
+
+/* e^-z for z >= 0, to 1e-10 of it, and e^-40 beyond 40: far below what residuals are rounded to. */
+INLINE vec exp_of_minus(vec z)
+{
+    vec a = negated(at_most(z, all(40.0)));
+    vec shifted = a * all(1.4426950408889634) + all(ROUNDER);
+    vec k = shifted - all(ROUNDER);
+    vec r = (a - k * all(0x1.62e42fefa2p-1)) + k * all(-7.371002565167799e-13);
+    vec p = all(EXP_7);
+    p = p * r + all(EXP_6);
+    p = p * r + all(EXP_5);
+    p = p * r + all(EXP_4);
+    p = p * r + all(EXP_3);
+    p = p * r + all(0.5);
+    p = p * r + all(1.0);
+    p = p * r + all(1.0);
+    mask scale = ((mask)shifted << 52) + ((int64_t)1023 << 52);
+    return p * (vec)scale;
+}
+
+INLINE vec with_sign(vec size, vec sign) { return (vec)((mask)size | ((mask)sign & INT64_MIN)); }
+
+/* dl/dm, clipped to clip * |inverse| and truncated: a whole number of residual units. */
+INLINE vec clipped_residual(const int kind, const ClipPass *pass, vec m, vec inverse, vec target, vec per_unit, vec clip)
+{
+    vec size, sign;
+    if (kind == LOGISTIC || kind == HUBER_SVM) {
+        vec v = (vec)((mask)m ^ ((mask)inverse & INT64_MIN));
+        sign = negated(inverse);
+        if (kind == LOGISTIC) {
+            vec t = exp_of_minus(magnitude(v));
+            size = choose((mask)(v > all(0.0)), t, all(1.0)) / (all(1.0) + t);
+        } else {
+            vec raw = ((all(1.0) - v) + all(pass->width)) * all(pass->slope);
+            size = at_least(at_most(raw, all(1.0)), all(0.0));
+        }
+    } else {
+        sign = m - target;
+        size = magnitude(sign);
+        if (kind == HUBER_RESIDUAL) size = at_most(size, all(pass->width));
+    }
+    return with_sign(truncated(at_most(size * per_unit, clip * magnitude(inverse))), sign);
+}
+
+INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows,
+                               const ClipModel *model, double *residual)
+{
+    double inverse[MOST_BLOCK_ROWS + 8], target[MOST_BLOCK_ROWS + 8] = {0};
+    for (ptrdiff_t i = 0; i < rows; ++i) {
+        inverse[i] = pass->inverse[row_number(pass, start + i)];
+        if (pass->target) target[i] = pass->target[row_number(pass, start + i)];
+    }
+    for (ptrdiff_t i = rows; i < rows + LANES; ++i) inverse[i] = target[i] = 0.0;
+    for (ptrdiff_t i = 0; i < rows; i += LANES)
+        store(residual + i, clipped_residual(kind, pass, load(residual + i) * all(1.0 / SQUARED_GRID), load(inverse + i),
+                                             load(target + i), all(model->per_unit), all(model->clip)));
+}
+
+/* Measured, as for the gradients that are not clipped. */
+INLINE ptrdiff_t clip_block_rows(ptrdiff_t d) { return d >= 96 ? 8 : d >= 32 ? 16 : MOST_BLOCK_ROWS; }
+
+/* Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work->gradient. */
+static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
+                        const ClipWork *work)
+{
+    const ptrdiff_t step = clip_block_rows(pass->X.d), whole = (pass->q + LANES - 1) / LANES * LANES;
+    for (ptrdiff_t first = 0; first < rows; first += step) {
+        const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
+        pack_with_margins(pass, from, n, model->coef, work->block, work->residual);
+        switch (pass->kind) {
+        case LOGISTIC: residuals_of_model(LOGISTIC, pass, from, n, model, work->residual); break;
+        case HUBER_SVM: residuals_of_model(HUBER_SVM, pass, from, n, model, work->residual); break;
+        case SQUARED: residuals_of_model(SQUARED, pass, from, n, model, work->residual); break;
+        default: residuals_of_model(HUBER_RESIDUAL, pass, from, n, model, work->residual);
+        }
+        add_gradient(work->block, pass->stride, n, whole, work->residual, work->gradient);
+    }
+}
+
+INLINE void residuals_of_panel(const int kind, const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows,
+                               const ClipPanel *panel)
+{
+    for (ptrdiff_t i = 0; i < rows; ++i) {
+        const int64_t number = row_number(pass, from + i);
+        const vec inverse = all(pass->inverse[number]), target = all(pass->target ? pass->target[number] : 0.0);
+        for (ptrdiff_t k = 0; k < PANEL_MODELS; k += LANES) {
+            double *place = panel->margins + i * PANEL_MODELS + k;
+            vec m = load(place) * all(1.0 / SQUARED_GRID);
+            store(place, clipped_residual(kind, pass, m, inverse, target, load(panel->per_unit + k), load(panel->clip + k)));
+        }
+    }
+}
+
+/* The same for panels of models: rows are packed once. */
+static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipPanel *panels,
+                             ptrdiff_t count, double *block)
+{
+    for (ptrdiff_t first = 0; first < rows; first += MOST_BLOCK_ROWS) {
+        const ptrdiff_t n = rows - first < MOST_BLOCK_ROWS ? rows - first : MOST_BLOCK_ROWS, from = start + first;
+        pack_alone(pass, from, n, block);
+        for (const ClipPanel *panel = panels; panel < panels + count; ++panel) {
+            product(0, block, pass->stride, 1, n, pass->q, panel->coefs, panel->margins);
+            switch (pass->kind) {
+            case LOGISTIC: residuals_of_panel(LOGISTIC, pass, from, n, panel); break;
+            case HUBER_SVM: residuals_of_panel(HUBER_SVM, pass, from, n, panel); break;
+            case SQUARED: residuals_of_panel(SQUARED, pass, from, n, panel); break;
+            default: residuals_of_panel(HUBER_RESIDUAL, pass, from, n, panel);
+            }
+            product(1, block, 1, pass->stride, pass->q, n, panel->margins, panel->gradients);
+        }
+    }
+}
