@@ -221,7 +221,10 @@ def test_plan_from_public_data_is_the_plan_of_the_fit():
     assert plan.problem.w0 == est._release[1].problem.w0
     X, y = PUBLIC
     unnamed = dplr.plan(n_rows=9, n_features=3, eps=1.0, public=(X / 6, np.where(y, "b", "a")))  # labels of its own
-    assert unnamed.problem.w0 is not None
+    for labels in (y, 2 * y - 1, y + 7):  # whatever the two are called
+        assert_allclose(
+            dplr.plan(n_rows=9, n_features=3, eps=1.0, public=(X / 6, labels)).problem.w0, unnamed.problem.w0
+        )
 
 
 def test_fit_many_starts_every_fit_at_the_public_model():

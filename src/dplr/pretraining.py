@@ -49,8 +49,8 @@ Public = PublicData | PublicModel
 def read_public(public: Any, n_features: int, columns: Sequence[str] | None, fit_intercept: bool) -> Public | None:
     """Which of its forms `public` has; raises ValueError for what fits none, and for values that are not finite.
 
-    Data are a pair whose first part is a frame, or a table of at least two rows beside more than one target: neither
-    can be meant as coefficients. A flat sequence of numbers is a vector. Any other pair is (coef, intercept).
+    Data are a pair whose first part is a frame, or a table beside more than one target: neither can be meant as
+    coefficients. A flat sequence of numbers is a vector. Any other pair is (coef, intercept).
     """
     if public is None:
         return None
@@ -177,7 +177,7 @@ def _holds_data(public: Any) -> bool:
         shape, targets = np.shape(public[0]), np.size(public[1])
     except ValueError:  # of several lengths
         return False
-    return len(shape) == 2 and shape[0] > 1 and targets > 1
+    return len(shape) == 2 and targets > 1
 
 
 def _as_vector(public: Any) -> NDArray[np.float64] | None:
