@@ -1,17 +1,18 @@
-"""Public facts in, Problem and Plan out. Nothing here sees a row."""
+"""Public facts in, Problem and Plan out. Nothing here sees a private row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
 from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
+from dplr.pretraining import Public, column_names, read_public, start
 from dplr.privacy import Neighbouring
 from dplr.problem import Plan, Problem
 
@@ -29,7 +30,8 @@ def prepare(
     l2: float | str,
     neighbouring: str,
     label_codes: Pair | None,
-    public: Any = None,
+    public: Public | None = None,
+    classes: Sequence[Any] | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Problem, Prep]:
     """Check the public facts and turn them into the scaled problem and the row's way into it."""
@@ -58,43 +60,18 @@ def prepare(
     if n_rows is not None:
         known = "the number of records" if relation is Neighbouring.REPLACE_ONE else "a declared reference, n_rows"
         facts.append(f"{known} = {n_rows}")
-    start = None
+    problem = Problem(loss, prep.geometry, relation, n_rows, ridge, ())
+    w0 = None
     if public is not None:
-        coef, intercept = _public_model(public, n_features, fit_intercept)
-        with np.errstate(over="ignore", invalid="ignore"):
-            start = prep.from_user_units(coef, intercept)
-        if not np.isfinite(start).all():
-            raise ValueError(sentence("public", "must be finite in the scaled problem too", (coef.tolist(), intercept)))
-        shown = np.array2string(coef, threshold=20, precision=6)
-        facts.append(f"public coefficients {shown}, intercept {intercept:g}: they do not come from the private data")
-        if hasattr(public, "privacy_"):
-            promise = public.privacy_.guarantee
-            facts.append(f"the public model itself came with: {promise}; on common records both add up")
+        w0, said = start(public, problem, prep, classes)
+        facts += said
     facts.append(l2_sentence(ridge))
-    return Problem(loss, prep.geometry, relation, n_rows, ridge, tuple(facts), start), prep
+    return replace(problem, assumptions=tuple(facts), w0=w0), prep
 
 
 def l2_sentence(l2: float | None) -> str:
     """What a statement says of the ridge."""
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
-
-
-def _public_model(public: Any, n_features: int, fit_intercept: bool) -> tuple[NDArray[np.float64], float]:
-    """Coefficients and intercept of a public model, in the user's units."""
-    pair = (public.coef_, public.intercept_) if hasattr(public, "coef_") else public
-    try:
-        coef, intercept = (np.asarray(part, dtype=np.float64).ravel() for part in pair)
-    except (TypeError, ValueError):
-        remedy = "Give a fitted model, or (coef, intercept)."
-        raise ValueError(sentence("public", "must hold coefficients and an intercept", public, remedy)) from None
-    if coef.shape != (n_features,) or intercept.shape != (1,):
-        got = (coef.shape, intercept.shape)
-        raise ValueError(sentence("public", f"must have {n_features} coefficients and one intercept", got))
-    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-        raise ValueError(sentence("public", "must be finite", public))
-    if not fit_intercept and intercept[0] != 0:
-        raise ValueError(sentence("public", "must have intercept 0 with fit_intercept=False", float(intercept[0])))
-    return coef, float(intercept[0])
 
 
 def plan(
@@ -124,7 +101,8 @@ def plan(
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
-    public : public coefficients towards which the ridge pulls, as in `LogisticRegression`.
+    public : public data or coefficients where the fit starts, as in `LogisticRegression`. Data are fitted: they are
+        public, so a plan may.
 
     Returns
     -------
@@ -161,17 +139,21 @@ def plan(
         raise ValueError(sentence("n_features", "is required without bounds", None))
     if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
+    n_features = check_count("n_features", n_features)
+    loss = LOSSES[check_choice("model", model, LOSSES)]
+    names = bounds.names if bounds is not None else None
     problem, _ = prepare(
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
-        n_features=check_count("n_features", n_features),
-        columns=bounds.names if bounds is not None else None,
+        n_features=n_features,
+        columns=names,
         bounds=bounds,
-        loss=LOSSES[check_choice("model", model, LOSSES)],
+        loss=loss,
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
         label_codes=(0.0, 1.0),
-        public=public,
+        public=read_public(public, n_features, names or column_names(public), fit_intercept),
+        classes=bounds.target if bounds is not None and loss.classification else None,
     )
     return as_mechanism(mechanism).plan(problem, eps, delta)
 

@@ -22,6 +22,7 @@ from dplr.losses import Loss
 from dplr.mechanisms import FunctionalMechanism, as_mechanism
 from dplr.noise import Source
 from dplr.planning import check_l2, l2_sentence, prepare
+from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
 from dplr.problem import Plan
 from dplr.result import Fit
@@ -158,18 +159,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         mechanism = as_mechanism(self.mechanism)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
+        columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        public = read_public(self.public, d, columns, self.fit_intercept)
         labels = self._labels(y)
         problem, prep = prepare(
             n_rows=self._public_n_rows(n),
             n_features=d,
-            columns=[str(name) for name in X.columns] if hasattr(X, "columns") else None,
+            columns=columns,
             bounds=self.bounds,
             loss=self._loss(),
             fit_intercept=self.fit_intercept,
             l2=self.l2,
             neighbouring=self.neighbouring,
             label_codes=labels.codes if labels else None,
-            public=self.public,
+            public=public,
+            classes=labels.classes.tolist() if labels else None,
             assumptions=(labels.assumption,) if labels else (),
         )
         rows = as_rows(X, labels.y if labels else y, prep)

@@ -28,9 +28,15 @@ class LogisticRegression(PrivateClassifier):
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.
     n_rows : public number of rows; len(X) under replace_one, a declared reference (or None) under add_remove.
-    public : public coefficients in the user's units towards which the ridge pulls: a fitted model with `coef_` and
-        `intercept_`, or a pair (coef, intercept), which also survives `sklearn.clone`. Must not come from the private
-        data.
+    public : where the fit starts and towards which its ridge pulls, from knowledge that is disjoint from the private
+        data and was not selected using it; everything in the units that the estimator sees. One of
+
+        - ``(X, y)``: public rows (at least two) and their targets, with both labels. An array has the columns of X in
+          their order; a frame has the same columns in any order. The start is the exact minimiser of the same loss
+          under the same bounds, with the ridge of ``mechanism="none"``. Every `fit` computes it anew.
+        - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
+        - ``(coef, intercept)``; or
+        - a vector, the intercept last; without it where ``fit_intercept=False``.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
