@@ -91,12 +91,13 @@ class Source:
             return np.arange(n)
         table, starts = _gap_table(rate_units)
         mean = n * (rate_units / RATE_UNITS)
-        found, position = np.empty(0, np.intp), 0
-        while position < n:  # one turn, but for one time in many millions
+        found: list[NDArray[np.intp]] = []
+        position = 0
+        while position < n or not found:  # one turn, but for one time in many millions
             room = np.empty(int(mean + 6 * math.sqrt(mean)) + 16, np.intp)
             count, position = self._sampler.indices(rate_units, table, starts, position, n, room)
-            found = np.concatenate([found, room[:count]])
-        return found
+            found.append(room[:count])
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def forget(self) -> None:
         """Drop unread random bytes."""
