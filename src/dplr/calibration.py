@@ -11,6 +11,8 @@ import numpy as np
 from scipy import special
 
 from dplr._validation import sentence
+from dplr.accounting import poisson_noise_multiplier
+from dplr.privacy import Neighbouring
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
@@ -21,9 +23,12 @@ _FLOOR_COST_BITS = 16
 # What the integer samplers take.
 LARGEST_SCALE = 2**40
 LARGEST_VARIANCE = 2**44
+# A sampling rate is a whole number of these units.
+RATE_UNITS = 2**32
 # The standard deviation of Gaussian noise is at least 2^20 grid units: gaussian_mu's correction is then below 1e-6.
 _GAUSSIAN_BITS = 20
 _MOST_GAUSSIAN_NUMBERS = 10**6
+_STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
 # Covers the rounding of the float formulas in sensitivity.py, which have at most a few dozen operations.
 _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
@@ -46,12 +51,12 @@ class LaplaceBlock:
         return math.ldexp(float(self.units), self.exponent)
 
 
-def grid_exponent(scale: Fraction, bits: int) -> int:
+def grid_exponent(scale: Fraction, bits: int, sum_exponent: int = SUM_EXPONENT) -> int:
     """Exponent k with 2^bits <= scale / 2^k < 2^(bits + 1), but no finer than the sums themselves."""
     k = scale.numerator.bit_length() - scale.denominator.bit_length()  # 2^(k-1) < scale < 2^(k+1)
     if scale < Fraction(2) ** k:
         k -= 1
-    return max(k - bits, SUM_EXPONENT)
+    return max(k - bits, sum_exponent)
 
 
 def _grid_bits(numbers: int, eps: Fraction) -> int:
@@ -137,21 +142,62 @@ def gaussian_mu(eps: float, delta: float) -> float:
     return low * (1 - 1e-10 - 1e-15 / low)
 
 
-def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
-    """As `gaussian_mu`, for `numbers` discrete Gaussian draws of standard deviation at least 2^20 grid units.
+def gaussian_eps(mu: float, delta: float) -> float:
+    """Smallest eps >= 0 such that mu-GDP implies (eps, delta)-DP, rounded up."""
+    if mu <= 0 or gaussian_log_delta(0.0, mu) <= math.log(delta):
+        return 0.0
+    # delta(eps) <= Phi(mu/2 - eps/mu), which is delta here.
+    low, high = 0.0, (mu * mu / 2 - mu * float(special.ndtri(delta))) * (1 + 1e-9)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
+    return high
+
+
+def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use delta=0.") -> tuple[float, float]:
+    """The (eps, delta) that continuous noise must meet for `numbers` discrete draws to meet those given.
 
     The rounded continuous Gaussian is post-processing of the continuous one, and its probabilities differ from the
     discrete Gaussian's by factors in [e^(-1/(24 s^2)), Z e^(t^2/(24 s^2))] up to |z| <= t s (functional.md, lemma 5):
-    delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t)), eta = N (1 + t^2)/(24 s^2) + 2 N log Z.
+    delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t)), eta = N (1 + t^2)/(24 s^2) + 2 N log Z,
+    for standard deviations of at least 2^20 grid units. It holds for adaptive steps on random batches too
+    (accounting.md, lemma 3).
     """
     variance = 4.0**_GAUSSIAN_BITS
     for t in range(12, 60):
         tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t))
         eta = numbers * (1 + t * t) / (24 * variance)  # Z - 1 < exp(-10^13) adds nothing a float could show
         if tail <= math.log(delta) + math.log(5e-7) and eta < eps / 2:
-            return gaussian_mu(eps - eta, delta * (1 - 1e-6))
+            return eps - eta, delta * (1 - 1e-6)
     rule = f"and delta = {delta:g} are out of the range of Gaussian noise on {numbers} numbers"
-    raise ValueError(sentence("eps", rule, eps, "Use delta=0."))
+    raise ValueError(sentence("eps", rule, eps, remedy))
+
+
+def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
+    """As `gaussian_mu`, for `numbers` discrete Gaussian draws of standard deviation at least 2^20 grid units."""
+    return gaussian_mu(*continuous_target(eps, delta, numbers))
+
+
+def _gaussian_blocks(
+    sensitivity: float, ratio: Fraction, weights: tuple[float, ...], sizes: tuple[int, ...], sum_exponent: int
+) -> tuple[float, tuple[GaussianBlock, ...]] | None:
+    """Charged sensitivity (rounded up), blocks of standard deviation ratio * charged / weight; None if out of range."""
+    norm = Fraction(sensitivity) * _FLOAT_MARGIN
+    shares = [Fraction(weight) for weight in weights]
+    exponents = [grid_exponent(norm * ratio / share, _GAUSSIAN_BITS, sum_exponent) for share in shares]
+    floored = sum(
+        size * (weight * math.ldexp(1.0, k)) ** 2
+        for weight, size, k in zip(weights, sizes, exponents, strict=True)
+        if k > sum_exponent
+    )
+    charged = norm + Fraction(math.sqrt(floored)) * _FLOAT_MARGIN
+    blocks = tuple(
+        GaussianBlock(k, math.ceil((charged * ratio / (share * Fraction(2) ** k)) ** 2))
+        for share, k in zip(shares, exponents, strict=True)
+    )
+    if any(not 4**_GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
+        return None
+    return math.nextafter(float(charged), math.inf), blocks
 
 
 @functools.lru_cache(maxsize=256)
@@ -175,20 +221,79 @@ def discrete_gaussian(
     if numbers > _MOST_GAUSSIAN_NUMBERS:
         raise ValueError(sentence("delta", f"must be 0 to release {numbers} numbers", delta, "Use fewer features."))
     mu = discrete_gaussian_mu(eps, delta, numbers)
-    budget = Fraction(mu)
-    norm = Fraction(sensitivity) * _FLOAT_MARGIN
-    shares = [Fraction(weight) for weight in weights]
-    exponents = [grid_exponent(norm / (share * budget), _GAUSSIAN_BITS) for share in shares]
-    floored = sum(
-        size * (weight * math.ldexp(1.0, k)) ** 2
-        for weight, size, k in zip(weights, sizes, exponents, strict=True)
-        if k > SUM_EXPONENT
-    )
-    charged = norm + Fraction(math.sqrt(floored)) * _FLOAT_MARGIN
-    blocks = tuple(
-        GaussianBlock(k, math.ceil((charged / (share * budget * Fraction(2) ** k)) ** 2))
-        for share, k in zip(shares, exponents, strict=True)
-    )
-    if any(not 4**_GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
+    found = _gaussian_blocks(sensitivity, 1 / Fraction(mu), weights, sizes, SUM_EXPONENT)
+    if found is None:
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use delta=0."))
-    return math.nextafter(float(charged), math.inf), mu, blocks
+    charged, blocks = found
+    return charged, mu, blocks
+
+
+def _check_numbers(steps: int, size: int) -> int:
+    """How many integers all steps release together."""
+    if steps * size > _MOST_GAUSSIAN_NUMBERS:
+        rule = f"must be at most {_MOST_GAUSSIAN_NUMBERS // size} to release {size} numbers a step"
+        raise ValueError(sentence("steps", rule, steps, "Use fewer steps or fewer features."))
+    return steps * size
+
+
+def _step_block(
+    sensitivity: float, ratio: Fraction, size: int, eps: float, sum_exponent: int
+) -> tuple[float, GaussianBlock]:
+    found = _gaussian_blocks(sensitivity, ratio, (1.0,), (size,), sum_exponent)
+    if found is None:
+        remedy = "Use a smaller eps, or another clip."
+        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
+    charged, (block,) = found
+    return charged, block
+
+
+@functools.lru_cache(maxsize=256)
+def discrete_gaussian_steps(
+    sensitivity: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int = SUM_EXPONENT
+) -> tuple[float, float, GaussianBlock]:
+    """Variance that makes `steps` adaptive releases of `size` integers each (eps, delta)-DP together.
+
+    `sensitivity` bounds the L2 norm of the change of each release, whatever was released before. Flooring to the grid g
+    adds at most sqrt(size) g (nothing where g is 2^sum_exponent, the spacing of the sums), and mu of the steps adds in
+    squares, so the standard deviation is sqrt(steps) * charged / mu (accounting.md, theorem 4).
+
+    Raises ValueError as `discrete_gaussian`.
+
+    Returns
+    -------
+    The charged sensitivity of one step (rounded up), mu of all steps together, and the block of one step.
+    """
+    numbers = _check_numbers(steps, size)
+    mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
+    ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)  # the square root, rounded up
+    charged, block = _step_block(sensitivity, ratio, size, eps, sum_exponent)
+    return charged, mu, block
+
+
+@functools.lru_cache(maxsize=256)
+def poisson_gaussian_steps(
+    clip: float,
+    rate_units: int,
+    eps: float,
+    delta: float,
+    steps: int,
+    size: int,
+    neighbouring: Neighbouring,
+    sum_exponent: int = SUM_EXPONENT,
+) -> tuple[float, float, GaussianBlock]:
+    """As `discrete_gaussian_steps`, where each step sums a batch that a record joins with rate_units / 2^32.
+
+    `clip` bounds the L2 norm of what one record adds to a sum, under both relations: the accountant knows that a
+    replaced record changes two of them (accounting.md, theorem 5).
+
+    Raises ValueError as `discrete_gaussian`, and ModuleNotFoundError without dp-accounting.
+
+    Returns
+    -------
+    The charged clip (rounded up), the noise multiplier (standard deviation over charged clip), the block of one step.
+    """
+    numbers = _check_numbers(steps, size)
+    target = continuous_target(eps, delta, numbers, _STEPS_REMEDY)
+    multiplier = poisson_noise_multiplier(rate_units / RATE_UNITS, steps, *target, neighbouring)
+    charged, block = _step_block(clip, Fraction(multiplier), size, eps, sum_exponent)
+    return charged, multiplier, block

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import weakref
 from typing import Any, NoReturn
@@ -10,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
-from dplr._validation import check_count
+from dplr._validation import check_count, sentence
+from dplr.calibration import RATE_UNITS
 
 _FINE = 2**36  # grid units in the scale of an exponential
 # A Gaussian is a coarse draw and a fine one: 2^20 coarse steps in its deviation, 2^20 fine steps in a coarse one.
 _COARSE = 2**20
 _SMOOTHING = 2**22  # deviation of the fine draw: four coarse steps, which leave nothing of the coarse lattice
+_LONGEST_GAP = 1000  # entries of a table of gaps between sampled rows; longer gaps are drawn in pieces
 
 
 class Source:
@@ -81,6 +85,20 @@ class Source:
         steps = self.gaussian(_COARSE**2, size) * _COARSE + self.gaussian(_SMOOTHING**2, size)
         return np.asarray(steps * (deviation / _COARSE**2), dtype=np.float64)
 
+    def bernoulli_indices(self, n: int, rate_units: int) -> NDArray[np.intp]:
+        """Sorted indices of 0..n-1, each one in with probability exactly rate_units / 2^32, independently (Poisson)."""
+        if rate_units == RATE_UNITS:
+            return np.arange(n)
+        table, starts = _gap_table(rate_units)
+        mean = n * (rate_units / RATE_UNITS)
+        found: list[NDArray[np.intp]] = []
+        position = 0
+        while position < n or not found:  # one turn, but for one time in many millions
+            room = np.empty(int(mean + 6 * math.sqrt(mean)) + 16, np.intp)
+            count, position = self._sampler.indices(rate_units, table, starts, position, n, room)
+            found.append(room[:count])
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
     def forget(self) -> None:
         """Drop unread random bytes."""
         self._sampler.forget()
@@ -91,6 +109,22 @@ class Source:
     __reduce_ex__ = _refuse
     __copy__ = _refuse
     __deepcopy__ = _refuse
+
+
+@functools.lru_cache(maxsize=8)
+def _gap_table(rate_units: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    """floor(2^32 F_k), F_k = P[gap < k] in exact integers, and where each first byte starts in it."""
+    if not 1 <= rate_units < RATE_UNITS:
+        raise ValueError(sentence("rate_units", "must be in [1, 2^32]", rate_units))
+    entries: list[int] = []
+    stays, one = RATE_UNITS - rate_units, 1
+    power = 1
+    while len(entries) < _LONGEST_GAP and RATE_UNITS - 1 not in entries[-1:]:
+        power *= stays
+        one *= RATE_UNITS
+        entries.append((one - power) * RATE_UNITS // one)
+    table = np.array(entries, np.uint32)
+    return table, np.searchsorted(table, np.arange(256, dtype=np.uint32) << 24).astype(np.uint16)
 
 
 def _operating_system(size: int) -> bytes:

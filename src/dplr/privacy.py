@@ -57,6 +57,24 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True)
+class Poisson:
+    """`steps` Gaussian releases, each of a batch that every record joins on its own with probability `rate`.
+
+    `noise_multiplier` is the standard deviation over the bound of one record's contribution, under both relations.
+    The statement's (eps, delta) is the accountant's, corrected for the discreteness of the noise as in `Gaussian`.
+    """
+
+    rate: float
+    noise_multiplier: float
+    steps: int
+
+    def __str__(self) -> str:
+        """Return the guarantee in words."""
+        noise = f"noise of {self.noise_multiplier:.6g} times a record's bound"
+        return f"{self.steps} Poisson-sampled Gaussian steps, rate {self.rate:.6g}, {noise}"
+
+
+@dataclass(frozen=True, slots=True)
 class Approx:
     """(eps, delta) differential privacy that no simpler law describes."""
 
@@ -136,7 +154,7 @@ class PrivacyStatement:
     mechanism: str
     eps: float
     delta: float
-    guarantee: Pure | Gaussian | Approx
+    guarantee: Pure | Gaussian | Poisson | Approx
     neighbouring: Neighbouring
     released: Mapping[str, Release]
     calibration: str

@@ -1,11 +1,12 @@
 """Exact integer noise from random bytes: discrete Laplace and discrete Gaussian (Canonne, Kamath and Steinke 2020).
 
-Only integer arithmetic on uniform bits: no floating-point number, logarithm or table enters a probability. The
-samplers reject, so their running time depends on the noise drawn (never on the data): see docs/attack-model.md.
+And exact Poisson batches. Only integer arithmetic on uniform bits: no floating-point number or logarithm enters a
+probability, and a table of rounded ones decides only where the rounding cannot matter. The samplers reject, so their
+running time depends on the noise drawn (never on the data): see docs/attack-model.md.
 """
 from math import isqrt
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
@@ -155,3 +156,49 @@ cdef class IntegerSampler:
         scale = isqrt(variance) + 1      # any scale gives the same law; this one rejects least
         for i in range(out.shape[0]):
             out[i] = self.one_gaussian(variance, scale)
+
+    def indices(self, uint64_t rate, const uint32_t[::1] table, const uint16_t[::1] starts, int64_t position,
+                int64_t stop, Py_ssize_t[::1] out):
+        """Write indices of [position, stop) to `out`, each one in with probability rate / 2^32, independently.
+
+        Returns how many were written and the position reached: `stop` or more, unless `out` is full. The gap before the
+        next index is geometric, P[gap >= k] = 1 - F_k = (1 - rate / 2^32)^k, and has no memory, so gaps of at least the
+        table's length are drawn piecewise, and a call may go on where another one stopped.
+
+        `table` holds floor(2^32 F_k) for k = 1, 2, ...; `starts` the first place where it is at least b 2^24, for each
+        byte b. With u uniform on [0, 1) the gap is the number of F_k <= u.
+        """
+        cdef uint8_t raw[4]
+        cdef uint32_t first
+        cdef Py_ssize_t gap, count = 0, room = out.shape[0], most = table.shape[0]
+        if not 1 <= rate < (<uint64_t> 1) << 32:
+            raise ValueError("rate must be in [1, 2^32)")
+        if not 1 <= most <= BUFFER_BYTES // 4 or starts.shape[0] != 256:
+            raise ValueError("table must have 1 to 1024 entries, starts must have 256")
+        while position < stop and count < room:
+            self.read(raw, 4)
+            first = (<uint32_t> raw[0] << 24) | (<uint32_t> raw[1] << 16) | (<uint32_t> raw[2] << 8) | raw[3]
+            gap = starts[raw[0]]
+            while gap < most and table[gap] < first:
+                gap += 1
+            if gap < most and table[gap] == first:
+                gap = self.decide(rate, table, gap, first)
+            position += gap
+            if gap < most:
+                if position < stop:
+                    out[count] = position
+                    count += 1
+                position += 1
+        return count, position
+
+    cdef Py_ssize_t decide(self, uint64_t rate, const uint32_t[::1] table, Py_ssize_t gap, uint32_t first) except -1:
+        """The gap where the first 32 bits of u are those of F_k: as many bits as the exact fractions have."""
+        cdef uint8_t raw[BUFFER_BYTES]
+        cdef Py_ssize_t most = table.shape[0]
+        bits = 32 * most             # F_k is a multiple of 2^(-32 k)
+        self.read(raw, 4 * most)
+        u = (int(first) << bits) | int.from_bytes(raw[:4 * most], "big")
+        one, stays = 1 << (bits + 32), (1 << 32) - int(rate)
+        while gap < most and table[gap] == first and one - (stays ** (gap + 1) << (bits - 32 * gap)) <= u:
+            gap += 1
+        return gap

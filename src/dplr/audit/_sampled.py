@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from dplr import calibration
 from dplr._validation import real_number, sentence
 from dplr.audit._density import Array
-from dplr.calibration import gaussian_log_delta
 
 _THRESHOLDS = 97
 _LARGEST_EPS = 1e3
@@ -135,13 +135,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
     """
     if not 0 < real_number("delta", delta) < 1:
         raise ValueError(sentence("delta", "must be between 0 and 1", delta))
-    if mu <= 0:
-        return 0.0
-    low, high = 0.0, _LARGEST_EPS
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
-    return low
+    return min(math.nextafter(calibration.gaussian_eps(mu, delta), 0.0), _LARGEST_EPS)
 
 
 def _checked(positive: ArrayLike, negative: ArrayLike, confidence: float) -> tuple[Array, Array]:

@@ -1,0 +1,95 @@
+"""Privacy of Gaussian steps on Poisson-sampled batches, through dp-accounting. Theorems and proofs in accounting.md."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from scipy import optimize
+
+from dplr._validation import sentence
+from dplr.privacy import Neighbouring, Poisson
+
+# Below it the rounding errors of the accountant's Fourier transforms would no longer be far smaller than delta.
+SMALLEST_DELTA = 2.0**-40
+# Smaller multipliers give an eps that protects nobody, and their loss distributions take gigabytes.
+SMALLEST_MULTIPLIER = 0.3
+_LARGEST_MULTIPLIER = 1e9
+_CLOSE = 1e-7  # of the search, relative
+
+
+def _library() -> Any:
+    """dp-accounting, imported when it is first needed: an optional dependency that takes a second to load."""
+    try:
+        import dp_accounting
+        import dp_accounting.pld
+    except ImportError as missing:
+        raise ModuleNotFoundError(
+            "accounting for Poisson-sampled batches needs dp-accounting, which cannot be imported. Install it with: "
+            'pip install "dplr[accounting]"',
+            name="dp_accounting",
+        ) from missing
+    return dp_accounting
+
+
+@functools.lru_cache(maxsize=1024)
+def poisson_eps(guarantee: Poisson, delta: float, neighbouring: Neighbouring) -> float:
+    """Smallest eps that the accountant confirms at delta, rounded up; inf where it confirms none (theorem 5).
+
+    Raises ModuleNotFoundError without dp-accounting, and ValueError where delta is too small for its arithmetic.
+    """
+    library = _library()
+    if not SMALLEST_DELTA <= delta < 1:
+        rule = f"must be in [{SMALLEST_DELTA:.2g}, 1) with Poisson-sampled batches"
+        raise ValueError(sentence("delta", rule, delta))
+    relation = library.NeighboringRelation
+    accountant = library.pld.PLDAccountant(
+        relation.REPLACE_ONE if neighbouring is Neighbouring.REPLACE_ONE else relation.ADD_OR_REMOVE_ONE,
+        # One step's loss is about rate / multiplier: a much coarser grid would round all of it up.
+        min(1e-4, guarantee.rate / guarantee.noise_multiplier / 10),
+    )
+    # In both relations the multiplier is over one record's bound: the accountant itself doubles for a replaced record.
+    step = library.PoissonSampledDpEvent(guarantee.rate, library.GaussianDpEvent(guarantee.noise_multiplier))
+    accountant.compose(library.SelfComposedDpEvent(step, guarantee.steps))
+    return float(accountant.get_epsilon(delta))
+
+
+def _guess(rate: float, steps: int, eps: float, delta: float, neighbouring: Neighbouring) -> float:
+    """Where to start the search: the central limit of many steps, mu = rate sqrt(steps (e^(1/z^2) - 1))."""
+    tail = math.sqrt(-2 * math.log(delta))
+    mu = 2 * eps / (math.sqrt(tail * tail + 2 * eps) + tail)
+    records = 2 if neighbouring is Neighbouring.REPLACE_ONE else 1
+    return 1 / math.sqrt(math.log1p((mu / (records * rate)) ** 2 / steps))
+
+
+@functools.lru_cache(maxsize=256)
+def poisson_noise_multiplier(rate: float, steps: int, eps: float, delta: float, neighbouring: Neighbouring) -> float:
+    """Smallest noise multiplier (at least 0.3) with which the steps are (eps, delta)-DP, rounded up and confirmed.
+
+    Raises as `poisson_eps`, and ValueError where no noise suffices.
+    """
+
+    def excess(log_multiplier: float) -> float:
+        """Logarithm of eps over what was asked for: nearly a straight line."""
+        reached = poisson_eps(Poisson(rate, math.exp(log_multiplier), steps), delta, neighbouring)
+        return math.log(min(max(reached, 1e-300), 1e300) / eps)
+
+    least, most = math.log(SMALLEST_MULTIPLIER), math.log(_LARGEST_MULTIPLIER)
+    low = high = min(max(math.log(_guess(rate, steps, eps, delta, neighbouring)), least), most)
+    stride = 0.1
+    while excess(high) > 0:
+        if high == most:
+            remedy = "Use a larger eps or delta."
+            raise ValueError(sentence("eps", f"is too small for {steps} Poisson-sampled steps", eps, remedy))
+        low, high, stride = high, min(high + stride, most), 2 * stride
+    while excess(low) <= 0:
+        if low == least:
+            return SMALLEST_MULTIPLIER
+        low, high, stride = max(low - stride, least), low, 2 * stride
+    multiplier = math.exp(optimize.brentq(excess, low, high, xtol=_CLOSE))
+    margin = _CLOSE
+    while poisson_eps(Poisson(rate, multiplier, steps), delta, neighbouring) > eps:
+        multiplier *= 1 + margin
+        margin *= 2
+    return multiplier
