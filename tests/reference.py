@@ -86,3 +86,58 @@ def loss_sums(X, y, prep, loss, coef):
     rows = np.array([np.append(bounded_row(x, prep), constant) for x in X])
     residual, weight, value = loss_curve(loss, rows @ coef, np.array([bounded_target(t, prep) for t in y]))
     return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()
+
+
+def exp_of_minus(z):
+    """The kernels' own sequence: every operation rounds once."""
+    a = -np.minimum(z, 40.0)
+    k = (a * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0
+    r = (a - k * float.fromhex("0x1.62e42fefa2p-1")) + k * -7.371002565167799e-13
+    power = 0.0001973360447142567
+    for c in (0.0013935233973822521, 0.008333586083168299, 0.041666461299660736, 0.16666665581455786, 0.5, 1.0, 1.0):
+        power = power * r + c
+    return np.ldexp(power, k.astype(int))
+
+
+def gridded_rows(X, prep):
+    """Bounded rows in grid units, constant last; rows that are not finite as zeros."""
+    d, geometry = prep.geometry.d, prep.geometry
+    rows = []
+    for x in np.asarray(X, dtype=np.float64):
+        finite = np.isfinite(x).all()
+        units = snapped_row(x, prep) if finite else [0] * d
+        if finite and geometry.half_width is None and any(np.rint(x * UNITS) != units):
+            largest = np.abs(x).max()
+            v = x / largest
+            shrunk = (UNITS - 0.5 * np.sqrt(d)) * (1 - 2.0**-40)
+            units = np.rint(x * (shrunk / np.sqrt(np.cumsum(v * v)[-1]) / largest))
+        rows.append([float(k) for k in units] + ([geometry.intercept * UNITS] if geometry.intercept else []))
+    return np.array(rows), np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=1)
+
+
+def clipped_gradient(X, y, prep, loss, coef, clip):
+    """Sum of clipped gradients in the query's units, as Python integers; `coef` on the grid."""
+    per_unit = UNITS / 2.0 ** np.ceil(np.log2(clip))
+    rows, counts = gridded_rows(X, prep)
+    margins = (rows @ (coef * UNITS)) / 2.0**40
+    norms = np.sqrt((rows * rows).sum(axis=1))
+    inverse = np.divide(UNITS * (1 - 2.0**-50), norms, out=np.zeros(len(rows)), where=norms > 0)
+    y = np.asarray(y, dtype=np.float64)
+    if loss.classification:
+        signs = 1.0 * (y == prep.labels[1]) - (y == prep.labels[0])
+        v, away, counts = np.where(signs < 0, -margins, margins), -signs, counts & (signs != 0)
+        if loss.name == "logistic":
+            t = exp_of_minus(np.abs(v))
+            size = np.where(v > 0, t, 1.0) / (1.0 + t)
+        else:
+            size = np.clip(((1.0 - v) + loss.width) * (0.5 / loss.width), 0.0, 1.0)
+    else:
+        d, counts = prep.geometry.d, counts & np.isfinite(y)
+        units = (np.where(np.isfinite(y), y, 0.0) - prep.shift[d]) * prep.scale[d]
+        away = margins - np.rint(np.clip(units, prep.low[d], prep.high[d])) / UNITS
+        size = np.minimum(np.abs(away), loss.width) if loss.width else np.abs(away)
+    residual = np.copysign(np.floor(np.minimum(size * per_unit, (clip * per_unit) * inverse)), away) * counts
+    total = np.zeros(rows.shape[1], dtype=object)
+    for r, row in zip(residual, rows, strict=True):
+        total += [int(r) * int(k) for k in row]
+    return total

@@ -18,13 +18,12 @@ from dplr.calibration import (
     continuous_target,
     discrete_gaussian,
     discrete_gaussian_mu,
-    discrete_gaussian_steps,
     gaussian_eps,
     gaussian_log_delta,
     gaussian_mu,
-    poisson_gaussian_steps,
 )
 from dplr.privacy import Neighbouring, Poisson
+from dplr.step_noise import discrete_gaussian_steps, poisson_gaussian_steps
 
 ADD, REPLACE = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
 
@@ -326,8 +325,8 @@ def test_missing_library_is_named_with_its_remedy(monkeypatch):
 
 
 def test_library_is_loaded_for_poisson_batches_alone():
-    code = "from dplr import accounting, calibration, mechanisms; import sys; "
-    code += "calibration.discrete_gaussian_steps(1.0, 1.0, 1e-6, 10, 5); print('dp_accounting' in sys.modules)"
+    code = "from dplr import accounting, mechanisms, step_noise; import sys; "
+    code += "step_noise.discrete_gaussian_steps(1.0, 1.0, 1e-6, 10, 5); print('dp_accounting' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

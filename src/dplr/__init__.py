@@ -10,7 +10,13 @@ from dplr.privacy import PrivacyWarning
 if TYPE_CHECKING:
     from dplr.bounds import Bounds
     from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
-    from dplr.mechanisms import FunctionalMechanism, NoPrivacy, ObjectivePerturbation, OutputPerturbation
+    from dplr.mechanisms import (
+        FunctionalMechanism,
+        NoisyGradientDescent,
+        NoPrivacy,
+        ObjectivePerturbation,
+        OutputPerturbation,
+    )
     from dplr.planning import plan
     from dplr.privacy import PrivacyStatement
 
@@ -21,6 +27,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "NoPrivacy",
+    "NoisyGradientDescent",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "PrivacyStatement",
@@ -38,6 +45,7 @@ _HOMES = {
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
     "NoPrivacy": "dplr.mechanisms",
+    "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
     "OutputPerturbation": "dplr.mechanisms",
     "PrivacyStatement": "dplr.privacy",

@@ -10,6 +10,7 @@ from dplr.ledger import Budget, Reservation
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
 from dplr.problem import Plan, Problem
+from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
 
@@ -29,6 +30,7 @@ def run_many(
     delta: float,
     ledger: Budget,
     source: Source,
+    track: Track = silent,
 ) -> list[Fit]:
     """Fit one model for each eps of `levels` and account for all of them.
 
@@ -45,7 +47,7 @@ def run_many(
     try:
         for plan in plans:
             reservations.append(ledger.reserve(plan.statement))
-        fits = mechanism.run(rows, plans, source)
+        fits = mechanism.run(rows, plans, source, track)
     except BaseException as error:
         if source.drawn == drawn_before and not isinstance(error, NotCertified):
             for reservation in reservations:

@@ -79,3 +79,10 @@ def check_count(parameter: str, value: Any, minimum: int = 1) -> int:
     if count < minimum:
         raise ValueError(sentence(parameter, f"must be at least {minimum}", count))
     return count
+
+
+def check_flag(parameter: str, value: Any) -> bool:
+    """True or False; a numpy boolean is one too."""
+    if not (isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")):
+        raise TypeError(sentence(parameter, "must be True or False", value))
+    return bool(value)

@@ -11,8 +11,6 @@ import numpy as np
 from scipy import special
 
 from dplr._validation import sentence
-from dplr.accounting import poisson_noise_multiplier
-from dplr.privacy import Neighbouring
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
@@ -26,9 +24,8 @@ LARGEST_VARIANCE = 2**44
 # A sampling rate is a whole number of these units.
 RATE_UNITS = 2**32
 # The standard deviation of Gaussian noise is at least 2^20 grid units: gaussian_mu's correction is then below 1e-6.
-_GAUSSIAN_BITS = 20
-_MOST_GAUSSIAN_NUMBERS = 10**6
-_STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
+GAUSSIAN_BITS = 20
+MOST_GAUSSIAN_NUMBERS = 10**6
 # Covers the rounding of the float formulas in sensitivity.py, which have at most a few dozen operations.
 _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
@@ -163,7 +160,7 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
     for standard deviations of at least 2^20 grid units. It holds for adaptive steps on random batches too
     (accounting.md, lemma 3).
     """
-    variance = 4.0**_GAUSSIAN_BITS
+    variance = 4.0**GAUSSIAN_BITS
     for t in range(12, 60):
         tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t))
         eta = numbers * (1 + t * t) / (24 * variance)  # Z - 1 < exp(-10^13) adds nothing a float could show
@@ -178,13 +175,13 @@ def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
     return gaussian_mu(*continuous_target(eps, delta, numbers))
 
 
-def _gaussian_blocks(
+def gaussian_blocks(
     sensitivity: float, ratio: Fraction, weights: tuple[float, ...], sizes: tuple[int, ...], sum_exponent: int
 ) -> tuple[float, tuple[GaussianBlock, ...]] | None:
     """Charged sensitivity (rounded up), blocks of standard deviation ratio * charged / weight; None if out of range."""
     norm = Fraction(sensitivity) * _FLOAT_MARGIN
     shares = [Fraction(weight) for weight in weights]
-    exponents = [grid_exponent(norm * ratio / share, _GAUSSIAN_BITS, sum_exponent) for share in shares]
+    exponents = [grid_exponent(norm * ratio / share, GAUSSIAN_BITS, sum_exponent) for share in shares]
     floored = sum(
         size * (weight * math.ldexp(1.0, k)) ** 2
         for weight, size, k in zip(weights, sizes, exponents, strict=True)
@@ -195,7 +192,7 @@ def _gaussian_blocks(
         GaussianBlock(k, math.ceil((charged * ratio / (share * Fraction(2) ** k)) ** 2))
         for share, k in zip(shares, exponents, strict=True)
     )
-    if any(not 4**_GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
+    if any(not 4**GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
         return None
     return math.nextafter(float(charged), math.inf), blocks
 
@@ -218,82 +215,11 @@ def discrete_gaussian(
     The charged sensitivity (rounded up), mu, and one `GaussianBlock` a block.
     """
     numbers = sum(sizes)
-    if numbers > _MOST_GAUSSIAN_NUMBERS:
+    if numbers > MOST_GAUSSIAN_NUMBERS:
         raise ValueError(sentence("delta", f"must be 0 to release {numbers} numbers", delta, "Use fewer features."))
     mu = discrete_gaussian_mu(eps, delta, numbers)
-    found = _gaussian_blocks(sensitivity, 1 / Fraction(mu), weights, sizes, SUM_EXPONENT)
+    found = gaussian_blocks(sensitivity, 1 / Fraction(mu), weights, sizes, SUM_EXPONENT)
     if found is None:
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use delta=0."))
     charged, blocks = found
     return charged, mu, blocks
-
-
-def _check_numbers(steps: int, size: int) -> int:
-    """How many integers all steps release together."""
-    if steps * size > _MOST_GAUSSIAN_NUMBERS:
-        rule = f"must be at most {_MOST_GAUSSIAN_NUMBERS // size} to release {size} numbers a step"
-        raise ValueError(sentence("steps", rule, steps, "Use fewer steps or fewer features."))
-    return steps * size
-
-
-def _step_block(
-    sensitivity: float, ratio: Fraction, size: int, eps: float, sum_exponent: int
-) -> tuple[float, GaussianBlock]:
-    found = _gaussian_blocks(sensitivity, ratio, (1.0,), (size,), sum_exponent)
-    if found is None:
-        remedy = "Use a smaller eps, or another clip."
-        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
-    charged, (block,) = found
-    return charged, block
-
-
-@functools.lru_cache(maxsize=256)
-def discrete_gaussian_steps(
-    sensitivity: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int = SUM_EXPONENT
-) -> tuple[float, float, GaussianBlock]:
-    """Variance that makes `steps` adaptive releases of `size` integers each (eps, delta)-DP together.
-
-    `sensitivity` bounds the L2 norm of the change of each release, whatever was released before. Flooring to the grid g
-    adds at most sqrt(size) g (nothing where g is 2^sum_exponent, the spacing of the sums), and mu of the steps adds in
-    squares, so the standard deviation is sqrt(steps) * charged / mu (accounting.md, theorem 4).
-
-    Raises ValueError as `discrete_gaussian`.
-
-    Returns
-    -------
-    The charged sensitivity of one step (rounded up), mu of all steps together, and the block of one step.
-    """
-    numbers = _check_numbers(steps, size)
-    mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)  # the square root, rounded up
-    charged, block = _step_block(sensitivity, ratio, size, eps, sum_exponent)
-    return charged, mu, block
-
-
-@functools.lru_cache(maxsize=256)
-def poisson_gaussian_steps(
-    clip: float,
-    rate_units: int,
-    eps: float,
-    delta: float,
-    steps: int,
-    size: int,
-    neighbouring: Neighbouring,
-    sum_exponent: int = SUM_EXPONENT,
-) -> tuple[float, float, GaussianBlock]:
-    """As `discrete_gaussian_steps`, where each step sums a batch that a record joins with rate_units / 2^32.
-
-    `clip` bounds the L2 norm of what one record adds to a sum, under both relations: the accountant knows that a
-    replaced record changes two of them (accounting.md, theorem 5).
-
-    Raises ValueError as `discrete_gaussian`, and ModuleNotFoundError without dp-accounting.
-
-    Returns
-    -------
-    The charged clip (rounded up), the noise multiplier (standard deviation over charged clip), the block of one step.
-    """
-    numbers = _check_numbers(steps, size)
-    target = continuous_target(eps, delta, numbers, _STEPS_REMEDY)
-    multiplier = poisson_noise_multiplier(rate_units / RATE_UNITS, steps, *target, neighbouring)
-    charged, block = _step_block(clip, Fraction(multiplier), size, eps, sum_exponent)
-    return charged, multiplier, block

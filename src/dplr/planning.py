@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from dplr._validation import check_choice, check_count, check_delta, check_eps, real_number, sentence
+from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
 from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
@@ -38,8 +36,7 @@ def prepare(
     relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
     if not 1 <= n_features <= MAX_FEATURES:
         raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
-    if not isinstance(fit_intercept, (bool, np.bool_)):
-        raise TypeError(sentence("fit_intercept", "must be True or False", fit_intercept))
+    check_flag("fit_intercept", fit_intercept)
     check_bounds(bounds)
     ridge = check_l2(l2)
     labels = label_codes if loss.classification else None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.bounds import Prep
+from dplr.loss_queries import LossGradient
 from dplr.mechanisms import FunctionalMechanism, NoPrivacy
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
@@ -106,8 +107,25 @@ def start(
     return w0, (f"{shown}: they do not come from the private data; the data behind them are {DISJOINT}",)
 
 
+def mean_losses(
+    public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None, coefs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Mean loss on public data at each of `coefs` (k, q)."""
+    geometry = problem.geometry
+    query = LossGradient(problem.loss, geometry.d, geometry.intercept > 0, with_loss=True)
+    rows = _rows(public, problem, prep, classes)
+    return np.array([rows.sum(query, coef).loss for coef in coefs]) / len(public.y)
+
+
 def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> NDArray[np.float64]:
-    n, y, labels = len(public.y), public.y, None
+    rows, n = _rows(public, problem, prep, classes), len(public.y)
+    mechanism = NoPrivacy() if problem.loss.classification else FunctionalMechanism()
+    alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, PLAIN / n, ())
+    return mechanism.run(rows, [mechanism.plan(alone, math.inf, 0.0)], Source())[0].coef
+
+
+def _rows(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:
+    y, labels = public.y, None
     if problem.loss.classification:
         resolved = resolve_labels(y, _two_labels(y) if classes is None else classes)
         y, labels = resolved.y, resolved.codes
@@ -117,12 +135,9 @@ def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequen
         if missing:
             rule = f"must hold both labels, {resolved.classes.tolist()}"
             raise ValueError(sentence("public", rule, f"none that is {missing[0]!r}"))
-    mechanism = NoPrivacy() if problem.loss.classification else FunctionalMechanism()
-    ridge = PLAIN / n
-    alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, ridge, ())
     rows = _PublicRows(public.X, y, replace(prep, labels=labels))
     rows.columns = public.columns
-    return mechanism.run(rows, [mechanism.plan(alone, math.inf, 0.0)], Source())[0].coef
+    return rows
 
 
 class _PublicRows(ArrayRows):

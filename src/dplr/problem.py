@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dplr.bounds import Geometry
@@ -54,6 +55,38 @@ class Minimisation:
 
 
 @dataclass(frozen=True, slots=True)
+class Descent:
+    """How noisy gradient descent will go.
+
+    Attributes
+    ----------
+    steps, learning_rate : of the mean objective of the scaled problem.
+    clip : largest norm of one row's gradient.
+    tail : how many of the last iterates are averaged; 1 for the last one alone.
+    l2 : ridge of the mean objective.
+    start : (q,) first iterate.
+    rows : rows of one sum, or the expected number of a Poisson batch: what a sum is divided by.
+    rate_units : a row enters a sum with this probability, in units of 2^-32.
+    radius : where the sum itself is clipped, its largest norm; inf for no such clip.
+    """
+
+    steps: int
+    learning_rate: float
+    clip: float
+    tail: int
+    l2: float
+    start: tuple[float, ...]
+    rows: float
+    rate_units: int = 2**32
+    radius: float = math.inf
+
+    @property
+    def rate(self) -> float:
+        """Probability with which a row enters a sum."""
+        return self.rate_units / 2**32
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a mechanism will do, fixed before any row is read.
 
@@ -62,11 +95,13 @@ class Plan:
     problem : the public facts.
     statement : the privacy statement of the release to come.
     minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself.
+    descent : steps, learning rate and clip, for noisy gradient descent.
     """
 
     problem: Problem
     statement: PrivacyStatement
     minimisation: Minimisation | None = None
+    descent: Descent | None = None
 
     @property
     def released(self) -> dict[str, Release]:
@@ -85,4 +120,11 @@ class Plan:
             solved = self.minimisation
             certified = f"gradient norm <= {solved.tolerance:.3g}"
             lines.append(f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, {certified}")
+        if self.descent is not None:
+            walk = self.descent
+            rows = "all rows" if walk.rate_units == 2**32 else f"Poisson batches of {walk.rows:.6g} rows expected"
+            lines.append(
+                f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
+                f"clip {walk.clip:.6g}, the last {walk.tail} averaged"
+            )
         return "\n".join([*lines, str(self.statement)])

@@ -47,12 +47,12 @@ class Total:
             raise ValueError("only totals of the same query can be merged")
         return normalised(self.hi + other.hi, self.lo + other.lo, self.exponent, self.faults + other.faults)
 
-    def integers(self, exponent: int, cells: Any = ...) -> NDArray[np.object_]:
-        """The cells of the sum in units of 2^exponent, rounded down; Python integers, which cannot overflow."""
+    def integers(self, exponent: int, cells: Any = ...) -> NDArray[Any]:
+        """The cells of the sum in units of 2^exponent, rounded down: int64 below 2^62, else Python integers."""
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
         if 0 <= shift <= _LIMB and np.abs(hi).max(initial=0) < 2 ** (30 + shift):  # the result fits an int64
-            return np.asarray((hi << (_LIMB - shift)) + (lo >> shift), dtype=object)
+            return np.asarray((hi << (_LIMB - shift)) + (lo >> shift))
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

@@ -76,7 +76,7 @@ cdef double exp_of_minus(double z) noexcept nogil:
     cdef double r = (a - k * 0.6931471805592082) + k * -7.371002565167799e-13
     cdef double power = EXP_7
     cdef double scale = 1.0
-    cdef int64_t i
+    cdef int64_t _i
     power = power * r + EXP_6
     power = power * r + EXP_5
     power = power * r + EXP_4
@@ -84,7 +84,7 @@ cdef double exp_of_minus(double z) noexcept nogil:
     power = power * r + 0.5
     power = power * r + 1.0
     power = power * r + 1.0
-    for i in range(<int64_t> -k):
+    for _i in range(<int64_t> -k):
         scale *= 0.5
     return power * scale
 

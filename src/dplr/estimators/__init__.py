@@ -32,6 +32,7 @@ def fit(
     n_rows: int | None = None,
     public: Any = None,
     rng: int | None = None,
+    progress: bool = False,
 ) -> LogisticRegression | LinearRegression | HuberSVC:
     """Fit a differentially private model and return the fitted estimator.
 
@@ -41,7 +42,7 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng : as in
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
         `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
@@ -80,6 +81,7 @@ def fit(
         n_rows=n_rows,
         public=public,
         rng=rng,
+        progress=progress,
     )
     return estimator.fit(X, y)
 

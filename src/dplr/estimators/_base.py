@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr import _fit
-from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
+from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds import Bounds, Prep
+from dplr.estimators._history import read_history
 from dplr.ledger import NullLedger
 from dplr.losses import Loss
 from dplr.mechanisms import FunctionalMechanism, as_mechanism
@@ -25,8 +27,20 @@ from dplr.planning import check_l2, l2_sentence, prepare
 from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
 from dplr.problem import Plan
-from dplr.result import Fit
+from dplr.progress import bars, silent
+from dplr.result import Fit, History
 from dplr.rows import Labels, as_rows, check_shapes
+
+
+class _Released(NamedTuple):
+    """One fit, with what is needed to say more of it later."""
+
+    fit: Fit
+    mechanism: Any
+    plan: Plan
+    prep: Prep
+    history: History | None
+
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
@@ -47,6 +61,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         n_rows: int | None = None,
         public: Any = None,
         rng: int | None = None,
+        progress: bool = False,
     ) -> None:
         self.eps = eps
         self.delta = delta
@@ -58,6 +73,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.n_rows = n_rows
         self.public = public
         self.rng = rng
+        self.progress = progress
 
     def refit(self, *, l2: float | str | None = None, approximation: str | None = None) -> Self:
         """Another model from the same release: post-processing, no further privacy loss.
@@ -121,11 +137,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         fit = Fit(mechanism.solve(plan, self.released_), plan.statement, self.released_)
         return other._take(fit, mechanism, plan, prep)
 
-    def _take(self, fit: Fit, mechanism: Any, plan: Plan, prep: Prep) -> Self:
+    def _take(self, fit: Fit, mechanism: Any, plan: Plan, prep: Prep, history: History | None = None) -> Self:
         """Set the attributes that a release gives."""
         self._release = (mechanism, plan, prep)
         self.privacy_ = fit.statement
         self.released_ = fit.released
+        self.history_ = history
         self._set_coef(*prep.to_user_units(fit.coef))
         return self
 
@@ -147,13 +164,13 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
         """Copies of this estimator, one fitted for each eps, each a release of its own."""
         fitted = []
-        for release in self._releases(X, y, [check_eps(eps) for eps in levels]):
+        for release, eps in zip(self._releases(X, y, [check_eps(eps) for eps in levels]), levels, strict=True):
             other = copy.copy(self)
-            other.eps = release[0].statement.eps
+            other.eps = eps
             fitted.append(other._take(*release))
         return fitted
 
-    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[tuple[Fit, Any, Plan, Prep]]:
+    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[_Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
@@ -177,10 +194,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             assumptions=(labels.assumption,) if labels else (),
         )
         rows = as_rows(X, labels.y if labels else y, prep)
-        fits = _fit.run_many(rows, problem, mechanism, levels, delta, NullLedger(), self._source())
+        track = bars if check_flag("progress", self.progress) else silent
+        fits = _fit.run_many(rows, problem, mechanism, levels, delta, NullLedger(), self._source(), track)
         if labels:
             self.classes_ = labels.classes
-        return ((fit, mechanism, Plan(problem, fit.statement), prep) for fit in fits)
+        history = functools.partial(read_history, public=public, problem=problem, prep=prep, labels=labels)
+        return (_Released(fit, mechanism, Plan(problem, fit.statement), prep, history(fit)) for fit in fits)
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")

@@ -31,6 +31,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         n_rows: int | None = None,
         public: Any = None,
         rng: int | None = None,
+        progress: bool = False,
     ) -> None:
         super().__init__(
             eps=eps,
@@ -43,6 +44,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             n_rows=n_rows,
             public=public,
             rng=rng,
+            progress=progress,
         )
         self.classes = classes
 

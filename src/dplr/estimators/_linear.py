@@ -18,15 +18,15 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, rng : as in `LogisticRegression`.
-        The target of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in [-1, 1]. Values outside
-        are clipped.
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
+        `LogisticRegression`. The target of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in
+        [-1, 1]. Values outside are clipped.
 
     Attributes
     ----------
     coef_ : (n_features,) in the units of the user's columns and target.
     intercept_ : float.
-    privacy_, released_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+    privacy_, released_, history_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
 
     Privacy
     -------

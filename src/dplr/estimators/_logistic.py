@@ -38,6 +38,7 @@ class LogisticRegression(PrivateClassifier):
         - ``(coef, intercept)``; or
         - a vector, the intercept last; without it where ``fit_intercept=False``.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
+    progress : whether a bar (tqdm, extra `progress`) shows how far a fit of more than a second is.
 
     Attributes
     ----------
@@ -46,6 +47,7 @@ class LogisticRegression(PrivateClassifier):
     classes_ : (2,) labels, sorted; `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
     released_ : block name -> noisy numbers, in the scaled problem; empty where the coefficients are all there is.
+    history_ : the `History` of noisy gradient descent; None for other mechanisms. Free to look at and to publish.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Privacy

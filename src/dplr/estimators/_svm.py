@@ -18,11 +18,13 @@ class HuberSVC(PrivateClassifier):
     width : half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"objective"`, `"output"`, `"none"`, or a spec. The functional mechanism has no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng : as in `LogisticRegression`.
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
+        `LogisticRegression`.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, privacy_, released_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+    coef_, intercept_, classes_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
+        `LogisticRegression`.
 
     Privacy
     -------
@@ -53,6 +55,7 @@ class HuberSVC(PrivateClassifier):
         n_rows: int | None = None,
         public: Any = None,
         rng: int | None = None,
+        progress: bool = False,
     ) -> None:
         super().__init__(
             eps=eps,
@@ -66,6 +69,7 @@ class HuberSVC(PrivateClassifier):
             n_rows=n_rows,
             public=public,
             rng=rng,
+            progress=progress,
         )
         self.width = width
 

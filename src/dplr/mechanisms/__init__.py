@@ -7,16 +7,19 @@ from typing import Any, Protocol
 
 from dplr._validation import sentence
 from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.mechanisms.noisy_gd import NoisyGradientDescent
 from dplr.mechanisms.none import NoPrivacy
 from dplr.mechanisms.objective import ObjectivePerturbation
 from dplr.mechanisms.output import OutputPerturbation
 from dplr.noise import Source
 from dplr.problem import Plan, Problem
+from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
 
 __all__ = [
-    "FunctionalMechanism", "Mechanism", "NoPrivacy", "ObjectivePerturbation", "OutputPerturbation", "as_mechanism",
+    "FunctionalMechanism", "Mechanism", "NoPrivacy", "NoisyGradientDescent", "ObjectivePerturbation",
+    "OutputPerturbation", "as_mechanism",
 ]  # fmt: skip
 
 
@@ -27,7 +30,7 @@ class Mechanism(Protocol):
         """Fix everything public; raise ValueError for what the mechanism cannot promise."""
         ...
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
         ...
 
@@ -36,6 +39,7 @@ SHORTHANDS: dict[str, Mechanism] = {
     "fm": FunctionalMechanism(),
     "output": OutputPerturbation(),
     "objective": ObjectivePerturbation(),
+    "ngd": NoisyGradientDescent(),
     "none": NoPrivacy(),
 }
 _SPECS = tuple(type(spec) for spec in SHORTHANDS.values())

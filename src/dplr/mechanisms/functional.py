@@ -18,6 +18,7 @@ from dplr.moments import best_weight, blocks, moment_matrix
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
+from dplr.progress import Track, silent
 from dplr.queries import Moments, Total
 from dplr.result import Fit
 from dplr.rows import Rows
@@ -127,11 +128,11 @@ class FunctionalMechanism:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum exactly; for each plan floor to its release grid, add integer noise, solve."""
         geometry = plans[0].problem.geometry
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
-        return [self._release(total, plan, source) for plan in plans]
+        return [self._release(total, plan, source) for plan in track(plans, "functional mechanism")]
 
     def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
         released = self._add_noise(total, plan, source)
@@ -183,7 +184,7 @@ class FunctionalMechanism:
             exponent = math.frexp(block.grid)[1] - 1
             value = total.integers(exponent, cells)
             if block.units:
-                value = value + draw[block.law](block.units, len(value)).astype(object)
+                value = value + draw[block.law](block.units, len(value))
             released[name] = np.ldexp(value.astype(np.float64), exponent)
             released[name].flags.writeable = False  # several models may hold it
         return released

@@ -11,6 +11,7 @@ from dplr._validation import sentence
 from dplr.noise import Source
 from dplr.privacy import PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
+from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
 
@@ -59,7 +60,7 @@ class NoPrivacy:
         )
         return Plan(problem, statement, erm.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once: all plans are the same."""
         erm.check_rows(rows, plans[0].problem)
         coef = erm.minimise(rows, plans[0])

@@ -18,6 +18,7 @@ from dplr._validation import check_choice, check_positive, sentence
 from dplr.noise import Source
 from dplr.privacy import Approx, PrivacyStatement, Pure, Release
 from dplr.problem import Minimisation, Plan, Problem
+from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.ridge import objective_ridge
 from dplr.rows import Rows
@@ -125,7 +126,7 @@ class ObjectivePerturbation:
             source=_SOURCES[self.calibration],
         )
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
         erm.check_rows(rows, plans[0].problem)
         linear = [self._linear(plan, source) for plan in plans]

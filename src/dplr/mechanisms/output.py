@@ -17,6 +17,7 @@ from dplr._validation import check_positive
 from dplr.noise import Source
 from dplr.privacy import Gaussian, PrivacyStatement, Pure, Release
 from dplr.problem import Minimisation, Plan, Problem
+from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.ridge import output_ridge
 from dplr.rows import Rows
@@ -96,11 +97,11 @@ class OutputPerturbation:
         )
         return Plan(problem, statement, solved)
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source) -> list[Fit]:
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once a ridge; for each plan add noise, project, round."""
         erm.check_rows(rows, plans[0].problem)
         minima: dict[Minimisation | None, NDArray[np.float64]] = {}
-        for plan in plans:
+        for plan in track(plans, "output perturbation"):
             if plan.minimisation not in minima:
                 minima[plan.minimisation] = erm.minimise(rows, plan)
         return [self._release(minima[plan.minimisation], plan, source) for plan in plans]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
+from dplr.clipped_queries import ClippedGradient
 from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
 from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
@@ -32,9 +33,15 @@ class Rows(Protocol):
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
+    def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
+    @overload
     def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum a query over the selected rows; value faults raise ValueError."""
+        ...
+
+    def totals(self, queries: Sequence[ClippedGradient], coefs: NDArray[np.float64]) -> list[Total]:
+        """Clipped gradients of one loss over all rows, each at its row of `coefs`."""
         ...
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:

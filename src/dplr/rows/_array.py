@@ -11,13 +11,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, LossRows
+from dplr._core import CHUNK_ROWS, ClippedRows, LossRows
 from dplr._validation import check_count, sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
+from dplr.clipped_queries import ClippedGradient, clipped_rows
 from dplr.loss_queries import LossGradient, RealTotal, native_rows
 from dplr.queries import Moments, Total
-from dplr.rows import _minimise, _pool
+from dplr.rows import _clipped, _minimise, _pool
 from dplr.rows._faults import refuse, warn_outside
 
 BLOCK_ROWS = 8192
@@ -25,12 +26,12 @@ BLOCK_ROWS = 8192
 _KERNEL_ROWS = 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Selection:
     """Which rows to sum: every `step`-th, or the chosen indices."""
 
     step: int = 1
-    indices: tuple[int, ...] | None = None
+    indices: NDArray[np.int64] | None = None
 
 
 ALL = Selection()
@@ -43,7 +44,7 @@ def every(step: int) -> Selection:
 
 def chosen(indices: Any) -> Selection:
     """The rows with these indices, each as often as it is named."""
-    return Selection(indices=tuple(np.asarray(indices, dtype=np.intp).tolist()))
+    return Selection(indices=np.ascontiguousarray(indices, dtype=np.int64))
 
 
 class ArrayRows:
@@ -68,6 +69,7 @@ class ArrayRows:
         self._block_rows = block_rows
         self._threads = threads
         self._loss_rows: LossRows | None = None
+        self._clipped_rows: ClippedRows | None = None
 
     @property
     def geometry(self) -> Geometry:
@@ -76,6 +78,8 @@ class ArrayRows:
 
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
@@ -90,6 +94,12 @@ class ArrayRows:
         refuse(total.faults)
         warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
+
+    def totals(self, queries: Sequence[ClippedGradient], coefs: NDArray[np.float64]) -> list[Total]:
+        """Sum clipped gradients of one loss over all rows, each at its row of `coefs` (k, q): see `total`."""
+        totals = _clipped.together(self, queries, coefs)
+        refuse(totals[0].faults)
+        return totals
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
         """Minimise over all rows to a certified gradient norm of at most tau, in sum form: see `solvers.newton`.
@@ -143,6 +153,16 @@ class ArrayRows:
             self._loss_rows = None if native is None else native_rows(*native, self._prep)
         return self._loss_rows
 
+    def clipped_rows(self) -> ClippedRows:
+        """Rows as the kernels of clipped gradients take them; kept, because every pass uses what the first one learns.
+
+        A frame, or an array of another type than float, is converted once: its passes are many.
+        """
+        if self._clipped_rows is None:
+            X, y = self.native() or (_native(self._X), np.require(self._y, np.float64, "A"))
+            self._clipped_rows = clipped_rows(X, y, self._prep)
+        return self._clipped_rows
+
     def threads_for(self, products: float) -> int:
         """How many threads a sum of that many products gets."""
         return self._threads or _pool.threads_for(products)
@@ -158,9 +178,11 @@ class ArrayRows:
 
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum the query, and leave the judgement of faults to the caller."""
+        if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
+            return _clipped.alone(self, query, coef, rows.indices)
         X, y, index = self._X, self._y, None
         if rows.indices is not None:
-            index = np.array(rows.indices, dtype=np.intp)
+            index = rows.indices
         elif rows.step > 1:
             X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
         n = len(y) if index is None else len(index)
@@ -176,10 +198,10 @@ class ArrayRows:
             known = self.loss_rows() if whole else None
             return work((0, n)) if known is None else _sum_known(query, coef, known)
         if query.exact:
-            return functools.reduce(Total.__add__, _pool.run(work, _spans(n, parts)))
+            return functools.reduce(Total.__add__, _pool.run(work, spans(n, parts)))
         # Not exact: chunks are merged in their order, whatever thread summed them.
         chunks = _chunks(n, self._block_rows or CHUNK_ROWS)
-        shares = [chunks[a:b] for a, b in _spans(len(chunks), parts)]
+        shares = [chunks[a:b] for a, b in spans(len(chunks), parts)]
         totals = _pool.run(lambda share: [work(span) for span in share], shares)
         return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
 
@@ -191,7 +213,7 @@ class ArrayRows:
         return out.total()
 
     def _sum_converted(
-        self, query: Any, coef: Any, X: Any, y: Any, index: NDArray[np.intp] | None, span: tuple[int, int]
+        self, query: Any, coef: Any, X: Any, y: Any, index: NDArray[np.int64] | None, span: tuple[int, int]
     ) -> Any:
         out = query.partial()
         step = self._block_rows or BLOCK_ROWS
@@ -239,7 +261,7 @@ def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
     return y.view(np.uint8) if y.dtype.char == "?" else y
 
 
-def _spans(n: int, parts: int) -> list[tuple[int, int]]:
+def spans(n: int, parts: int) -> list[tuple[int, int]]:
     edges = [n * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(edges))
 

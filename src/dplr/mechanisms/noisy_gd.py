@@ -1,0 +1,249 @@
+"""Noisy gradient descent (Song et al. 2013, Abadi et al. 2016, HHA23): every sum of clipped gradients gets noise.
+
+Proofs and constants: noisy_gd.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dplr import calibration, erm, step_noise
+from dplr._validation import check_choice, check_count, check_positive, sentence
+from dplr.clipped_queries import ClippedGradient
+from dplr.descent import BLOCK, descend
+from dplr.descent_defaults import coef_norm, defaults
+from dplr.loss_queries import LossGradient
+from dplr.noise import Source
+from dplr.privacy import Gaussian, Poisson, PrivacyStatement, Pure, Release
+from dplr.problem import Descent, Plan, Problem
+from dplr.progress import Track, silent
+from dplr.result import Fit
+from dplr.rows import Rows
+
+_ALL = 2**32
+_SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyGradientDescent:
+    """Gradient descent in which every row's gradient is clipped and every sum gets Gaussian noise.
+
+    Parameters
+    ----------
+    steps, learning_rate, clip : None for functions of public facts (noisy_gd.md, section 5). The learning rate is that
+        of the mean objective in the scaled problem; the clip bounds the norm of one row's gradient there.
+    averaging : `"tail"` for the average of the last half of the iterates, `"last"` for the last one; None for the
+        better one by public facts.
+    batch : `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
+        independently. Arrays and frames only; needs the extra `accounting`.
+    init : `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
+    clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
+    composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
+        (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the noisy gradient sums (`released_`); iterates, coefficients and `history_` are post-processing of them.
+    Needs delta > 0. Full batches compose exactly as one Gaussian mechanism (noisy_gd.md, theorem 1), Poisson batches
+    through the privacy loss distribution of dp-accounting (theorem 2). Noise is the discrete Gaussian on exact sums.
+    `clipping="aggregate"` and `composition="per-step"` are for reproduction.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, delta=1e-6, mechanism="ngd")
+    >>> plan.statement.released["gradients"].law
+    'discrete Gaussian'
+    """
+
+    steps: int | None = None
+    learning_rate: float | None = None
+    clip: float | None = None
+    averaging: str | None = None
+    batch: int | str = "full"
+    init: str = "public"
+    clipping: str = "example"
+    composition: str = "exact"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.steps is not None:
+            check_count("steps", self.steps)
+        for name in ("learning_rate", "clip"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        if self.clip is not None and not _SMALLEST_CLIP <= self.clip <= _LARGEST_CLIP:
+            raise ValueError(sentence("clip", "must be between 2^-20 and 2^20", self.clip))
+        if self.averaging is not None:
+            check_choice("averaging", self.averaging, ("last", "tail"))
+        if isinstance(self.batch, str):
+            check_choice("batch", self.batch, ("full",))
+        else:
+            check_count("batch", self.batch)
+        check_choice("init", self.init, ("public", "zero"))
+        check_choice("clipping", self.clipping, ("example", "aggregate"))
+        check_choice("composition", self.composition, ("exact", "per-step"))
+        if self.batch != "full" and self._printed:
+            rule = "must be 'full' with clipping='aggregate' or composition='per-step'"
+            raise ValueError(sentence("batch", rule, self.batch, "HHA23 sums over all rows."))
+
+    @property
+    def _printed(self) -> bool:
+        return (self.clipping, self.composition) != ("example", "exact")
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix steps, clip, noise and the statement from public facts."""
+        _check(self, problem, eps, delta)
+        descent = self._descent(problem, eps, delta)
+        cost = _cost(self, problem, descent, eps, delta)
+        batch = "all rows" if descent.rate_units == _ALL else f"Poisson batches of rate {descent.rate:.6g}"
+        statement = PrivacyStatement(
+            mechanism="ngd",
+            eps=cost.eps,
+            delta=delta,
+            guarantee=cost.guarantee,
+            neighbouring=problem.neighbouring,
+            released={BLOCK: cost.release},
+            calibration=f"{descent.steps} sums over {batch}, {_clipping(descent)}{cost.remark}",
+            assumptions=problem.assumptions,
+            arithmetic="integer",
+            reproducible=False,
+            source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
+        )
+        return Plan(problem, statement, descent=descent)
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Refuse faulty rows; then sum, add noise and step, as often as planned."""
+        problem = plans[0].problem
+        query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
+        rows.total(query, np.zeros(query.shape))
+        return descend(rows, plans, source, track)
+
+    def _descent(self, problem: Problem, eps: float, delta: float) -> Descent:
+        """Every number of the descent: the user's, or a function of public facts."""
+        assert problem.n_rows is not None
+        size, norm = erm.size(problem.geometry), erm.row_norm(problem.geometry)
+        mu = math.inf if math.isinf(eps) else calibration.gaussian_mu(eps, delta)
+        own = defaults(problem.loss, problem.n_rows, size, norm, mu, erm.signs(problem.neighbouring), self.steps)
+        steps, clip = self.steps or own.steps, self.clip or own.clip
+        rate_units = _ALL if self.batch == "full" else max(1, round(int(self.batch) / problem.n_rows * _ALL))
+        started = problem.w0 if self.init == "public" else None
+        descent = Descent(
+            steps=steps,
+            learning_rate=self.learning_rate or own.learning_rate,
+            clip=clip,
+            tail=max(1, steps // 2) if (self.averaging or own.averaging) == "tail" else 1,
+            l2=own.l2 if problem.l2 is None else problem.l2,
+            start=started or (0.0,) * size,
+            rows=problem.n_rows * rate_units / _ALL,
+            rate_units=rate_units,
+        )
+        return descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+
+
+def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) -> Descent:
+    """HHA23 clips the sum over all rows itself and steps along it; rows keep the gradients that they have."""
+    reach = coef_norm(len(descent.start))
+    return replace(
+        descent,
+        clip=problem.loss.lipschitz * erm.row_norm(problem.geometry),
+        radius=descent.clip,
+        rows=1.0,
+        # A sum is nearly always longer than the clip: so long a way in all.
+        learning_rate=spec.learning_rate or reach / (descent.steps * descent.clip),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What the noise is and what all steps cost."""
+
+    eps: float
+    guarantee: Pure | Gaussian | Poisson
+    release: Release
+    theorem: str
+    remark: str = ""
+
+
+def _check(spec: NoisyGradientDescent, problem: Problem, eps: float, delta: float) -> None:
+    """Refuse what no theorem here covers."""
+    if delta == 0 and math.isfinite(eps):
+        remedy = 'Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "fm", "output" or "objective".'
+        raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
+    if problem.n_rows is None:
+        remedy = "Declare a public reference: sums are divided by it."
+        raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
+    if spec.batch != "full" and int(spec.batch) > problem.n_rows:
+        raise ValueError(sentence("batch", f"must be at most the number of rows, {problem.n_rows}", spec.batch))
+    if spec.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
+        remedy = "Clip each row's gradient: clipping='example'."
+        raise ValueError(
+            sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
+        )
+
+
+def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: float, delta: float) -> _Cost:
+    """Noise of every step and guarantee of all of them."""
+    size = erm.size(problem.geometry)
+    query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
+    sensitivity = _sensitivity(descent, erm.signs(problem.neighbouring))
+    if math.isinf(eps):
+        exact = Release((descent.steps, size), sensitivity, "none", 0.0, math.ldexp(1.0, query.exponent))
+        return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
+    if spec.composition == "per-step":
+        return _as_printed(problem, descent, query, sensitivity, eps, delta)
+    if descent.rate_units < _ALL:
+        charged, multiplier, noise = step_noise.poisson_gaussian_steps(
+            descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
+        )
+        guarantee = Poisson(descent.rate, multiplier, descent.steps)
+        return _Cost(eps, guarantee, _release(descent, size, charged, noise), "theorem 2")
+    charged, mu, noise = step_noise.discrete_gaussian_steps(
+        sensitivity, eps, delta, descent.steps, size, query.exponent
+    )
+    return _Cost(eps, Gaussian(mu), _release(descent, size, charged, noise), "theorem 1")
+
+
+def _release(descent: Descent, size: int, charged: float, noise: calibration.GaussianBlock) -> Release:
+    return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
+
+
+def _sensitivity(descent: Descent, signs: int) -> float:
+    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius."""
+    if math.isinf(descent.radius):
+        return signs * descent.clip
+    return signs * min(descent.clip, descent.radius) + descent.radius * 2.0**-40
+
+
+def _as_printed(
+    problem: Problem, descent: Descent, query: ClippedGradient, sensitivity: float, eps: float, delta: float
+) -> _Cost:
+    """Every step with the classical noise for (eps, delta) of its own: what HHA23's equations give, and what it costs.
+
+    The paper calibrates to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a clipped
+    sum.
+    """
+    assert problem.n_rows is not None
+    size, signs = erm.size(problem.geometry), erm.signs(problem.neighbouring)
+    printed = signs * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
+    deviation = printed * math.sqrt(2 * math.log(1.25 / delta)) / eps
+    charged, mu, noise, real = step_noise.steps_of_deviation(
+        sensitivity, deviation, eps, delta, descent.steps, size, query.exponent
+    )
+    remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
+    return _Cost(real, Gaussian(mu), _release(descent, size, charged, noise), "section 6", remark)
+
+
+def _clipping(descent: Descent) -> str:
+    if math.isinf(descent.radius):
+        return f"each row's gradient clipped to {descent.clip:.6g}"
+    return f"the sum clipped to {descent.radius:.6g}"

@@ -1,0 +1,38 @@
+"""Progress of a fit for who waits for it: tqdm where it is installed and wanted, silence otherwise."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+# A bar appears only for what takes longer.
+_SECONDS = 1.0
+
+
+class Track(Protocol):
+    """Passes items through and says how far they got."""
+
+    def __call__(self, items: Sequence[Any], label: str) -> Iterable[Any]:
+        """Yield the items in order."""
+        ...
+
+
+def silent(items: Sequence[Any], label: str) -> Iterable[Any]:
+    """Say nothing."""
+    return items
+
+
+def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
+    """Show a bar once the first second is over.
+
+    How long a step takes depends on the data: a bar is for the data holder, like warnings and errors.
+    """
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError:
+        message = 'progress=True shows nothing without tqdm: python -m pip install "dplr[progress]".'
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return items
+    shown: Iterable[Any] = tqdm(items, desc=label, delay=_SECONDS, leave=False)
+    return shown

@@ -1,0 +1,68 @@
+"""Sum clipped gradients over the rows of an array, for one model or many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds import GRID
+from dplr.clipped_queries import ClippedGradient
+from dplr.queries import Faults, Total, normalised
+from dplr.rows import _pool
+
+if TYPE_CHECKING:
+    from dplr.rows._array import ArrayRows
+
+Vector = NDArray[np.float64]
+# A gradient reads a row and writes none: some products' worth of work an entry.
+_PRODUCTS_AN_ENTRY = 8
+
+
+def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[np.int64] | None) -> Total:
+    """See `ArrayRows.total`. Faults are those of all rows, whichever are chosen."""
+    known, n = rows.clipped_rows(), len(rows) if index is None else len(index)
+
+    def work(span: tuple[int, int]) -> Total:
+        out = query.partial()
+        query.add_rows(known, coef, out, *span, index)
+        return out.total()
+
+    parts = _shares(rows, n, 1)
+    total = functools.reduce(Total.__add__, _pool.run(work, parts))
+    return Total(total.hi, total.lo, total.exponent, _faults(rows))
+
+
+def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Vector) -> list[Total]:
+    """See `ArrayRows.totals`."""
+    known, first = rows.clipped_rows(), queries[0]
+    if any((query.loss, query.shape) != (first.loss, first.shape) for query in queries):
+        raise ValueError("`queries` must share their loss and shape; sum them one by one.")
+    units = np.array([query.per_unit for query in queries])
+    clips = np.array([query.clip for query in queries]) * units
+
+    def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        hi, lo = np.zeros(coefs.shape, np.int64), np.zeros(coefs.shape, np.int64)
+        known.add_many(first.loss.name, first.loss.width, coefs * GRID, clips, units, *span, None, hi, lo)
+        return hi, lo
+
+    sums = _pool.run(work, _shares(rows, len(rows), len(queries)))
+    hi, lo = (sum(part[limb] for part in sums) for limb in range(2))
+    return [
+        normalised(np.asarray(hi[k]), np.asarray(lo[k]), query.exponent, _faults(rows))
+        for k, query in enumerate(queries)
+    ]
+
+
+def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
+    from dplr.rows._array import spans
+
+    return spans(n, min(rows.threads_for(float(n) * rows.geometry.d * models * _PRODUCTS_AN_ENTRY), max(n, 1)))
+
+
+def _faults(rows: ArrayRows) -> Faults:
+    non_finite, unknown = rows.clipped_rows().faults.tolist()
+    return Faults(len(rows), non_finite, unknown, (0,) * (rows.geometry.d + 1))

@@ -1,0 +1,213 @@
+"""Exact sums of clipped gradients, against a NumPy twin in whole numbers, on every CPU path."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+import reference
+from conftest import make_data, make_prep
+from dplr._core import ClippedRows, cpu_paths
+from dplr.bounds import ball_prep
+from dplr.clipped_queries import ClippedGradient, on_coef_grid
+from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
+from dplr.rows import as_rows, chosen
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+LOSSES = [LOGISTIC, huber_svm(0.5), SQUARED, huber_residual(0.3)]
+KINDS = ["ball", "cube", "corner"]
+
+
+@pytest.fixture(params=cpu_paths())
+def path(request, monkeypatch):
+    monkeypatch.setenv("DPLR_ISA", request.param)
+    return request.param
+
+
+def query_of(prep, loss, clip=0.3):
+    return ClippedGradient(loss, prep.geometry.d, prep.geometry.intercept > 0, clip)
+
+
+def point(prep, scale=3.0, seed=7):
+    size = prep.geometry.d + (prep.geometry.intercept > 0)
+    return on_coef_grid(scale * np.random.default_rng(seed).normal(size=size))
+
+
+def integers(total):
+    return [int(k) for k in total.integers(total.exponent)]
+
+
+def case(kind, d, loss, n=131, **options):
+    prep = make_prep(kind, d, fit_intercept=d % 2 == 1 and kind != "corner", labels=loss.classification)
+    return (*make_data(kind, n, d, labels=loss.classification, **options), prep)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 64, 65, 105])
+def test_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d):
+    X, y, prep = case(kind, d, loss)
+    for clip in (0.3, 1.0, 0.011, 7.5):
+        expected = reference.clipped_gradient(X, y, prep, loss, point(prep), clip)
+        assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("models", [1, 5, 33])
+def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, loss, models):
+    X, y, prep = case(kind, 9, loss)
+    clips = np.geomspace(0.01, 4, models)
+    coefs = np.array([point(prep, seed=seed) for seed in range(models)])
+    rows = as_rows(X, y, prep)
+    together = rows.totals([query_of(prep, loss, clip) for clip in clips], coefs)
+    for total, clip, coef in zip(together, clips, coefs, strict=True):
+        alone = rows.total(query_of(prep, loss, clip), coef)
+        assert (integers(total), total.exponent) == (integers(alone), alone.exponent)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", [{"block_rows": 1}, {"block_rows": 7}, {"threads": 2}, {"threads": 5}])
+def test_blocks_and_threads_change_no_bit(path, kind, options):
+    X, y, prep = case(kind, 6, LOGISTIC, n=20_011)
+    whole = as_rows(X, y, prep, threads=1).total(query_of(prep, LOGISTIC), point(prep))
+    other = as_rows(X, y, prep, **options).total(query_of(prep, LOGISTIC), point(prep))
+    assert_array_equal(other.hi, whole.hi)
+    assert_array_equal(other.lo, whole.lo)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
+    X, y, prep = case(kind, 6, LOGISTIC)
+    X = X.astype(np.float32)
+    order = np.random.default_rng(0).permutation(len(y))
+    expected = integers(as_rows(X.astype(np.float64), y, prep).total(query_of(prep, LOGISTIC), point(prep)))
+    wide = np.repeat(X, 2, axis=1)
+    for other, target in [
+        (X, y), (np.asfortranarray(X), y), (wide[:, ::2], y), (X[order], y[order]), (X[::-1], y[::-1]),
+        (pd.DataFrame(X), y), (X, y.astype(np.int64)), (X.astype(">f8"), y), (X, pickle.loads(pickle.dumps(y))),
+    ]:  # fmt: skip
+        rows = as_rows(other, target, prep)
+        assert integers(rows.total(query_of(prep, LOGISTIC), point(prep))) == expected
+        assert integers(rows.totals([query_of(prep, LOGISTIC)], point(prep)[np.newaxis])[0]) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 9, 130])
+def test_chosen_rows_count_as_often_as_they_are_named(path, kind, n):
+    X, y, prep = case(kind, 13, LOGISTIC, n=200)
+    index = np.random.default_rng(1).integers(200, size=n)
+    some = as_rows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen(index))
+    alone = as_rows(X[index], y[index], prep).total(query_of(prep, LOGISTIC), point(prep))
+    assert integers(some) == integers(alone)
+
+
+def test_no_rows_are_chosen_and_the_sum_is_zero(path):
+    X, y, prep = case("ball", 3, LOGISTIC)
+    assert not any(integers(as_rows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen([]))))
+
+
+def hard_rows(rng, d):
+    """Rows at the ends of float64, around ties of the grid, around the sphere; and what is no number."""
+    unit = 2.0**-20
+    ties = (rng.integers(-3, 4, d) + 0.5) * unit
+    on_sphere = rng.normal(size=d)
+    on_sphere /= np.linalg.norm(on_sphere)
+    half = np.full(d, 1 / math.sqrt(d))
+    rows = [np.full(d, v) for v in (1e308, -1e308, 1e-308, 5e-324, 0.0, -0.0, 1.0, 2.0**-21, 3 * 2.0**-21)]
+    rows += [ties, np.nextafter(ties, 9), np.nextafter(ties, -9), on_sphere, on_sphere * (1 + 1e-7), on_sphere * 1e200]
+    rows += [half, np.nextafter(half, 0), np.nextafter(half, 2), np.rint(half / unit) * unit + unit / 2]
+    rows += [np.where(rng.random(d) < 0.5, 1e308, 1e-308), np.where(rng.random(d) < 0.5, np.nan, 1.0), -half * 1e-5]
+    rows += [np.full(d, np.inf), rng.normal(size=d) * 10.0 ** rng.integers(-300, 300)]
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("d", [1, 2, 5, 13, 40])
+def test_no_row_moves_the_sum_by_more_than_the_clip(path, kind, loss, d):
+    rng = np.random.default_rng(d)
+    _, y, prep = case(kind, d, loss)
+    largest = 0.0
+    for x in hard_rows(rng, d):
+        for clip in (0.3, 1.0, 1e-4, 3.7, 1000.0):
+            query = query_of(prep, loss, clip)
+            for coef in (point(prep), on_coef_grid(np.full(query.shape, -1e300)), np.zeros(query.shape)):
+                label = y[rng.integers(len(y))] if loss.classification else rng.choice([1e308, -1e308, 5e-324, 0.5])
+                # Summed without the check for faults, which the guarantee must not rest on.
+                total = as_rows(x[np.newaxis], np.array([label]), prep).sum(query, coef)
+                units = Fraction(clip) / Fraction(2) ** total.exponent
+                squared = sum(k * k for k in integers(total))
+                assert squared <= units**2
+                largest = max(largest, float(squared / units**2))
+    assert largest > 0.999**2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_are_not_finite_and_unknown_labels_are_refused_and_count_as_zero(path, kind):
+    X, y, prep = case(kind, 3, LOGISTIC, n=20)
+    good = integers(as_rows(X[2:], y[2:], prep).total(query_of(prep, LOGISTIC), point(prep)))
+    X[0, 1], y[1] = np.nan, 7.0
+    rows = as_rows(X, y, prep)
+    total = rows.sum(query_of(prep, LOGISTIC), point(prep))
+    assert (total.faults.non_finite_rows, total.faults.unknown_labels) == (1, 1)
+    assert integers(total) == good
+    for call in (rows.total, lambda query, coef: rows.totals([query], coef[np.newaxis])):
+        with pytest.raises(ValueError, match="must be finite"):
+            call(query_of(prep, LOGISTIC), point(prep))
+
+
+def test_sums_beyond_64_bits_are_exact(path):
+    """4,200,000 equal rows at the clip: 2^62 in grid units."""
+    prep = ball_prep(1, False, None)
+    n = 4_200_000
+    X, y = np.broadcast_to(np.ones((1, 1)), (n, 1)), np.broadcast_to(-np.ones(1), (n,))
+    total = as_rows(X, y, prep).total(query_of(prep, SQUARED, 1.0), np.zeros(1))
+    assert int(total.integers(total.exponent)[0]) == n * (2**20 - 1) * 2**20  # the clip is rounded down by a unit
+
+
+def test_points_off_the_grid_or_too_far_are_refused(path):
+    X, y, prep = case("ball", 3, LOGISTIC)
+    rows = as_rows(X, y, prep)
+    for coef in (np.full(4, 0.1), np.full(4, 2048.5), np.full(4, np.nan), np.full(4, np.inf)):
+        with pytest.raises(ValueError, match="coef must"):
+            rows.total(query_of(prep, LOGISTIC), coef)
+    rows.total(query_of(prep, LOGISTIC), on_coef_grid(np.full(4, 1e9)))
+
+
+def test_the_grid_of_coefficients_keeps_within_its_ball():
+    rng = np.random.default_rng(0)
+    for d in (1, 3, 200):
+        coef = on_coef_grid(rng.normal(size=d) * 1e6)
+        assert_array_equal(coef * 2**20, np.rint(coef * 2**20))
+        assert sum(Fraction(c) ** 2 for c in coef) <= 2**24
+
+
+def test_at_most_three_numbers_a_row_are_kept(path):
+    import tracemalloc
+
+    X, y, prep = case("ball", 50, SQUARED, n=20_000)
+    rows = as_rows(X, y, prep)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    rows.total(query_of(prep, SQUARED), point(prep))
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept - before < 3.1 * 8 * len(y) < peak
+    assert peak - before < 8 * 8 * len(y)
+
+
+def test_rows_that_change_while_they_are_summed_raise(path):
+    prep = ball_prep(1, False, (0.0, 1.0))
+    X, y = np.full((10, 1), 0.5), np.ones(10)
+    rows = ClippedRows(X, y, prep.shift, prep.scale, prep.low, prep.high, False, 0.0, True, 0.0, 1.0, path.encode())
+    X[3] = np.nan
+    with pytest.raises(RuntimeError, match="changed"):
+        rows.add(
+            "logistic", 0.0, np.zeros(1), 2.0**20, 2.0**20, 0, 10, None, np.zeros(1, np.int64), np.zeros(1, np.int64)
+        )

@@ -1,0 +1,380 @@
+"""Noisy gradient descent: its plans, its statement, its way, and what it does to the data it is given."""
+
+import math
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dplr
+from conftest import make_data, make_prep
+from dplr import _fit
+from dplr.bounds import ball_prep
+from dplr.clipped_queries import on_coef_grid
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC, SQUARED
+from dplr.noise import Source
+from dplr.privacy import Gaussian, Neighbouring, Poisson
+from dplr.problem import Problem
+from dplr.rows import as_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
+
+N = 5_000
+
+
+def spec(**options):
+    return dplr.NoisyGradientDescent(**options)
+
+
+def plan(eps=1.0, delta=1e-5, n_rows=N, n_features=3, **options):
+    facts = {name: options.pop(name) for name in ("neighbouring", "model", "public", "l2", "fit_intercept")
+             if name in options}  # fmt: skip
+    return dplr.plan(n_rows=n_rows, n_features=n_features, eps=eps, delta=delta, mechanism=spec(**options), **facts)
+
+
+def easy(n=N, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d)) / math.sqrt(d)
+    return X, (X @ np.arange(1, d + 1) + 0.1 * rng.normal(size=n) > 0).astype(int)
+
+
+def fit(X, y, eps=1.0, delta=1e-5, **options):
+    facts = {name: options.pop(name) for name in list(options) if name not in spec().__slots__}
+    return dplr.fit(X, y, eps=eps, delta=delta, mechanism=spec(**options), **facts)
+
+
+# The noise
+
+
+@pytest.mark.parametrize(
+    ("eps", "delta", "deviation"),
+    [(1, 1e-5, 3.7306316), (1, 1e-6, 4.2246788), (0.1, 1e-5, 30.749566), (10, 1e-5, 0.499889), (20, 1e-6, 0.309085)],
+)
+@pytest.mark.parametrize("steps", [1, 100])
+def test_noise_has_the_published_deviation_times_the_root_of_the_steps(eps, delta, deviation, steps):
+    release = plan(eps, delta, steps=steps, clip=0.5).statement.released["gradients"]
+    assert release.scale == pytest.approx(math.sqrt(steps) * deviation * release.sensitivity, rel=2e-6)
+    assert release.sensitivity == pytest.approx(1 + math.sqrt(4) * release.grid, rel=1e-9)  # flooring is charged
+    assert release.shape == (steps, 4)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("eps", [0.05, 0.5, 1.0, 4.0, 15.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
+def test_noise_equals_that_of_dp_accounting(oracle, eps, delta):
+    accounting = oracle("dp_accounting")
+    release = plan(eps, delta, steps=7, clip=0.5).statement.released["gradients"]
+    expected = accounting.get_sigma_gaussian(eps, delta) * math.sqrt(7) * release.sensitivity
+    # The correction for discrete noise moves eps by up to 2e-9 here; without it they agree to 1e-8.
+    assert release.scale >= expected * (1 - 1e-8)
+    assert release.scale == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_replaced_record_counts_twice_and_an_added_one_once():
+    replaced = plan(steps=10, clip=0.25).statement.released["gradients"]
+    added = plan(steps=10, clip=0.25, neighbouring="add_remove").statement.released["gradients"]
+    assert replaced.sensitivity == pytest.approx(0.5, rel=1e-4)
+    assert added.sensitivity == pytest.approx(0.25, rel=1e-4)
+
+
+@pytest.mark.parametrize(("steps", "real"), [(10, 2.6884), (50, 6.8246), (100, 10.3939)])
+def test_steps_that_are_not_composed_cost_what_the_statement_says(steps, real):
+    statement = plan(1.0, 1e-5, steps=steps, clip=0.5, composition="per-step").statement
+    assert statement.eps == pytest.approx(real, rel=1e-4)
+    release = statement.released["gradients"]
+    assert statement.guarantee.mu == pytest.approx(math.sqrt(steps) * release.sensitivity / release.scale, rel=1e-9)
+    assert "for all of them" in statement.calibration
+
+
+def test_the_printed_method_says_how_little_it_hides():
+    """HHA23 calibrates the clipped sum of n rows to 2C/n."""
+    statement = plan(1.0, 1e-5, n_rows=400, steps=1, clip=0.25, clipping="aggregate", composition="per-step").statement
+    assert statement.guarantee.mu == pytest.approx(400 / math.sqrt(2 * math.log(1.25e5)), rel=1e-3)
+    assert statement.eps > 3000
+
+
+def test_the_sum_clipped_as_a_whole_is_private_at_the_eps_asked_for():
+    for clip, sensitivity in [(0.25, 0.5), (100.0, 2 * math.sqrt(1.25))]:
+        statement = plan(1.0, 1e-5, steps=5, clip=clip, clipping="aggregate").statement
+        assert statement.eps == 1.0
+        assert statement.released["gradients"].sensitivity == pytest.approx(sensitivity, rel=1e-4)
+    assert plan(1.0, 1e-5, steps=5, clip=0.25, clipping="aggregate").descent.clip >= math.sqrt(1.25)  # rows untouched
+
+
+# Poisson batches
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_poisson_batches_are_charged_by_the_accountant(neighbouring):
+    from dplr.accounting import poisson_eps
+
+    planned = plan(1.0, 1e-5, steps=50, clip=0.5, batch=250, neighbouring=neighbouring)
+    statement, release = planned.statement, planned.statement.released["gradients"]
+    assert statement.guarantee == Poisson(planned.descent.rate, statement.guarantee.noise_multiplier, 50)
+    assert planned.descent.rate == pytest.approx(0.05, rel=1e-7)
+    assert release.scale == pytest.approx(statement.guarantee.noise_multiplier * release.sensitivity, rel=1e-6)
+    assert release.sensitivity == pytest.approx(0.5, rel=1e-5)
+    assert 0.99 < poisson_eps(statement.guarantee, 1e-5, Neighbouring(neighbouring)) <= 1.0
+
+
+def test_a_fit_on_poisson_batches_learns():
+    X, y = easy()
+    est = fit(X, y, eps=2.0, steps=60, learning_rate=20, batch=500)
+    assert est.score(X, y) > 0.85
+    assert isinstance(est.privacy_.guarantee, Poisson)
+
+
+def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_noise(monkeypatch, entropy):
+    from dplr import accounting, step_noise
+
+    for cached in (accounting.poisson_noise_multiplier, step_noise.poisson_gaussian_steps):
+        cached.cache_clear()
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ModuleNotFoundError, match=r"dplr\[accounting\]"):
+        fit(*easy(), batch=100, steps=11)
+    assert entropy.bytes == 0
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"steps": 0}, "`steps` must be at least 1"),
+        ({"learning_rate": -1.0}, "`learning_rate` must be positive"),
+        ({"clip": 0.0}, "`clip` must be positive"),
+        ({"clip": 1e-9}, "`clip` must be between"),
+        ({"averaging": "first"}, "`averaging` must be one of"),
+        ({"batch": "half"}, "`batch` must be one of"),
+        ({"batch": 0}, "`batch` must be at least 1"),
+        ({"init": "random"}, "`init` must be one of"),
+        ({"clipping": "sum"}, "`clipping` must be one of"),
+        ({"composition": "none"}, "`composition` must be one of"),
+        ({"batch": 10, "composition": "per-step"}, "`batch` must be 'full'"),
+    ],
+)
+def test_options_outside_their_range_are_refused(options, match):
+    with pytest.raises(ValueError, match=match):
+        spec(**options)
+
+
+def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):
+    with pytest.raises(ValueError, match=r'`delta` must be positive.*"fm", "output" or "objective"'):
+        dplr.fit(*easy(), eps=1.0, mechanism="ngd")
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "match"),
+    [
+        ({"neighbouring": "add_remove", "n_rows": None}, "`n_rows` is required"),
+        ({"batch": N + 1}, "`batch` must be at most"),
+        ({"clipping": "aggregate", "model": "linear"}, "`clipping` must be 'example'"),
+        ({"steps": 10**6}, "`steps` must be at most 250000"),
+        ({"eps": 1e-9, "delta": 1e-12}, "`eps`"),
+    ],
+)
+def test_plans_that_no_theorem_covers_are_refused(facts, match):
+    with pytest.raises(ValueError, match=match):
+        plan(**facts)
+
+
+# The descent
+
+
+@pytest.mark.parametrize("model", ["logistic", "linear", "svm"])
+def test_without_noise_it_finds_the_minimum(model):
+    X, y = easy(n=400)
+    y = y if model != "linear" else 2 * y - 1.0
+    est = dplr.fit(
+        X, y, eps=math.inf, model=model, l2=0.01,
+        mechanism=spec(steps=3000, learning_rate=1.5 if model == "linear" else 3.0, clip=4.0, averaging="last"),
+    )  # fmt: skip
+    if model == "linear":
+        A = np.column_stack([X, np.full(len(X), 0.5)])
+        exact = np.linalg.solve(A.T @ A / len(X) + 0.01 * np.eye(4), A.T @ y / len(X))
+        exact[-1] *= 0.5
+    else:
+        reference = dplr.fit(X, y, eps=math.inf, model=model, l2=0.01, mechanism="none")
+        exact = np.append(reference.coef_, reference.intercept_)
+    assert_allclose(np.append(est.coef_, est.intercept_), exact, atol=2e-4)
+
+
+def test_the_way_follows_from_what_was_released():
+    X, y = easy()
+    est = fit(X, y, steps=20, learning_rate=3.0, clip=0.7, averaging="tail", l2=0.1, fit_intercept=False)
+    history = est.history_
+    assert_array_equal(history.gradients, est.released_["gradients"])
+    coef = np.zeros(3)
+    for step in range(20):
+        assert_array_equal(history.coefs[step], coef)
+        coef = on_coef_grid(coef - 3.0 * (history.gradients[step] / N + 0.1 * coef))
+    assert_array_equal(history.coefs[20], coef)
+    assert_allclose(np.ravel(est.coef_), history.coefs[-10:].mean(axis=0), rtol=1e-12)
+    assert history.public_loss is None
+
+
+def test_history_is_in_the_users_units_with_the_loss_on_public_data():
+    X, y = easy(n=600)
+    X = 50 + 20 * X
+    bounds = dplr.Bounds([(0, 100)] * 3)
+    public = (X[:200], y[:200])
+    est = fit(X[200:], y[200:], eps=50.0, bounds=bounds, public=public, steps=12)
+    history = est.history_
+    assert (history.coefs.shape, history.intercepts.shape) == ((13, 3), (13,))
+    start = dplr.fit(*public, eps=math.inf, mechanism="none", bounds=bounds)
+    assert_allclose(history.coefs[0], start.coef_[0], atol=1e-4)
+    margins = (2 * y[:200] - 1) * (public[0] @ history.coefs[5] + history.intercepts[5])
+    assert history.public_loss[5] == pytest.approx(np.logaddexp(0, -margins).mean(), rel=1e-6)
+    assert dplr.fit(X, y, eps=1.0, bounds=bounds).history_ is None
+
+
+def test_a_public_start_is_where_it_begins_and_the_ridge_pulls_there():
+    X, y = easy()
+    start = np.array([1.0, 2.0, 3.0, 0.25])
+    assert_allclose(fit(X, y, public=start).history_.coefs[0], start[:3], atol=1e-6)
+    assert not fit(X, y, public=start, init="zero").history_.coefs[0].any()
+    held = fit(X, y, public=start, l2=0.3, steps=200, learning_rate=3.0, eps=math.inf, delta=0.0)
+    free = fit(X, y, l2=0.3, steps=200, learning_rate=3.0, eps=math.inf, delta=0.0)
+    assert np.linalg.norm(held.coef_ - start[:3]) < np.linalg.norm(free.coef_ - start[:3]) / 2
+
+
+@pytest.mark.parametrize("model", ["logistic", "linear", "svm"])
+def test_defaults_learn(model):
+    X, y = easy(20_000)
+    est = dplr.fit(X, y if model != "linear" else 2 * y - 1.0, eps=1.0, delta=1e-6, mechanism="ngd", model=model)
+    assert est.score(X, y if model != "linear" else 2 * y - 1.0) > (0.5 if model == "linear" else 0.9)
+
+
+def test_two_fits_never_share_noise():
+    X, y = easy(n=100)
+    one, other = fit(X, y), fit(X, y)
+    assert not (one.released_["gradients"][0] == other.released_["gradients"][0]).any()
+    many = dplr.fit_many(X, y, eps=[1.0, 1.0], delta=1e-5, mechanism="ngd")
+    assert not (many[0].released_["gradients"][0] == many[1].released_["gradients"][0]).any()
+
+
+def test_many_models_take_the_ways_that_they_would_take_alone():
+    X, y = easy()
+    options = {"delta": 0.0, "mechanism": spec(steps=15), "l2": 0.05}
+    alone = dplr.fit(X, y, eps=math.inf, **options)
+    for est in dplr.fit_many(X, y, eps=[math.inf] * 3, **options):
+        assert_array_equal(est.coef_, alone.coef_)
+    mixed = dplr.fit_many(X, y, eps=[0.1, 5.0], delta=1e-5, mechanism="ngd")
+    assert [est.privacy_.eps for est in mixed] == [0.1, 5.0]
+    assert all(len(est.released_["gradients"]) == est.privacy_.released["gradients"].shape[0] for est in mixed)
+
+
+def test_a_fit_has_the_same_bits_from_arrays_frames_and_threads(monkeypatch):
+    X, y = easy()
+    fits = [fit(data, y, rng=5, steps=9) for data in (X, np.asfortranarray(X), pd.DataFrame(X, columns=list("abc")))]
+    for path in ("portable", "baseline"):
+        monkeypatch.setenv("DPLR_ISA", path)
+        fits.append(fit(X, y, rng=5, steps=9))
+    for est in fits[1:]:
+        assert_array_equal(est.released_["gradients"], fits[0].released_["gradients"])
+        assert_array_equal(est.coef_, fits[0].coef_)
+
+
+# The budget
+
+
+class Book:
+    """A ledger that writes down what happens."""
+
+    def __init__(self):
+        self.events = []
+
+    def reserve(self, statement):
+        self.events.append("reserve")
+        return self
+
+    def commit(self):
+        self.events.append("commit")
+
+    def release(self):
+        self.events.append("release")
+
+
+def run(book, track, loss=LOGISTIC, **options):
+    X, y = make_data("cube", 100, 2, labels=loss.classification)
+    prep = make_prep("cube", 2, labels=loss.classification)
+    problem = Problem(loss, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
+    mechanism = spec(steps=8, **options)
+    return _fit.run_many(as_rows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
+
+
+def test_an_interrupt_between_steps_releases_nothing_and_leaves_the_budget_spent():
+    def interrupted(items, label):
+        for item in items:
+            if item == 3:
+                raise KeyboardInterrupt
+            yield item
+
+    book = Book()
+    with pytest.raises(KeyboardInterrupt):
+        run(book, interrupted)
+    assert book.events == ["reserve"]
+
+
+def test_an_interrupt_before_the_first_noise_gives_the_budget_back():
+    def interrupted(items, label):
+        raise KeyboardInterrupt
+
+    book = Book()
+    with pytest.raises(KeyboardInterrupt):
+        run(book, interrupted)
+    assert book.events == ["reserve", "release"]
+
+
+def test_progress_sees_every_step_once():
+    seen = []
+
+    def track(items, label):
+        for item in items:
+            seen.append(item)
+            yield item
+
+    book = Book()
+    (released,) = run(book, track, SQUARED)
+    assert seen == list(range(8))
+    assert book.events == ["reserve", "commit"]
+    assert released.iterates.shape == (9, 3)
+    assert isinstance(released.statement.guarantee, Gaussian)
+
+
+def test_a_value_fault_is_found_before_any_noise(entropy):
+    X, y = easy(n=50)
+    X[3] = np.nan
+    with pytest.raises(ValueError, match="must be finite"):
+        fit(X, y)
+    with pytest.raises(ValueError, match="must be finite"):
+        fit(X, y, batch=5)
+    assert entropy.bytes == 0
+
+
+def test_planning_reads_no_row():
+    problem = Problem(LOGISTIC, ball_prep(3, True, (0.0, 1.0)).geometry, Neighbouring.REPLACE_ONE, 100, None, ())
+    assert spec().plan(problem, 1.0, 1e-5).descent.steps >= 1
+    assert NullLedger().reserve(spec().plan(problem, 1.0, 1e-5).statement) is not None
+
+
+def test_a_plan_reads_well():
+    text = str(plan(steps=40, learning_rate=2.5, clip=0.5, averaging="tail"))
+    assert "40 steps of rate 2.5 over all rows, clip 0.5, the last 20 averaged" in text
+    assert "each row's gradient clipped to 0.5" in text
+
+
+def test_progress_must_be_a_flag():
+    with pytest.raises(TypeError, match="`progress` must be True or False"):
+        dplr.fit(*easy(n=50), eps=1.0, progress="yes")
+
+
+def test_progress_without_tqdm_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.warns(UserWarning, match=r"dplr\[progress\]"):
+        dplr.fit(*easy(n=50), eps=1.0, delta=1e-5, mechanism=spec(steps=2), progress=True)
