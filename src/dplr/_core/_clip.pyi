@@ -2,10 +2,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Vector = NDArray[np.float64]
 _Limbs = NDArray[np.int64]
 
+@disjoint_base
 class ClippedRows:
     n: int
     q: int

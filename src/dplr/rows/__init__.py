@@ -30,6 +30,10 @@ class Rows(Protocol):
         """Where the scaled rows lie: must be the geometry that the problem was planned for."""
         ...
 
+    def __len__(self) -> int:
+        """Return the number of rows; private under add_remove."""
+        ...
+
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload

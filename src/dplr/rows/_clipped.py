@@ -50,11 +50,9 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Vector)
         return hi, lo
 
     sums = _pool.run(work, _shares(rows, len(rows), len(queries)))
-    hi, lo = (sum(part[limb] for part in sums) for limb in range(2))
-    return [
-        normalised(np.asarray(hi[k]), np.asarray(lo[k]), query.exponent, _faults(rows))
-        for k, query in enumerate(queries)
-    ]
+    hi, lo = (np.sum([part[limb] for part in sums], axis=0) for limb in range(2))
+    faults = _faults(rows)
+    return [normalised(hi[k], lo[k], query.exponent, faults) for k, query in enumerate(queries)]
 
 
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
