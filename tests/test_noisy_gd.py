@@ -148,6 +148,7 @@ def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_n
         ({"learning_rate": -1.0}, "`learning_rate` must be positive"),
         ({"clip": 0.0}, "`clip` must be positive"),
         ({"clip": 1e-9}, "`clip` must be between"),
+        ({"momentum": 1.0}, "`momentum` must be at least 0"),
         ({"averaging": "first"}, "`averaging` must be one of"),
         ({"batch": "half"}, "`batch` must be one of"),
         ({"batch": 0}, "`batch` must be at least 1"),
@@ -206,15 +207,16 @@ def test_without_noise_it_finds_the_minimum(model):
 
 def test_the_way_follows_from_what_was_released():
     X, y = easy()
-    est = fit(X, y, steps=20, learning_rate=3.0, clip=0.7, averaging="tail", l2=0.1, fit_intercept=False)
+    est = fit(X, y, steps=20, learning_rate=3.0, momentum=0.5, clip=0.7, l2=0.1, fit_intercept=False)
     history = est.history_
     assert_array_equal(history.gradients, est.released_["gradients"])
-    coef = np.zeros(3)
+    coef = velocity = np.zeros(3)
     for step in range(20):
         assert_array_equal(history.coefs[step], coef)
-        coef = on_coef_grid(coef - 3.0 * (history.gradients[step] / N + 0.1 * coef))
+        velocity = 0.5 * velocity + 0.5 * (history.gradients[step] / N + 0.1 * coef)
+        coef = on_coef_grid(coef - 3.0 * velocity)
     assert_array_equal(history.coefs[20], coef)
-    assert_allclose(np.ravel(est.coef_), history.coefs[-10:].mean(axis=0), rtol=1e-12)
+    assert_allclose(np.ravel(est.coef_), history.coefs[-5:].mean(axis=0), rtol=1e-12)
     assert history.public_loss is None
 
 
@@ -365,7 +367,7 @@ def test_planning_reads_no_row():
 
 def test_a_plan_reads_well():
     text = str(plan(steps=40, learning_rate=2.5, clip=0.5, averaging="tail"))
-    assert "40 steps of rate 2.5 over all rows, clip 0.5, the last 20 averaged" in text
+    assert "40 steps of rate 2.5 over all rows, momentum 0.9, clip 0.5, the last 10 averaged" in text
     assert "each row's gradient clipped to 0.5" in text
 
 

@@ -45,6 +45,7 @@ class _Walk:
         self.query = ClippedGradient(plan.problem.loss, geometry.d, geometry.intercept > 0, self.descent.clip)
         self.center = np.array(plan.problem.w0 or np.zeros(self.query.shape))
         self.coef = on_coef_grid(np.array(self.descent.start))
+        self.velocity = np.zeros(self.query.shape)
         self.iterates = np.empty((self.descent.steps + 1, *self.query.shape))
         self.iterates[0] = self.coef
         self.gradients = np.empty((self.descent.steps, *self.query.shape))
@@ -63,8 +64,9 @@ class _Walk:
         if block.units:
             value = value + source.gaussian(block.units, len(value))
         gradient = np.ldexp(value.astype(np.float64), exponent)
-        pull = walk.l2 * (self.coef - self.center)
-        self.coef = on_coef_grid(self.coef - walk.learning_rate * (gradient / walk.rows + pull))
+        slope = gradient / walk.rows + walk.l2 * (self.coef - self.center)
+        self.velocity = walk.momentum * self.velocity + (1 - walk.momentum) * slope
+        self.coef = on_coef_grid(self.coef - walk.learning_rate * self.velocity)
         self.gradients[number], self.iterates[number + 1] = gradient, self.coef
 
     def fit(self) -> Fit:

@@ -61,6 +61,7 @@ class Descent:
     Attributes
     ----------
     steps, learning_rate : of the mean objective of the scaled problem.
+    momentum : how much of the last step's direction stays; a direction keeps its whole learning rate in the long run.
     clip : largest norm of one row's gradient.
     tail : how many of the last iterates are averaged; 1 for the last one alone.
     l2 : ridge of the mean objective.
@@ -72,6 +73,7 @@ class Descent:
 
     steps: int
     learning_rate: float
+    momentum: float
     clip: float
     tail: int
     l2: float
@@ -125,6 +127,6 @@ class Plan:
             rows = "all rows" if walk.rate_units == 2**32 else f"Poisson batches of {walk.rows:.6g} rows expected"
             lines.append(
                 f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
-                f"clip {walk.clip:.6g}, the last {walk.tail} averaged"
+                f"momentum {walk.momentum:.6g}, clip {walk.clip:.6g}, the last {walk.tail} averaged"
             )
         return "\n".join([*lines, str(self.statement)])

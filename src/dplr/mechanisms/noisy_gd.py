@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dplr import calibration, erm, step_noise
-from dplr._validation import check_choice, check_count, check_positive, sentence
+from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
+from dplr.calibration import RATE_UNITS
 from dplr.clipped_queries import ClippedGradient
 from dplr.descent import BLOCK, descend
-from dplr.descent_defaults import coef_norm, defaults
+from dplr.descent_defaults import MOMENTUM, TAIL, defaults, reach
 from dplr.loss_queries import LossGradient
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Poisson, PrivacyStatement, Pure, Release
@@ -24,7 +25,6 @@ from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
 
-_ALL = 2**32
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
 
 
@@ -36,8 +36,9 @@ class NoisyGradientDescent:
     ----------
     steps, learning_rate, clip : None for functions of public facts (noisy_gd.md, section 5). The learning rate is that
         of the mean objective in the scaled problem; the clip bounds the norm of one row's gradient there.
-    averaging : `"tail"` for the average of the last half of the iterates, `"last"` for the last one; None for the
-        better one by public facts.
+    momentum : in [0, 1): how much of a step's direction stays in the next. A direction keeps its whole learning rate in
+        the long run, and the noise of one.
+    averaging : `"tail"` for the average of the last quarter of the iterates, `"last"` for the last one.
     batch : `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
         independently. Arrays and frames only; needs the extra `accounting`.
     init : `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
@@ -68,7 +69,8 @@ class NoisyGradientDescent:
     steps: int | None = None
     learning_rate: float | None = None
     clip: float | None = None
-    averaging: str | None = None
+    momentum: float = MOMENTUM
+    averaging: str = "tail"
     batch: int | str = "full"
     init: str = "public"
     clipping: str = "example"
@@ -83,8 +85,9 @@ class NoisyGradientDescent:
                 check_positive(name, getattr(self, name))
         if self.clip is not None and not _SMALLEST_CLIP <= self.clip <= _LARGEST_CLIP:
             raise ValueError(sentence("clip", "must be between 2^-20 and 2^20", self.clip))
-        if self.averaging is not None:
-            check_choice("averaging", self.averaging, ("last", "tail"))
+        if not 0 <= real_number("momentum", self.momentum) < 1:
+            raise ValueError(sentence("momentum", "must be at least 0 and below 1", self.momentum))
+        check_choice("averaging", self.averaging, ("last", "tail"))
         if isinstance(self.batch, str):
             check_choice("batch", self.batch, ("full",))
         else:
@@ -105,7 +108,7 @@ class NoisyGradientDescent:
         _check(self, problem, eps, delta)
         descent = self._descent(problem, eps, delta)
         cost = _cost(self, problem, descent, eps, delta)
-        batch = "all rows" if descent.rate_units == _ALL else f"Poisson batches of rate {descent.rate:.6g}"
+        batch = "all rows" if descent.rate_units == RATE_UNITS else f"Poisson batches of rate {descent.rate:.6g}"
         statement = PrivacyStatement(
             mechanism="ngd",
             eps=cost.eps,
@@ -133,33 +136,39 @@ class NoisyGradientDescent:
         assert problem.n_rows is not None
         size, norm = erm.size(problem.geometry), erm.row_norm(problem.geometry)
         mu = math.inf if math.isinf(eps) else calibration.gaussian_mu(eps, delta)
-        own = defaults(problem.loss, problem.n_rows, size, norm, mu, erm.signs(problem.neighbouring), self.steps)
-        steps, clip = self.steps or own.steps, self.clip or own.clip
-        rate_units = _ALL if self.batch == "full" else max(1, round(int(self.batch) / problem.n_rows * _ALL))
+        per_clip = erm.signs(problem.neighbouring) * math.sqrt(size) / (problem.n_rows * mu)
         started = problem.w0 if self.init == "public" else None
+        own = defaults(problem.loss, norm, size, per_clip, started is not None, self.momentum, self.steps, self.clip)
+        rate_units = RATE_UNITS if self.batch == "full" else _rate(int(self.batch), problem.n_rows)
         descent = Descent(
-            steps=steps,
+            steps=own.steps,
             learning_rate=self.learning_rate or own.learning_rate,
-            clip=clip,
-            tail=max(1, steps // 2) if (self.averaging or own.averaging) == "tail" else 1,
-            l2=own.l2 if problem.l2 is None else problem.l2,
+            momentum=self.momentum,
+            clip=own.clip,
+            tail=max(1, round(own.steps * TAIL)) if self.averaging == "tail" else 1,
+            l2=problem.l2 or 0.0,
             start=started or (0.0,) * size,
-            rows=problem.n_rows * rate_units / _ALL,
+            rows=problem.n_rows * rate_units / RATE_UNITS,
             rate_units=rate_units,
         )
         return descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
 
 
+def _rate(batch: int, n_rows: int) -> int:
+    """Sampling rate in units of 2^-32, at least one of them."""
+    return max(1, round(batch / n_rows * RATE_UNITS))
+
+
 def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) -> Descent:
     """HHA23 clips the sum over all rows itself and steps along it; rows keep the gradients that they have."""
-    reach = coef_norm(len(descent.start))
+    # A sum is nearly always longer than the clip, so this is about how far the descent goes.
+    rate = reach(len(descent.start)) / (descent.steps * descent.clip)
     return replace(
         descent,
         clip=problem.loss.lipschitz * erm.row_norm(problem.geometry),
         radius=descent.clip,
         rows=1.0,
-        # A sum is nearly always longer than the clip: so long a way in all.
-        learning_rate=spec.learning_rate or reach / (descent.steps * descent.clip),
+        learning_rate=spec.learning_rate or rate,
     )
 
 
@@ -201,7 +210,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
     if spec.composition == "per-step":
         return _as_printed(problem, descent, query, sensitivity, eps, delta)
-    if descent.rate_units < _ALL:
+    if descent.rate_units < RATE_UNITS:
         charged, multiplier, noise = step_noise.poisson_gaussian_steps(
             descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
         )
