@@ -110,6 +110,10 @@ cdef class ClippedRows:
         self.base.map.shift, self.base.map.scale = &table[0, 0], &table[1, 0]
         self.base.map.low, self.base.map.high, self.base.map.box = &table[2, 0], &table[3, 0], box
         self.base.constants = &constants[0]
+        # Bounds that round to the same two numbers need not be read for each entry. Without padding: zeros stay zeros.
+        limit = np.rint(padded[3, 0])
+        if box and (np.rint(padded[2:4, :d]) == [[-limit], [limit]]).all():
+            self.base.cube = limit
         self.faults = np.zeros(2, np.int64)
         self.owners = [X, padded, signs, targets]
         if self.n == 0:

@@ -16,6 +16,7 @@ cdef extern from "clip.h":
         Map map
         Py_ssize_t q
         Py_ssize_t stride
+        double cube
         const double *constants
         const double *scale
         const double *inverse

@@ -7,7 +7,7 @@ without fused multiply-add, the same on every path. */
 
 /* How entries of a row lie in memory, and how a row is bounded. */
 enum { DOUBLES, SINGLES, SCATTERED };
-enum { BALL, SCALED_BALL, BOX };
+enum { BALL, SCALED_BALL, BOX, CUBE };
 
 /* Entries [j, j + count) of a row, zeros behind them. */
 INLINE vec entries(const int layout, const Rows *X, const char *row, ptrdiff_t j, ptrdiff_t count, Some some)
@@ -23,11 +23,13 @@ INLINE vec entries(const int layout, const Rows *X, const char *row, ptrdiff_t j
 }
 
 /* Entries in grid units. In a box `excess` grows by how far they were outside, in a scaled ball a NaN is bounded too. */
-INLINE vec on_grid(const int bounds, const Map *map, ptrdiff_t j, vec raw, double scale, vec *excess)
+INLINE vec on_grid(const int bounds, const ClipPass *pass, ptrdiff_t j, vec raw, double scale, vec *excess)
 {
-    if (bounds == BOX) {
+    const Map *map = &pass->map;
+    if (bounds == BOX || bounds == CUBE) {
         vec v = (raw - load(map->shift + j)) * load(map->scale + j);
-        vec clamped = at_least(at_most(v, load(map->high + j)), load(map->low + j));
+        vec high = bounds == CUBE ? all(pass->cube) : load(map->high + j);
+        vec clamped = at_least(at_most(v, high), bounds == CUBE ? negated(high) : load(map->low + j));
         *excess += magnitude(v - clamped);
         return to_nearest(clamped);
     }
@@ -59,14 +61,14 @@ INLINE void pack_rows_on_grid(const int layout, const int bounds, const ptrdiff_
             double *out = block + r * stride;
             products[k] = squares[k] = outside[k] = all(0.0);
             for (ptrdiff_t j = 0; j < vectors * LANES; j += LANES) {
-                vec v = on_grid(bounds, &pass->map, j, entries(layout, X, row, j, LANES, some), scale, &outside[k]);
+                vec v = on_grid(bounds, pass, j, entries(layout, X, row, j, LANES, some), scale, &outside[k]);
                 store(out + j, v);
                 if (coef) products[k] = multiply_add(v, load(coef + j), products[k]);
                 if (squared_norm) squares[k] = multiply_add(v, v, squares[k]);
             }
             if (tail) {
                 const ptrdiff_t j = vectors * LANES;
-                vec v = on_grid(bounds, &pass->map, j, entries(layout, X, row, j, rest, some), scale, &outside[k]);
+                vec v = on_grid(bounds, pass, j, entries(layout, X, row, j, rest, some), scale, &outside[k]);
                 if (squared_norm) squares[k] = multiply_add(v, v, squares[k]);
                 v += constant;
                 store(out + j, v);
@@ -112,22 +114,14 @@ INLINE void pack_bounded(const int bounds, const ClipPass *pass, ptrdiff_t start
 static void pack_with_margins(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef,
                               double *block, double *product)
 {
-    if (pass->map.box)
+    if (pass->map.box && pass->cube > 0)
+        pack_bounded(CUBE, pass, start, rows, coef, block, product);
+    else if (pass->map.box)
         pack_bounded(BOX, pass, start, rows, coef, block, product);
     else if (pass->scale)
         pack_bounded(SCALED_BALL, pass, start, rows, coef, block, product);
     else
         pack_bounded(BALL, pass, start, rows, coef, block, product);
-}
-
-static void pack_alone(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block)
-{
-    if (pass->map.box)
-        pack_bounded(BOX, pass, start, rows, NULL, block, NULL);
-    else if (pass->scale)
-        pack_bounded(SCALED_BALL, pass, start, rows, NULL, block, NULL);
-    else
-        pack_bounded(BALL, pass, start, rows, NULL, block, NULL);
 }
 
 /* Squared norms in grid units, without the constant, and how far rows are outside their box; whole vectors of each. */
@@ -248,7 +242,7 @@ static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t ro
 {
     for (ptrdiff_t first = 0; first < rows; first += MOST_BLOCK_ROWS) {
         const ptrdiff_t n = rows - first < MOST_BLOCK_ROWS ? rows - first : MOST_BLOCK_ROWS, from = start + first;
-        pack_alone(pass, from, n, block);
+        pack_with_margins(pass, from, n, NULL, block, NULL);
         for (const ClipPanel *panel = panels; panel < panels + count; ++panel) {
             product(0, block, pass->stride, 1, n, pass->q, panel->coefs, panel->margins);
             switch (pass->kind) {
