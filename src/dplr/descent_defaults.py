@@ -15,7 +15,7 @@ _FEWEST_STEPS, _MOST_STEPS = 100, 200
 _STABLE_SHARE = 0.63
 # Of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the second none is.
 _SMALLEST_CLIP_LABELS, _SMALLEST_CLIP_NUMBERS, _LARGEST_CLIP = 0.45, 0.11, 2.0
-_CLIP_SCALE = 0.025
+_CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
 # Margins of regression lie in about [-1, 1], those of a classifier reach much further.
 _REGRESSION_REACH = 0.2
 _WARM_REACH = 1 / 3
@@ -52,8 +52,10 @@ def defaults(
     warm : whether the descent starts at public coefficients.
     """
     if clip is None:
-        smallest = _SMALLEST_CLIP_LABELS if loss.classification else _SMALLEST_CLIP_NUMBERS
-        balanced = _CLIP_SCALE / math.sqrt(noise_per_clip) if noise_per_clip else math.inf
+        smallest, scale = _SMALLEST_CLIP_NUMBERS, _CLIP_SCALE_NUMBERS
+        if loss.classification:
+            smallest, scale = _SMALLEST_CLIP_LABELS, _CLIP_SCALE_LABELS
+        balanced = scale / math.sqrt(noise_per_clip) if noise_per_clip else math.inf
         clip = row_norm * min(max(smallest, balanced), loss.lipschitz, _LARGEST_CLIP)
     closeness = _WARM_REACH if warm else 1.0
     distance = reach(size) * closeness * (1.0 if loss.classification else _REGRESSION_REACH)
