@@ -32,6 +32,7 @@ def main(path):
     settings = [("logistic", "none", math.inf, 0.0)]
     for model, mechanism in (("logistic", "objective"), ("logistic", "output"), ("svm", "objective")):
         settings += [(model, mechanism, eps, delta) for delta in (0.0, DELTA) for eps in (0.1, 0.5, 1.0, 2.0)]
+    settings += [(model, "ngd", eps, DELTA) for model in ("logistic", "svm") for eps in (0.1, 0.5, 1.0, 2.0)]
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["model", "mechanism", "eps", "delta", "fits", "mean_error", "worst_error"])

@@ -11,6 +11,9 @@ import pytest
 import dplr
 
 RESULTS = pathlib.Path(__file__).parents[1] / "bench" / "results" / "acs_accuracy.csv"
+ADULT_RESULTS = RESULTS.with_name("adult_accuracy.csv")
+# eps -> largest mean test error of 20 fits of noisy gradient descent on Adult, delta = 1e-5.
+ADULT_LIMITS = {0.1: 0.172, 0.5: 0.161, 1.0: 0.159, 2.0: 0.1585}
 # (model, eps, delta) -> largest mean test error of 200 fits.
 LIMITS = {
     ("logistic", 0.8, 0.0): 0.2265,
@@ -39,6 +42,35 @@ def test_acs_error_of_200_fits_stays_below_its_limit_and_none_explodes(acs, mode
     assert len(found) == 200
     assert found.mean() <= LIMITS[model, eps, delta]
     assert found.max() <= 2 * np.median(found)
+
+
+@pytest.fixture(scope="module")
+def adult():
+    if not os.environ.get("DPLR_DATA"):
+        pytest.skip("DPLR_DATA does not name the data folder")
+    import adult
+
+    return adult.load(os.environ["DPLR_DATA"])
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("eps", ADULT_LIMITS)
+def test_adult_error_of_40_noisy_descents_stays_below_its_limit(adult, eps):
+    X, y, X_test, y_test = adult
+    fits = dplr.fit_many(X, y, eps=[eps], repeats=40, delta=1e-5, mechanism="ngd")
+    assert 1 - np.mean([est.score(X_test, y_test) for est in fits]) <= ADULT_LIMITS[eps]
+
+
+def test_committed_adult_figures_meet_the_limits():
+    with open(ADULT_RESULTS) as file:
+        rows = {
+            (row["model"], row["mechanism"], float(row["eps"]), float(row["delta"])): row
+            for row in csv.DictReader(file)
+        }
+    for eps, limit in ADULT_LIMITS.items():
+        row = rows["logistic", "ngd", eps, 1e-5]
+        assert int(row["fits"]) == 20
+        assert float(row["mean_error"]) <= limit
 
 
 def test_committed_acs_figures_meet_the_limits():

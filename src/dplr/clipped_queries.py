@@ -96,11 +96,11 @@ def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> ClippedRows:
     )  # fmt: skip
 
 
-def on_coef_grid(coef: Vector) -> Vector:
-    """Coefficients as clipped gradients take them: multiples of 2^-20, projected onto the ball of radius 2^12.
+def on_coef_grid(coefs: Vector) -> Vector:
+    """Coefficients (…, q) as clipped gradients take them: multiples of 2^-20 in the ball of radius 2^12.
 
     Margins of rows on the grid are then exact in any order.
     """
-    norm = math.hypot(*coef.tolist())  # does not overflow
-    inside = coef if norm <= LARGEST_COEF else coef * (LARGEST_COEF / norm)
+    norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
+    inside = coefs if (norms <= LARGEST_COEF).all() else coefs * np.minimum(1.0, LARGEST_COEF / norms)
     return np.asarray(np.trunc(inside * GRID) / GRID)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.calibration import RATE_UNITS
 from dplr.clipped_queries import ClippedGradient, on_coef_grid
 from dplr.noise import Source
 from dplr.problem import Descent, Plan
 from dplr.progress import Track
-from dplr.queries import Total
+from dplr.queries import Total, stack
 from dplr.result import Fit
 from dplr.rows import Rows, chosen
 
@@ -21,62 +22,69 @@ BLOCK = "gradients"
 
 
 def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """One fit for each plan; sums over all rows are made for all models in one pass."""
-    walks = [_Walk(plan) for plan in plans]
+    """One fit for each plan, with noise of its own; sums over all rows are made for all models in one pass."""
+    walks = [_Walk(plan, sum(other is plan for other in plans)) for plan in {id(plan): plan for plan in plans}.values()]
     for step in track(range(max(walk.descent.steps for walk in walks)), "noisy gradient descent"):
         active = [walk for walk in walks if step < walk.descent.steps]
         for walk, total in zip(active, _totals(rows, active, source), strict=True):
             walk.step(step, total, source)
-    return [walk.fit() for walk in walks]
+    fits = {id(walk.plan): walk.fits() for walk in walks}
+    return [next(fits[id(plan)]) for plan in plans]
 
 
 def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> Iterable[Total]:
-    if len(walks) > 1 and all(walk.descent.rate_units == 2**32 for walk in walks):
-        return rows.totals([walk.query for walk in walks], np.array([walk.coef for walk in walks]))
-    return (walk.total(rows, source) for walk in walks)
+    if all(walk.descent.rate_units == RATE_UNITS for walk in walks):
+        return rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks])
+    return (walk.of_batches(rows, source) for walk in walks)
 
 
 class _Walk:
-    """One model on its way."""
+    """Models of one plan on their ways, a row each."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, models: int) -> None:
         assert plan.descent is not None
         geometry, self.plan, self.descent = plan.problem.geometry, plan, plan.descent
         self.query = ClippedGradient(plan.problem.loss, geometry.d, geometry.intercept > 0, self.descent.clip)
-        self.center = np.array(plan.problem.w0 or np.zeros(self.query.shape))
-        self.coef = on_coef_grid(np.array(self.descent.start))
-        self.velocity = np.zeros(self.query.shape)
-        self.iterates = np.empty((self.descent.steps + 1, *self.query.shape))
-        self.iterates[0] = self.coef
-        self.gradients = np.empty((self.descent.steps, *self.query.shape))
+        (size,) = self.query.shape
+        self.center = np.zeros(size) if plan.problem.w0 is None else np.array(plan.problem.w0)
+        self.coefs = on_coef_grid(np.tile(self.descent.start, (models, 1)))
+        self.velocity = np.zeros((models, size))
+        self.iterates = np.empty((models, self.descent.steps + 1, size))
+        self.iterates[:, 0] = self.coefs
+        self.gradients = np.empty((models, self.descent.steps, size))
 
-    def total(self, rows: Rows, source: Source) -> Total:
-        """The exact sum at the current point, over all rows or a fresh Poisson batch."""
-        if self.descent.rate_units == 2**32:
-            return rows.total(self.query, self.coef)
-        return rows.total(self.query, self.coef, chosen(source.bernoulli_indices(len(rows), self.descent.rate_units)))
+    def of_batches(self, rows: Rows, source: Source) -> Total:
+        """The exact sum of each model at its point, over a fresh Poisson batch of its own."""
+        rate = self.descent.rate_units
+        return stack(
+            [rows.total(self.query, coef, chosen(source.bernoulli_indices(len(rows), rate))) for coef in self.coefs]
+        )
 
     def step(self, number: int, total: Total, source: Source) -> None:
-        """Release the sum with noise, and go down it."""
+        """Release the sums with noise, and go down them."""
         walk, block = self.descent, self.plan.statement.released[BLOCK]
         exponent = math.frexp(block.grid)[1] - 1
-        value = total.integers(exponent) if math.isinf(walk.radius) else _clipped_sum(total, walk, block.grid)
+        value = total.integers(exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
         if block.units:
-            value = value + source.gaussian(block.units, len(value))
-        gradient = np.ldexp(value.astype(np.float64), exponent)
-        slope = gradient / walk.rows + walk.l2 * (self.coef - self.center)
+            value = value + source.gaussian(block.units, value.size).reshape(value.shape)
+        gradients = np.ldexp(value.astype(np.float64), exponent)
+        slope = gradients / walk.rows
+        if walk.l2:
+            slope += walk.l2 * (self.coefs - self.center)
         self.velocity = walk.momentum * self.velocity + (1 - walk.momentum) * slope
-        self.coef = on_coef_grid(self.coef - walk.learning_rate * self.velocity)
-        self.gradients[number], self.iterates[number + 1] = gradient, self.coef
+        self.coefs = on_coef_grid(self.coefs - walk.learning_rate * self.velocity)
+        self.gradients[:, number], self.iterates[:, number + 1] = gradients, self.coefs
 
-    def fit(self) -> Fit:
-        """The average of the last iterates: post-processing of what was released."""
-        coef = self.iterates[-self.descent.tail :].mean(axis=0)
-        return Fit(coef, self.plan.statement, {BLOCK: self.gradients}, self.iterates)
+    def fits(self) -> Iterator[Fit]:
+        """The average of the last iterates of each model: post-processing of what was released."""
+        coefs = self.iterates[:, -self.descent.tail :].mean(axis=1)
+        for coef, gradients, iterates in zip(coefs, self.gradients, self.iterates, strict=True):
+            yield Fit(coef, self.plan.statement, {BLOCK: gradients}, iterates)
 
 
-def _clipped_sum(total: Total, walk: Descent, grid: float) -> NDArray[np.int64]:
-    """The sum itself clipped to the radius, as the paper has it, in whole grid units."""
-    vector = np.ldexp(total.integers(total.exponent).astype(np.float64), total.exponent)
-    norm = float(np.linalg.norm(vector))
-    return np.floor(vector * (min(1.0, walk.radius / norm) if norm else 1.0) / grid).astype(np.int64)
+def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[np.int64]:
+    """The sums themselves clipped to the radius, as the paper has it, in whole grid units."""
+    vectors = np.ldexp(total.integers(total.exponent).astype(np.float64), total.exponent)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    factors = np.minimum(1.0, np.divide(walk.radius, norms, out=np.ones_like(norms), where=norms > 0))
+    return np.asarray(np.floor(vectors * factors / grid), dtype=np.int64)

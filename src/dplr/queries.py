@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -61,6 +62,15 @@ class Total:
 def normalised(hi: NDArray[np.int64], lo: NDArray[np.int64], exponent: int, faults: Faults) -> Total:
     """Carry from the low limb, so that equal sums are equal bits."""
     return Total(hi + (lo >> _LIMB), lo & (2**_LIMB - 1), exponent, faults)
+
+
+def stack(totals: Sequence[Total]) -> Total:
+    """Totals of one query at several points as the rows of one."""
+    first = totals[0]
+    if len(totals) == 1:
+        return Total(first.hi[np.newaxis], first.lo[np.newaxis], first.exponent, first.faults)
+    hi, lo = np.array([total.hi for total in totals]), np.array([total.lo for total in totals])
+    return Total(hi, lo, first.exponent, first.faults)
 
 
 class Partial:

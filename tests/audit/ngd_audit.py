@@ -60,17 +60,17 @@ CASES = {
 }
 
 
-def scores(case, last, runs):
+def scores(case, last, runs, seed):
     """What the iterates moved in all, in learning rates: the sum of the released sums."""
     problem, spec, rows = case.plan_and_rows(last)
-    fits = _fit.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source())
+    fits = _fit.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
     return np.array([fit.released["gradients"].sum() for fit in fits]).round(9)
 
 
 def measure(case, runs):
     """Lower bound of eps at DELTA, for Gaussian scores."""
     neighbours = (0, 1) if case.neighbouring is Neighbouring.ADD_REMOVE else (1.0, -1.0)
-    low, high = sorted((scores(case, last, runs) for last in neighbours), key=np.median)
+    low, high = sorted((scores(case, last, runs, k) for k, last in enumerate(neighbours)), key=np.median)
     return gaussian_eps(mu_lower_bound(high, low), DELTA)
 
 

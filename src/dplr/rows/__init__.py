@@ -44,8 +44,8 @@ class Rows(Protocol):
         """Sum a query over the selected rows; value faults raise ValueError."""
         ...
 
-    def totals(self, queries: Sequence[ClippedGradient], coefs: NDArray[np.float64]) -> list[Total]:
-        """Clipped gradients of one loss over all rows, each at its row of `coefs`."""
+    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
+        """Clipped gradients of one loss over all rows, each query at its points (k, q)."""
         ...
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:

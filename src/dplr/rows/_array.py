@@ -95,8 +95,8 @@ class ArrayRows:
         warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
 
-    def totals(self, queries: Sequence[ClippedGradient], coefs: NDArray[np.float64]) -> list[Total]:
-        """Sum clipped gradients of one loss over all rows, each at its row of `coefs` (k, q): see `total`."""
+    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
+        """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
         totals = _clipped.together(self, queries, coefs)
         refuse(totals[0].faults)
         return totals

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds import GRID
 from dplr.clipped_queries import ClippedGradient
-from dplr.queries import Faults, Total, normalised
+from dplr.queries import Faults, Total, normalised, stack
 from dplr.rows import _pool
 
 if TYPE_CHECKING:
@@ -36,23 +36,29 @@ def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[
     return Total(total.hi, total.lo, total.exponent, _faults(rows))
 
 
-def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Vector) -> list[Total]:
+def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
     """See `ArrayRows.totals`."""
     known, first = rows.clipped_rows(), queries[0]
     if any((query.loss, query.shape) != (first.loss, first.shape) for query in queries):
         raise ValueError("`queries` must share their loss and shape; sum them one by one.")
-    units = np.array([query.per_unit for query in queries])
-    clips = np.array([query.clip for query in queries]) * units
+    counts = [len(points) for points in coefs]
+    if counts == [1]:
+        return [stack([alone(rows, first, coefs[0][0], None)])]
+    units = np.repeat([query.per_unit for query in queries], counts)
+    clips, points = np.repeat([query.clip for query in queries], counts) * units, np.concatenate(coefs) * GRID
 
     def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        hi, lo = np.zeros(coefs.shape, np.int64), np.zeros(coefs.shape, np.int64)
-        known.add_many(first.loss.name, first.loss.width, coefs * GRID, clips, units, *span, None, hi, lo)
+        hi, lo = np.zeros(points.shape, np.int64), np.zeros(points.shape, np.int64)
+        known.add_many(first.loss.name, first.loss.width, points, clips, units, *span, None, hi, lo)
         return hi, lo
 
-    sums = _pool.run(work, _shares(rows, len(rows), len(queries)))
+    sums = _pool.run(work, _shares(rows, len(rows), len(points)))
     hi, lo = (np.sum([part[limb] for part in sums], axis=0) for limb in range(2))
-    faults = _faults(rows)
-    return [normalised(hi[k], lo[k], query.exponent, faults) for k, query in enumerate(queries)]
+    faults, ends = _faults(rows), np.cumsum(counts).tolist()
+    return [
+        normalised(hi[end - count : end], lo[end - count : end], query.exponent, faults)
+        for query, count, end in zip(queries, counts, ends, strict=True)
+    ]
 
 
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
