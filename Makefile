@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked lint bench bench-peers wheel clean
+.PHONY: demo test oracle checked lint bench bench-peers bench-opacus wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -21,6 +21,9 @@ bench: $(VENV)/.test
 # diffprivlib needs an older scikit-learn than dplr's other tools: it has an environment of its own.
 bench-peers: $(VENV)/.test $(VENV)-peers/.peers
 	$(BIN)/python bench/compare_peers.py $(VENV)-peers/bin/python
+# opacus needs torch: it has an environment of its own.
+bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
+	$(BIN)/python bench/compare_opacus.py $(VENV)-opacus/bin/python
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 
@@ -43,5 +46,10 @@ $(VENV)-peers/.peers:
 	$(PY) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
 	@touch $@
+$(VENV)-opacus/.opacus:
+	$(PY) -m venv $(VENV)-opacus
+	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
+	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
+	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-checked $(VENV)-peers
+	rm -rf build dist $(VENV) $(VENV)-checked $(VENV)-peers $(VENV)-opacus

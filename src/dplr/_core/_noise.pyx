@@ -28,7 +28,7 @@ cdef class IntegerSampler:
     cdef uint8_t buffer[BUFFER_BYTES]
     cdef Py_ssize_t position
     cdef object refill
-    cdef readonly object drawn
+    cdef readonly int64_t drawn
 
     def __init__(self, refill):
         self.refill = refill
@@ -43,7 +43,7 @@ cdef class IntegerSampler:
         memset(self.buffer, 0, BUFFER_BYTES)
         self.position = BUFFER_BYTES
 
-    cdef void read(self, void *out, Py_ssize_t size) except *:
+    cdef int read(self, void *out, Py_ssize_t size) except -1:
         cdef const uint8_t[::1] fresh
         if self.position + size > BUFFER_BYTES:
             fresh = self.refill(BUFFER_BYTES)
@@ -55,6 +55,7 @@ cdef class IntegerSampler:
         memset(self.buffer + self.position, 0, size)
         self.position += size
         self.drawn += size
+        return 0
 
     cdef uint64_t below(self, uint64_t bound) except? 0:
         """Uniform on {0, …, bound - 1} by rejection from the next power of two."""

@@ -204,13 +204,23 @@ INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t s
 /* Measured, as for the gradients that are not clipped. */
 INLINE ptrdiff_t clip_block_rows(ptrdiff_t d) { return d >= 96 ? 8 : d >= 32 ? 16 : MOST_BLOCK_ROWS; }
 
+/* Ask for the rows that entries [from, from + count) of the index name: the CPU cannot guess where they are. */
+INLINE void prefetch_chosen(const ClipPass *pass, ptrdiff_t from, ptrdiff_t count)
+{
+    const Rows *X = &pass->X;
+    if (!pass->index || layout_of(X) == SCATTERED) return;
+    const ptrdiff_t bytes = X->d * (ptrdiff_t)(X->single ? sizeof(float) : sizeof(double));
+    for (ptrdiff_t i = from; i < from + count; ++i) prefetch_bytes(X->data + pass->index[i] * X->row_stride, bytes);
+}
+
 /* Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work->gradient. */
 static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
                         const ClipWork *work)
 {
     const ptrdiff_t step = clip_block_rows(pass->X.d), whole = (pass->q + LANES - 1) / LANES * LANES;
     for (ptrdiff_t first = 0; first < rows; first += step) {
-        const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
+        const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first, left = rows - first - n;
+        prefetch_chosen(pass, from + n, left < step ? left : step);
         pack_with_margins(pass, from, n, model->coef, work->block, work->residual);
         switch (pass->kind) {
         case LOGISTIC: residuals_of_model(LOGISTIC, pass, from, n, model, work->residual); break;
