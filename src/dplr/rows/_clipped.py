@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 # A gradient reads a row and writes none: some products' worth of work an entry.
 _PRODUCTS_AN_ENTRY = 8
+# A batch of them is never worth a second thread.
+_FEW_ROWS = 4096
 
 
 def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[np.int64] | None) -> Total:
@@ -32,7 +34,7 @@ def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[
         return out.total()
 
     parts = _shares(rows, n, 1)
-    total = functools.reduce(Total.__add__, _pool.run(work, parts))
+    total = work(parts[0]) if len(parts) == 1 else functools.reduce(Total.__add__, _pool.run(work, parts))
     return Total(total.hi, total.lo, total.exponent, _faults(rows))
 
 
@@ -64,6 +66,8 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
     from dplr.rows._array import spans
 
+    if n < _FEW_ROWS:
+        return [(0, n)]
     return spans(n, min(rows.threads_for(float(n) * rows.geometry.d * models * _PRODUCTS_AN_ENTRY), max(n, 1)))
 
 
