@@ -12,12 +12,14 @@ import dplr
 from conftest import make_data, make_prep
 from dplr import _fit
 from dplr.bounds import ball_prep
-from dplr.clipped_queries import on_coef_grid
+from dplr.clipped_queries import ClippedGradient, on_coef_grid
+from dplr.descent import _clipped_sum
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, Poisson
 from dplr.problem import Problem
+from dplr.queries import Faults, Total
 from dplr.rows import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
@@ -102,6 +104,35 @@ def test_the_sum_clipped_as_a_whole_is_private_at_the_eps_asked_for():
         assert statement.eps == 1.0
         assert statement.released["gradients"].sensitivity == pytest.approx(sensitivity, rel=1e-4)
     assert plan(1.0, 1e-5, steps=5, clip=0.25, clipping="aggregate").descent.clip >= math.sqrt(1.25)  # rows untouched
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("clip", [0.25, 0.6, 1.5])
+def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly_as_much(neighbouring, clip):
+    """One record more, or another one in its place, can carry a sum across a ball smaller than its gradient."""
+    problem = Problem(LOGISTIC, ball_prep(2, False, (0.0, 1.0)).geometry, Neighbouring(neighbouring), 100, None, ())
+    planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 1.0, 1e-5)
+    release = planned.statement.released["gradients"]
+    query = ClippedGradient(LOGISTIC, 2, False, planned.descent.clip)
+    rng, largest = np.random.default_rng(0), 0.0
+
+    def clipped(vector):
+        units = np.rint(np.ldexp(vector, -query.exponent)).astype(np.int64)
+        total = Total(units >> 32, units & (2**32 - 1), query.exponent, Faults(1, 0, 0, (0, 0, 0)))
+        return _clipped_sum(total, planned.descent, release.grid) * release.grid
+
+    def record():
+        direction = rng.normal(size=2)
+        return direction / np.linalg.norm(direction)  # the largest gradient: L = R = 1
+
+    for _ in range(300):
+        added = record()
+        removed = np.zeros(2) if neighbouring == "add_remove" else rng.choice([-added, record()])
+        others = rng.choice([-(added + removed) / 2, 3 * record(), 0.5 * record()])
+        moved = np.linalg.norm(clipped(others + added) - clipped(others + removed))
+        assert moved <= release.sensitivity
+        largest = max(largest, moved)
+    assert largest > 0.99 * release.sensitivity
 
 
 # Poisson batches

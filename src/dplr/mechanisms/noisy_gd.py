@@ -227,10 +227,13 @@ def _release(descent: Descent, size: int, charged: float, noise: calibration.Gau
 
 
 def _sensitivity(descent: Descent, signs: int) -> float:
-    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius."""
+    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius.
+
+    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across.
+    """
     if math.isinf(descent.radius):
         return signs * descent.clip
-    return signs * min(descent.clip, descent.radius) + descent.radius * 2.0**-40
+    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40
 
 
 def _as_printed(
