@@ -5,12 +5,13 @@ import pytest
 from ngd_audit import CASES, EPS, measure, stated
 from patched_copy import measure_on_a_patched_copy
 
-# Fits of each data set, and the lower bound that a sound package reaches: less would be too much noise.
+# Fits of each data set, and the lower bound that a sound package reaches: less would be too much noise. On 300 pairs of
+# normal samples exactly mu apart the bound lay in [0.73, 0.92] for 40,000 fits and in [0.60, 0.94] for 20,000.
 FLOORS = {
-    "one step": (40_000, 0.8),
-    "twenty steps": (20_000, 0.8),
-    "twenty steps, add_remove": (20_000, 0.8),
-    "clipped sum": (20_000, 0.8),
+    "one step": (40_000, 0.7),
+    "twenty steps": (20_000, 0.55),
+    "twenty steps, add_remove": (20_000, 0.55),
+    "clipped sum": (20_000, 0.55),
     "clipped sum, add_remove": (20_000, 0.55),
 }
 
