@@ -135,6 +135,24 @@ def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly
     assert largest > 0.99 * release.sensitivity
 
 
+def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
+    """A projected sum is no multiple of the sums' spacing, and that is the release grid here."""
+    clip, size = 2.0**-20, 7
+    problem = Problem(LOGISTIC, ball_prep(size, False, (0.0, 1.0)).geometry, Neighbouring.REPLACE_ONE, 10, None, ())
+    planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 3.0, 1e-5)
+    release = planned.statement.released["gradients"]
+    exponent = ClippedGradient(LOGISTIC, size, False, planned.descent.clip).exponent
+    assert release.grid == 2.0**exponent
+    ends = []
+    for sign in (1, -1):  # one record on the sphere, or its opposite
+        units = np.full(size, sign * 2**37)
+        total = Total(units >> 32, units & (2**32 - 1), exponent, Faults(1, 0, 0, (0,) * (size + 1)))
+        ends.append(_clipped_sum(total, planned.descent, release.grid))
+    squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
+    assert squared > (2 * clip / release.grid) ** 2  # it does cost
+    assert squared <= (release.sensitivity / release.grid) ** 2
+
+
 # Poisson batches
 
 

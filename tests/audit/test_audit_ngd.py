@@ -34,10 +34,10 @@ def test_poisson_batches_show_no_more_than_eps():
 MECHANISM = "mechanisms/noisy_gd.py"
 BROKEN = [
     ("clipped sum", 2_000, MECHANISM,
-     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40",
+     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
      "    return min(signs * descent.clip, 2 * descent.radius) / 401"),
     ("clipped sum, add_remove", 5_000, MECHANISM,
-     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40",
+     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
      "    return signs * min(descent.clip, descent.radius)"),
     ("twenty steps", 5_000, "step_noise.py",
      "ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)", "ratio = 1 / Fraction(mu)"),

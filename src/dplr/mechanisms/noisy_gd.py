@@ -204,7 +204,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     """Noise of every step and guarantee of all of them."""
     size = erm.size(problem.geometry)
     query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
-    sensitivity = _sensitivity(descent, erm.signs(problem.neighbouring))
+    sensitivity = _sensitivity(descent, erm.signs(problem.neighbouring), size, query.exponent)
     if math.isinf(eps):
         exact = Release((descent.steps, size), sensitivity, "none", 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
@@ -226,14 +226,16 @@ def _release(descent: Descent, size: int, charged: float, noise: calibration.Gau
     return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
 
 
-def _sensitivity(descent: Descent, signs: int) -> float:
+def _sensitivity(descent: Descent, signs: int, size: int, exponent: int) -> float:
     """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius.
 
-    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across.
+    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across. A projected
+    sum is no multiple of the sums' spacing 2^exponent, so flooring costs where the release grid is that spacing too.
     """
     if math.isinf(descent.radius):
         return signs * descent.clip
-    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40
+    floored = math.sqrt(size) * math.ldexp(1.0, exponent)
+    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored
 
 
 def _as_printed(
