@@ -2,6 +2,7 @@
 
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -210,6 +211,14 @@ def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_n
 def test_options_outside_their_range_are_refused(options, match):
     with pytest.raises(ValueError, match=match):
         spec(**options)
+
+
+@pytest.mark.parametrize("number", [np.float32(0.3), np.float16(0.3), Fraction(3, 10)])
+def test_options_of_any_real_type_are_taken_as_floats(number):
+    for clipping in ("example", "aggregate"):
+        one = plan(clip=number, learning_rate=number, momentum=number, clipping=clipping)
+        other = plan(clip=float(number), learning_rate=float(number), momentum=float(number), clipping=clipping)
+        assert one == other
 
 
 def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):

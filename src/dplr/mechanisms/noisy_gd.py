@@ -81,11 +81,12 @@ class NoisyGradientDescent:
         if self.steps is not None:
             check_count("steps", self.steps)
         for name in ("learning_rate", "clip"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+            if getattr(self, name) is not None:  # a NumPy float32 would do its arithmetic in float32
+                object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.clip is not None and not _SMALLEST_CLIP <= self.clip <= _LARGEST_CLIP:
             raise ValueError(sentence("clip", "must be between 2^-20 and 2^20", self.clip))
-        if not 0 <= real_number("momentum", self.momentum) < 1:
+        object.__setattr__(self, "momentum", real_number("momentum", self.momentum))
+        if not 0 <= self.momentum < 1:
             raise ValueError(sentence("momentum", "must be at least 0 and below 1", self.momentum))
         check_choice("averaging", self.averaging, ("last", "tail"))
         if isinstance(self.batch, str):
