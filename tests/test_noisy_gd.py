@@ -235,11 +235,23 @@ def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):
         ({"clipping": "aggregate", "model": "linear"}, "`clipping` must be 'example'"),
         ({"steps": 10**6}, "`steps` must be at most 250000"),
         ({"eps": 1e-9, "delta": 1e-12}, "`eps`"),
+        ({"learning_rate": 1e300}, "`learning_rate` must be at most"),
+        ({"public": np.array([1e300, 1, 1, 1]), "l2": 1e10}, "`learning_rate` must be at most"),
+        ({"public": np.array([1e9, 1, 1, 1]), "l2": 1e300}, "`learning_rate` must be at most"),
     ],
 )
 def test_plans_that_no_theorem_covers_are_refused(facts, match):
     with pytest.raises(ValueError, match=match):
         plan(**facts)
+
+
+def test_the_longest_way_that_is_planned_can_be_walked():
+    X, y = easy(n=10)
+    for eps in (0.01, 1000.0):
+        est = fit(X, y, eps=eps, learning_rate=8e270, momentum=0.0, steps=20)
+        assert np.linalg.norm(est.history_.coefs[-1]) <= 4096
+    held = fit(X, y, public=np.array([1e9, 1, 1, 1]), l2=1e250, steps=20)
+    assert np.isfinite(held.coef_).all()
 
 
 # The descent

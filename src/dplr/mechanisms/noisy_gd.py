@@ -14,7 +14,7 @@ import numpy as np
 from dplr import calibration, erm, step_noise
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.calibration import RATE_UNITS
-from dplr.clipped_queries import ClippedGradient
+from dplr.clipped_queries import LARGEST_COEF, ClippedGradient
 from dplr.descent import BLOCK, descend
 from dplr.descent_defaults import MOMENTUM, TAIL, defaults, reach
 from dplr.loss_queries import LossGradient
@@ -26,6 +26,8 @@ from dplr.result import Fit
 from dplr.rows import Rows
 
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
+# No released sum over its number of rows is larger, and a longer move might overflow.
+_LARGEST_MEAN, _LARGEST_MOVE = 2.0**100, 2.0**1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,18 @@ class NoisyGradientDescent:
             rows=problem.n_rows * rate_units / RATE_UNITS,
             rate_units=rate_units,
         )
-        return descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+        descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+        _check_moves(descent, problem.w0 or ())
+        return descent
+
+
+def _check_moves(descent: Descent, center: Sequence[float]) -> None:
+    """Refuse what would overflow on its way: no point would be left for the next sum, after noise was drawn."""
+    pull = descent.l2 * (LARGEST_COEF + math.hypot(*center)) if descent.l2 else 0.0
+    if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
+        rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
+        remedy = "Use a smaller learning rate or ridge, or public coefficients nearer to zero."
+        raise ValueError(sentence("learning_rate", rule, descent.learning_rate, remedy))
 
 
 def _rate(batch: int, n_rows: int) -> int:
