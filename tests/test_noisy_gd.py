@@ -21,7 +21,7 @@ from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, Poisson
 from dplr.problem import Problem
 from dplr.queries import Faults, Total
-from dplr.rows import as_rows
+from dplr.rows import ALL, as_rows, chosen
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
 
@@ -288,6 +288,53 @@ def test_the_way_follows_from_what_was_released():
     assert_array_equal(history.coefs[20], coef)
     assert_allclose(np.ravel(est.coef_), history.coefs[-5:].mean(axis=0), rtol=1e-12)
     assert history.public_loss is None
+
+
+class Recorded(Source):
+    """A source that keeps what it drew."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.batches, self.noise = [], [], []
+
+    def gaussian(self, variance, size):
+        self.noise.append(super().gaussian(variance, size))
+        self.asked.append(variance)
+        return self.noise[-1]
+
+    def bernoulli_indices(self, n, rate_units):
+        self.asked.append((n, rate_units))
+        self.batches.append(super().bernoulli_indices(n, rate_units))
+        return self.batches[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "divisor"), [({}, 100), ({"batch": 40}, 40), ({"clip": 0.8, "clipping": "aggregate"}, 1)]
+)
+def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options, divisor):
+    X, y = make_data("cube", 100, 2)
+    prep = make_prep("cube", 2)
+    problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
+    mechanism, source, rows = spec(steps=6, learning_rate=2.0, momentum=0.0, **options), Recorded(), as_rows(X, y, prep)
+    batches, levels = "batch" in options, [1.0, 3.0]
+    fits = _fit.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
+    plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
+    asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
+    for step in range(6):
+        for released, planned in zip(fits, plans, strict=True):
+            release, walk = planned.statement.released["gradients"], planned.descent
+            if batches:
+                assert next(asked) == (100, walk.rate_units) == (100, round(0.4 * 2**32))
+            assert next(asked) * release.grid**2 == pytest.approx(release.scale**2, rel=1e-12)
+            query, coef = ClippedGradient(LOGISTIC, 2, True, walk.clip), released.iterates[step]
+            total = rows.total(query, coef, chosen(next(drawn)) if batches else ALL)
+            exponent = round(math.log2(release.grid))
+            value = total.integers(exponent) if walk.radius == math.inf else _clipped_sum(total, walk, release.grid)
+            gradient = released.released["gradients"][step]
+            assert_array_equal(gradient, (value + next(noise)) * release.grid)
+            assert_allclose(released.iterates[step + 1], on_coef_grid(coef - 2.0 * gradient / divisor), atol=2**-19)
+    assert all(len(set(draw.tolist())) == 3 for draw in source.noise)
+    assert (list(asked), list(noise), list(drawn)) == ([], [], [])
 
 
 def test_history_is_in_the_users_units_with_the_loss_on_public_data():
