@@ -1,4 +1,4 @@
-"""Arrays between pages that may not be touched, and the kernel run on them: `python tests/fenced.py PATH`.
+"""Arrays between pages that may not be touched, and kernels run on them: `python tests/fenced.py PATH KERNEL`.
 
 A read or write past an end kills the process with a signal, and nothing is needed for it that a release build lacks.
 What lies in the gaps of an array is NaN.
@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from conftest import make_data, make_prep
-from dplr._core import add_moments, moments_work_size
+from dplr._core import ClippedRows, add_moments, moments_work_size
 from dplr.bounds import GRID
 
 # Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
@@ -80,9 +80,34 @@ def sum_between_fences(path, kind, side, n, d):
             )  # fmt: skip
 
 
+def clip_between_fences(path, kind, side, n, d):
+    """The same for clipped gradients, which read rows in place: all rows, chosen rows and several models."""
+    prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
+    X, y = make_data(kind, n, d)
+    q, unit = d + (prep.geometry.intercept > 0), 2.0**20
+    constants = [fenced(part, side) for part in (prep.shift, prep.scale, prep.low, prep.high)]
+    coef, coefs = fenced(np.arange(q) * 1.0, side), fenced(np.ones((33, q)), side)
+    ones = fenced(np.full(33, unit), side)
+    index = fenced(np.arange(n)[::-1] // 2, side)
+    sums = [fenced(np.zeros(shape, np.int64), side) for shape in (q, q, (33, q), (33, q))]
+    for name, strides in LAYOUTS.items():
+        for real in (np.float64, np.float32):
+            rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
+            print(f"clipped {kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
+            known = ClippedRows(
+                rows, fenced(y, side), *constants, kind != "ball", prep.geometry.intercept, True, 0.0, 1.0,
+                path.encode(),
+            )  # fmt: skip
+            for chosen in (None, index):
+                known.add("logistic", 0.0, coef, unit, unit, 0, n, chosen, *sums[:2])
+                known.add_many("logistic", 0.0, coefs, ones, ones, 0, n, chosen, *sums[2:])
+
+
+KERNELS = {"moments": sum_between_fences, "clipped": clip_between_fences}
+
 if __name__ == "__main__":
     for kind in ("ball", "cube"):
         for side in ("start", "end"):
             for n in NUMBERS_OF_ROWS:
                 for d in NUMBERS_OF_COLUMNS:
-                    sum_between_fences(sys.argv[1], kind, side, n, d)
+                    KERNELS[sys.argv[2]](sys.argv[1], kind, side, n, d)

@@ -23,7 +23,7 @@ from dplr.calibration import (
     gaussian_mu,
 )
 from dplr.privacy import Neighbouring, Poisson
-from dplr.step_noise import discrete_gaussian_steps, poisson_gaussian_steps
+from dplr.step_noise import discrete_gaussian_steps, poisson_gaussian_steps, steps_of_deviation
 
 ADD, REPLACE = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
 
@@ -113,6 +113,14 @@ def test_flooring_moves_a_sum_by_its_change_and_one_unit_a_number_and_no_more():
     moved = np.linalg.norm(np.floor(almost + 2e-9) - np.floor(almost))
     assert moved == pytest.approx(2.0)  # sqrt(size) for next to no change
     assert reached > 0.9
+
+
+def test_eps_of_a_given_deviation_pays_for_discrete_noise():
+    """Lemma 3 backwards: a million numbers, where the correction is largest."""
+    steps, size, delta = 1000, 1000, 1e-6
+    charged, mu, block, eps = steps_of_deviation(1.0, 100.0, 1.0, delta, steps, size, SUM_EXPONENT)
+    assert mu >= math.sqrt(steps) * charged / block.scale
+    assert eps >= gaussian_eps(mu, delta) + steps * size * (1 + 12**2) / (24 * 4**20)
 
 
 # Poisson batches: theorem 5

@@ -150,6 +150,17 @@ def test_no_row_moves_the_sum_by_more_than_the_clip(path, kind, loss, d):
     assert largest > 0.999**2
 
 
+def test_rows_that_a_box_leaves_outside_the_ball_count_as_zero(path):
+    """No box of the package does; the bound must not rest on it."""
+    X, y, d = np.array([[1.0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]]), np.ones(2), 4
+    scale = np.full(d + 1, 2.0**20)
+    rows = ClippedRows(X, y, np.zeros(d + 1), scale, -scale, scale, True, 0.0, True, 0.0, 1.0, path.encode())
+    for start, norm in [(0, 0), (1, 2**20 - 1)]:
+        hi, lo = np.zeros((2, d), np.int64)
+        rows.add("logistic", 0.0, np.zeros(d), 2.0**20, 2.0**21, start, start + 1, None, hi, lo)
+        assert [abs(int(k)) for k in hi * 2**32 + lo] == [norm * 2**19] * d
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_that_are_not_finite_and_unknown_labels_are_refused_and_count_as_zero(path, kind):
     X, y, prep = case(kind, 3, LOGISTIC, n=20)

@@ -17,9 +17,10 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("path", cpu_paths())
-def test_kernel_reads_and_writes_nothing_outside_its_arrays(path):
+@pytest.mark.parametrize("kernel", fenced.KERNELS)
+def test_kernel_reads_and_writes_nothing_outside_its_arrays(path, kernel):
     """Every array of a call touches a forbidden page with its first or its last byte."""
-    result = run(fenced.__file__, path)
+    result = run(fenced.__file__, path, kernel)
     cases = result.stdout.splitlines()
     assert result.returncode == 0, f"{cases[-1:]}: {result.stderr}"
     assert len(cases) == 2 * 2 * len(fenced.NUMBERS_OF_ROWS) * len(fenced.NUMBERS_OF_COLUMNS) * len(fenced.LAYOUTS) * 2

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,15 @@ import dplr
 from conftest import make_data, make_prep
 from dplr import _fit
 from dplr.bounds import ball_prep
-from dplr.clipped_queries import on_coef_grid
+from dplr.clipped_queries import ClippedGradient, on_coef_grid
+from dplr.descent import _clipped_sum
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, Poisson
 from dplr.problem import Problem
-from dplr.rows import as_rows
+from dplr.queries import Faults, Total
+from dplr.rows import ALL, as_rows, chosen
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
 
@@ -104,6 +107,53 @@ def test_the_sum_clipped_as_a_whole_is_private_at_the_eps_asked_for():
     assert plan(1.0, 1e-5, steps=5, clip=0.25, clipping="aggregate").descent.clip >= math.sqrt(1.25)  # rows untouched
 
 
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("clip", [0.25, 0.6, 1.5])
+def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly_as_much(neighbouring, clip):
+    """One record more, or another one in its place, can carry a sum across a ball smaller than its gradient."""
+    problem = Problem(LOGISTIC, ball_prep(2, False, (0.0, 1.0)).geometry, Neighbouring(neighbouring), 100, None, ())
+    planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 1.0, 1e-5)
+    release = planned.statement.released["gradients"]
+    query = ClippedGradient(LOGISTIC, 2, False, planned.descent.clip)
+    rng, largest = np.random.default_rng(0), 0.0
+
+    def clipped(vector):
+        units = np.rint(np.ldexp(vector, -query.exponent)).astype(np.int64)
+        total = Total(units >> 32, units & (2**32 - 1), query.exponent, Faults(1, 0, 0, (0, 0, 0)))
+        return _clipped_sum(total, planned.descent, release.grid) * release.grid
+
+    def record():
+        direction = rng.normal(size=2)
+        return direction / np.linalg.norm(direction)  # the largest gradient: L = R = 1
+
+    for _ in range(300):
+        added = record()
+        removed = np.zeros(2) if neighbouring == "add_remove" else rng.choice([-added, record()])
+        others = rng.choice([-(added + removed) / 2, 3 * record(), 0.5 * record()])
+        moved = np.linalg.norm(clipped(others + added) - clipped(others + removed))
+        assert moved <= release.sensitivity
+        largest = max(largest, moved)
+    assert largest > 0.99 * release.sensitivity
+
+
+def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
+    """A projected sum is no multiple of the sums' spacing, and that is the release grid here."""
+    clip, size = 2.0**-20, 7
+    problem = Problem(LOGISTIC, ball_prep(size, False, (0.0, 1.0)).geometry, Neighbouring.REPLACE_ONE, 10, None, ())
+    planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 3.0, 1e-5)
+    release = planned.statement.released["gradients"]
+    exponent = ClippedGradient(LOGISTIC, size, False, planned.descent.clip).exponent
+    assert release.grid == 2.0**exponent
+    ends = []
+    for sign in (1, -1):  # one record on the sphere, or its opposite
+        units = np.full(size, sign * 2**37)
+        total = Total(units >> 32, units & (2**32 - 1), exponent, Faults(1, 0, 0, (0,) * (size + 1)))
+        ends.append(_clipped_sum(total, planned.descent, release.grid))
+    squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
+    assert squared > (2 * clip / release.grid) ** 2  # it does cost
+    assert squared <= (release.sensitivity / release.grid) ** 2
+
+
 # Poisson batches
 
 
@@ -163,6 +213,14 @@ def test_options_outside_their_range_are_refused(options, match):
         spec(**options)
 
 
+@pytest.mark.parametrize("number", [np.float32(0.3), np.float16(0.3), Fraction(3, 10)])
+def test_options_of_any_real_type_are_taken_as_floats(number):
+    for clipping in ("example", "aggregate"):
+        one = plan(clip=number, learning_rate=number, momentum=number, clipping=clipping)
+        other = plan(clip=float(number), learning_rate=float(number), momentum=float(number), clipping=clipping)
+        assert one == other
+
+
 def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):
     with pytest.raises(ValueError, match=r'`delta` must be positive.*"fm", "output" or "objective"'):
         dplr.fit(*easy(), eps=1.0, mechanism="ngd")
@@ -177,11 +235,23 @@ def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):
         ({"clipping": "aggregate", "model": "linear"}, "`clipping` must be 'example'"),
         ({"steps": 10**6}, "`steps` must be at most 250000"),
         ({"eps": 1e-9, "delta": 1e-12}, "`eps`"),
+        ({"learning_rate": 1e300}, "`learning_rate` must be at most"),
+        ({"public": np.array([1e300, 1, 1, 1]), "l2": 1e10}, "`learning_rate` must be at most"),
+        ({"public": np.array([1e9, 1, 1, 1]), "l2": 1e300}, "`learning_rate` must be at most"),
     ],
 )
 def test_plans_that_no_theorem_covers_are_refused(facts, match):
     with pytest.raises(ValueError, match=match):
         plan(**facts)
+
+
+def test_the_longest_way_that_is_planned_can_be_walked():
+    X, y = easy(n=10)
+    for eps in (0.01, 1000.0):
+        est = fit(X, y, eps=eps, learning_rate=8e270, momentum=0.0, steps=20)
+        assert np.linalg.norm(est.history_.coefs[-1]) <= 4096
+    held = fit(X, y, public=np.array([1e9, 1, 1, 1]), l2=1e250, steps=20)
+    assert np.isfinite(held.coef_).all()
 
 
 # The descent
@@ -218,6 +288,53 @@ def test_the_way_follows_from_what_was_released():
     assert_array_equal(history.coefs[20], coef)
     assert_allclose(np.ravel(est.coef_), history.coefs[-5:].mean(axis=0), rtol=1e-12)
     assert history.public_loss is None
+
+
+class Recorded(Source):
+    """A source that keeps what it drew."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.batches, self.noise = [], [], []
+
+    def gaussian(self, variance, size):
+        self.noise.append(super().gaussian(variance, size))
+        self.asked.append(variance)
+        return self.noise[-1]
+
+    def bernoulli_indices(self, n, rate_units):
+        self.asked.append((n, rate_units))
+        self.batches.append(super().bernoulli_indices(n, rate_units))
+        return self.batches[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "divisor"), [({}, 100), ({"batch": 40}, 40), ({"clip": 0.8, "clipping": "aggregate"}, 1)]
+)
+def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options, divisor):
+    X, y = make_data("cube", 100, 2)
+    prep = make_prep("cube", 2)
+    problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
+    mechanism, source, rows = spec(steps=6, learning_rate=2.0, momentum=0.0, **options), Recorded(), as_rows(X, y, prep)
+    batches, levels = "batch" in options, [1.0, 3.0]
+    fits = _fit.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
+    plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
+    asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
+    for step in range(6):
+        for released, planned in zip(fits, plans, strict=True):
+            release, walk = planned.statement.released["gradients"], planned.descent
+            if batches:
+                assert next(asked) == (100, walk.rate_units) == (100, round(0.4 * 2**32))
+            assert next(asked) * release.grid**2 == pytest.approx(release.scale**2, rel=1e-12)
+            query, coef = ClippedGradient(LOGISTIC, 2, True, walk.clip), released.iterates[step]
+            total = rows.total(query, coef, chosen(next(drawn)) if batches else ALL)
+            exponent = round(math.log2(release.grid))
+            value = total.integers(exponent) if walk.radius == math.inf else _clipped_sum(total, walk, release.grid)
+            gradient = released.released["gradients"][step]
+            assert_array_equal(gradient, (value + next(noise)) * release.grid)
+            assert_allclose(released.iterates[step + 1], on_coef_grid(coef - 2.0 * gradient / divisor), atol=2**-19)
+    assert all(len(set(draw.tolist())) == 3 for draw in source.noise)
+    assert (list(asked), list(noise), list(drawn)) == ([], [], [])
 
 
 def test_history_is_in_the_users_units_with_the_loss_on_public_data():

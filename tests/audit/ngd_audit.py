@@ -34,10 +34,12 @@ class Case:
     composition: str = "exact"
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
     batch: int | str = "full"
+    second: float = 1.0  # row; a shorter one unbalances the others, and the last row carries their sum across zero
 
     def plan_and_rows(self, last):
         prep = ball_prep(1, False, (-1.0, 1.0))
         X, y = np.ones((OTHERS + 1, 1)), np.append(np.resize([-1.0, 1.0], OTHERS), 1.0)
+        X[1] = self.second
         if self.neighbouring is Neighbouring.ADD_REMOVE:
             X, y = X[: OTHERS + last], y[: OTHERS + last]
         else:
@@ -55,6 +57,7 @@ CASES = {
     "twenty steps": Case(20),
     "twenty steps, add_remove": Case(20, neighbouring=Neighbouring.ADD_REMOVE),
     "clipped sum": Case(20, clipping="aggregate"),
+    "clipped sum, add_remove": Case(20, clipping="aggregate", neighbouring=Neighbouring.ADD_REMOVE, second=0.5),
     "not composed": Case(20, composition="per-step"),
     "batches": Case(20, batch=200),
 }

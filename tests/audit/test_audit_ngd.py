@@ -5,12 +5,14 @@ import pytest
 from ngd_audit import CASES, EPS, measure, stated
 from patched_copy import measure_on_a_patched_copy
 
-# Fits of each data set, and the lower bound that a sound package reaches: less would be too much noise.
+# Fits of each data set, and the lower bound that a sound package reaches: less would be too much noise. The noise
+# is seeded, so that what was reached is reached again.
 FLOORS = {
     "one step": (150_000, 0.85),
     "twenty steps": (150_000, 0.85),
     "twenty steps, add_remove": (100_000, 0.8),
     "clipped sum": (100_000, 0.8),
+    "clipped sum, add_remove": (100_000, 0.8),
 }
 
 
@@ -26,14 +28,17 @@ def test_steps_that_are_not_composed_show_more_than_eps_and_no_more_than_their_s
 
 
 def test_poisson_batches_show_no_more_than_eps():
-    assert 0 < measure(CASES["batches"], 2_000) <= EPS
+    assert 0 < measure(CASES["batches"], 4_000) <= EPS
 
 
 MECHANISM = "mechanisms/noisy_gd.py"
 BROKEN = [
     ("clipped sum", 2_000, MECHANISM,
-     "    return signs * min(descent.clip, descent.radius) + descent.radius * 2.0**-40",
-     "    return signs * min(descent.clip, descent.radius) / 401"),
+     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
+     "    return min(signs * descent.clip, 2 * descent.radius) / 401"),
+    ("clipped sum, add_remove", 5_000, MECHANISM,
+     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
+     "    return signs * min(descent.clip, descent.radius)"),
     ("twenty steps", 5_000, "step_noise.py",
      "ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)", "ratio = 1 / Fraction(mu)"),
     ("twenty steps", 5_000, MECHANISM, "        return signs * descent.clip", "        return descent.clip"),

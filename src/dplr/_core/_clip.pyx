@@ -267,6 +267,8 @@ cdef Py_ssize_t survey_rows(
                 inverse[i] *= inverse_norm(p, squared[r])
             else:
                 odd += 1
+                if p.map.box:      # a box that is not inside the ball: no row may rest on who made it
+                    inverse[i] = 0.0
         start += rows
     return odd
 

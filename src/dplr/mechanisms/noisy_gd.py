@@ -14,7 +14,7 @@ import numpy as np
 from dplr import calibration, erm, step_noise
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.calibration import RATE_UNITS
-from dplr.clipped_queries import ClippedGradient
+from dplr.clipped_queries import LARGEST_COEF, ClippedGradient
 from dplr.descent import BLOCK, descend
 from dplr.descent_defaults import MOMENTUM, TAIL, defaults, reach
 from dplr.loss_queries import LossGradient
@@ -26,6 +26,8 @@ from dplr.result import Fit
 from dplr.rows import Rows
 
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
+# No released sum over its number of rows is larger, and a longer move might overflow.
+_LARGEST_MEAN, _LARGEST_MOVE = 2.0**100, 2.0**1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,12 @@ class NoisyGradientDescent:
         if self.steps is not None:
             check_count("steps", self.steps)
         for name in ("learning_rate", "clip"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+            if getattr(self, name) is not None:  # a NumPy float32 would do its arithmetic in float32
+                object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         if self.clip is not None and not _SMALLEST_CLIP <= self.clip <= _LARGEST_CLIP:
             raise ValueError(sentence("clip", "must be between 2^-20 and 2^20", self.clip))
-        if not 0 <= real_number("momentum", self.momentum) < 1:
+        object.__setattr__(self, "momentum", real_number("momentum", self.momentum))
+        if not 0 <= self.momentum < 1:
             raise ValueError(sentence("momentum", "must be at least 0 and below 1", self.momentum))
         check_choice("averaging", self.averaging, ("last", "tail"))
         if isinstance(self.batch, str):
@@ -151,7 +154,18 @@ class NoisyGradientDescent:
             rows=problem.n_rows * rate_units / RATE_UNITS,
             rate_units=rate_units,
         )
-        return descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+        descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+        _check_moves(descent, problem.w0 or ())
+        return descent
+
+
+def _check_moves(descent: Descent, center: Sequence[float]) -> None:
+    """Refuse what would overflow on its way: no point would be left for the next sum, after noise was drawn."""
+    pull = descent.l2 * (LARGEST_COEF + math.hypot(*center)) if descent.l2 else 0.0
+    if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
+        rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
+        remedy = "Use a smaller learning rate or ridge, or public coefficients nearer to zero."
+        raise ValueError(sentence("learning_rate", rule, descent.learning_rate, remedy))
 
 
 def _rate(batch: int, n_rows: int) -> int:
@@ -204,7 +218,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     """Noise of every step and guarantee of all of them."""
     size = erm.size(problem.geometry)
     query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
-    sensitivity = _sensitivity(descent, erm.signs(problem.neighbouring))
+    sensitivity = _sensitivity(descent, erm.signs(problem.neighbouring), size, query.exponent)
     if math.isinf(eps):
         exact = Release((descent.steps, size), sensitivity, "none", 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
@@ -226,11 +240,16 @@ def _release(descent: Descent, size: int, charged: float, noise: calibration.Gau
     return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
 
 
-def _sensitivity(descent: Descent, signs: int) -> float:
-    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius."""
+def _sensitivity(descent: Descent, signs: int, size: int, exponent: int) -> float:
+    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius.
+
+    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across. A projected
+    sum is no multiple of the sums' spacing 2^exponent, so flooring costs where the release grid is that spacing too.
+    """
     if math.isinf(descent.radius):
         return signs * descent.clip
-    return signs * min(descent.clip, descent.radius) + descent.radius * 2.0**-40
+    floored = math.sqrt(size) * math.ldexp(1.0, exponent)
+    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored
 
 
 def _as_printed(
