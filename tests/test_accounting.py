@@ -342,3 +342,10 @@ def test_guarantee_reads_as_a_sentence():
     assert str(Poisson(0.015625, 1.41463, 300)) == (
         "300 Poisson-sampled Gaussian steps, rate 0.015625, noise of 1.41463 times a record's bound"
     )
+
+
+def test_tiny_rates_are_charged_within_bounded_memory(library):
+    """A grid as fine as the typical loss would have 10^9 points."""
+    assert accounting._spacing(1e-8, 0.3) > 1e-5
+    found = poisson_noise_multiplier(1e-8, 10, 1.0, 1e-5, REPLACE)
+    assert found == SMALLEST_MULTIPLIER

@@ -14,13 +14,13 @@ from conftest import make_data, make_prep
 from dplr import _fit
 from dplr.bounds import ball_prep
 from dplr.clipped_queries import ClippedGradient, on_coef_grid
-from dplr.descent import _clipped_sum
+from dplr.descent import _clipped_sums
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, Poisson
 from dplr.problem import Problem
-from dplr.queries import Faults, Total
+from dplr.queries import Faults, Total, stack
 from dplr.rows import ALL, as_rows, chosen
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
@@ -119,8 +119,10 @@ def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly
 
     def clipped(vector):
         units = np.rint(np.ldexp(vector, -query.exponent)).astype(np.int64)
-        total = Total(units >> 32, units & (2**32 - 1), query.exponent, Faults(1, 0, 0, (0, 0, 0)))
-        return _clipped_sum(total, planned.descent, release.grid) * release.grid
+        total = Total(
+            (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], query.exponent, Faults(1, 0, 0, (0, 0, 0))
+        )
+        return _clipped_sums(total, planned.descent, release.grid)[0] * release.grid
 
     def record():
         direction = rng.normal(size=2)
@@ -147,8 +149,10 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
     ends = []
     for sign in (1, -1):  # one record on the sphere, or its opposite
         units = np.full(size, sign * 2**37)
-        total = Total(units >> 32, units & (2**32 - 1), exponent, Faults(1, 0, 0, (0,) * (size + 1)))
-        ends.append(_clipped_sum(total, planned.descent, release.grid))
+        total = Total(
+            (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], exponent, Faults(1, 0, 0, (0,) * (size + 1))
+        )
+        ends.append(_clipped_sums(total, planned.descent, release.grid)[0])
     squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
     assert squared > (2 * clip / release.grid) ** 2  # it does cost
     assert squared <= (release.sensitivity / release.grid) ** 2
@@ -329,7 +333,9 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
             query, coef = ClippedGradient(LOGISTIC, 2, True, walk.clip), released.iterates[step]
             total = rows.total(query, coef, chosen(next(drawn)) if batches else ALL)
             exponent = round(math.log2(release.grid))
-            value = total.integers(exponent) if walk.radius == math.inf else _clipped_sum(total, walk, release.grid)
+            value = total.integers(exponent)
+            if walk.radius < math.inf:
+                value = _clipped_sums(stack([total]), walk, release.grid)[0]
             gradient = released.released["gradients"][step]
             assert_array_equal(gradient, (value + next(noise)) * release.grid)
             assert_allclose(released.iterates[step + 1], on_coef_grid(coef - 2.0 * gradient / divisor), atol=2**-19)

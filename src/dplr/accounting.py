@@ -16,7 +16,9 @@ SMALLEST_DELTA = 2.0**-40
 # Smaller multipliers give an eps that protects nobody, and their loss distributions take gigabytes.
 SMALLEST_MULTIPLIER = 0.3
 _LARGEST_MULTIPLIER = 1e9
-_CLOSE = 1e-7  # of the search, relative
+# Points of a grid of losses: a few seconds for each evaluation.
+_MOST_LOSSES = 2e5
+_CLOSE = 1e-6  # of the search, relative
 
 
 def _library() -> Any:
@@ -46,13 +48,22 @@ def poisson_eps(guarantee: Poisson, delta: float, neighbouring: Neighbouring) ->
     relation = library.NeighboringRelation
     accountant = library.pld.PLDAccountant(
         relation.REPLACE_ONE if neighbouring is Neighbouring.REPLACE_ONE else relation.ADD_OR_REMOVE_ONE,
-        # One step's loss is about rate / multiplier: a much coarser grid would round all of it up.
-        min(1e-4, guarantee.rate / guarantee.noise_multiplier / 10),
+        _spacing(guarantee.rate, guarantee.noise_multiplier),
     )
     # In both relations the multiplier is over one record's bound: the accountant itself doubles for a replaced record.
     step = library.PoissonSampledDpEvent(guarantee.rate, library.GaussianDpEvent(guarantee.noise_multiplier))
     accountant.compose(library.SelfComposedDpEvent(step, guarantee.steps))
     return float(accountant.get_epsilon(delta))
+
+
+def _spacing(rate: float, multiplier: float) -> float:
+    """Grid of the losses. Any grid is safe, since losses are rounded up; this one rounds little and fits into memory.
+
+    A typical loss of one step is about rate / multiplier, the largest one that the accountant keeps is that of a draw
+    ten deviations out.
+    """
+    largest = math.log1p(rate * math.expm1(min(10 / multiplier + 0.5 / multiplier**2, 700)))
+    return min(1e-4, max(rate / multiplier / 10, largest / _MOST_LOSSES))
 
 
 def _guess(rate: float, steps: int, eps: float, delta: float, neighbouring: Neighbouring) -> float:
