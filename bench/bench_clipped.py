@@ -148,9 +148,9 @@ def test_a_hundred_models_against_a_loop(slower_than, quick, n, d):
     """The reference is one model of the loop; it stands for a hundred."""
     rows, X, y, coef = case(n, d, quick)
     _, one = against(rows, X, y, coef, closed_form)
-    queries = [query_of(d)] * 100
-    coefs = np.array([on_coef_grid(coef * scale) for scale in np.linspace(0.1, 3, 100)])
-    slower_than(lambda: rows.totals(queries, coefs), one, 100 / 8)
+    queries = [query_of(d)]
+    coefs = on_coef_grid(np.linspace(0.1, 3, 100)[:, None] * coef)
+    slower_than(lambda: rows.totals(queries, [coefs]), one, 100 / 8)
 
 
 @widest_only
