@@ -190,12 +190,17 @@ INLINE vec clipped_residual(const int kind, const ClipPass *pass, vec m, vec inv
 INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows,
                                const ClipModel *model, double *residual)
 {
-    double inverse[MOST_BLOCK_ROWS + 8], target[MOST_BLOCK_ROWS + 8] = {0};
-    for (ptrdiff_t i = 0; i < rows; ++i) {
-        inverse[i] = pass->inverse[row_number(pass, start + i)];
-        if (pass->target) target[i] = pass->target[row_number(pass, start + i)];
+    double inverses[MOST_BLOCK_ROWS + 8], targets[MOST_BLOCK_ROWS + 8];
+    const double *inverse = pass->inverse + start, *target = pass->target ? pass->target + start : inverse;
+    if (pass->index || rows % LANES) {    /* not side by side, or not in whole vectors */
+        for (ptrdiff_t i = 0; i < rows; ++i) {
+            inverses[i] = pass->inverse[row_number(pass, start + i)];
+            targets[i] = pass->target ? pass->target[row_number(pass, start + i)] : 0.0;
+        }
+        for (ptrdiff_t i = rows; i < rows + LANES; ++i) inverses[i] = targets[i] = 0.0;
+        inverse = inverses;
+        target = targets;
     }
-    for (ptrdiff_t i = rows; i < rows + LANES; ++i) inverse[i] = target[i] = 0.0;
     for (ptrdiff_t i = 0; i < rows; i += LANES)
         store(residual + i, clipped_residual(kind, pass, load(residual + i) * all(1.0 / SQUARED_GRID), load(inverse + i),
                                              load(target + i), all(model->per_unit), all(model->clip)));
@@ -236,7 +241,7 @@ static void add_clipped_in_place(const ClipPass *pass, ptrdiff_t start, ptrdiff_
 {
     const ptrdiff_t d = pass->X.d, step = clip_block_rows(d), stride = pass->X.row_stride / (ptrdiff_t)sizeof(double);
     const double constant = pass->q > d ? pass->constants[d] : 0.0, shift = constant * model->coef[d < pass->q ? d : 0];
-    double residuals = 0.0;
+    vec residuals = all(0.0);
     for (ptrdiff_t first = 0; first < rows; first += step) {
         const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
         const double *x = (const double *)(pass->X.data + from * pass->X.row_stride);
@@ -244,11 +249,11 @@ static void add_clipped_in_place(const ClipPass *pass, ptrdiff_t start, ptrdiff_
         for (ptrdiff_t i = 0; i < n; i += LANES)
             store(work->residual + i, load(work->residual + i) * all(GRID) + all(shift));
         residuals_of_block(pass, from, n, model, work->residual);
-        for (ptrdiff_t i = 0; i < n; ++i) residuals += work->residual[i];
+        for (ptrdiff_t i = 0; i < n; i += LANES) residuals += load(work->residual + i);    /* zeros behind the last */
         add_rounded_gradient(x, stride, n, d, work->residual, work->gradient);
     }
     for (ptrdiff_t j = 0; j < d; ++j) work->gradient[j] *= GRID;
-    if (pass->q > d) work->gradient[d] = residuals * constant;
+    if (pass->q > d) work->gradient[d] = lanes_total(residuals) * constant;
 }
 
 /* Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work->gradient. */
