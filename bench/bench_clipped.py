@@ -108,7 +108,7 @@ def reading(size, calls=1):
 @pytest.mark.parametrize(
     ("n", "d", "floor"),
     [
-        # Asked for: 0.80, 0.60 and 0.45. Reached where the array got huge pages: 0.73, 0.60 and 0.55; half of it where not.
+        # Asked for: 0.80, 0.60 and 0.45. Reached where the array got huge pages: 0.73, 0.60 and 0.55; where not, half.
         (1_000_000, 50, 0.55),
         (48_842, 105, 0.45),
         (370_000, 13, 0.40),
@@ -141,7 +141,7 @@ def test_sums_against_the_closed_form(slower_than, quick, n, d, floor):
 @pytest.mark.parametrize(
     ("n", "d", "floor"),
     [
-        # Asked for: 15. Reached: 20, 11 to 13, 14 and 8 to 9, with one matrix for all calls of the reference.
+        # Asked for: 15. Reached: 20, 11 to 13, 14 and 8 to 9; the reference works in place on one matrix a call.
         (370_000, 13, 15),
         (48_842, 105, 9),
         (1_000_000, 50, 10),
