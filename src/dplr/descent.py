@@ -67,7 +67,7 @@ class _Walk:
         value = total.integers(exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
         if block.units:
             value = value + source.gaussian(block.units, value.size).reshape(value.shape)
-        gradients = np.ldexp(value.astype(np.float64), exponent)
+        gradients = np.asarray(value * block.grid, dtype=np.float64)  # exact: a power of two
         slope = gradients / walk.rows
         if walk.l2:
             slope += walk.l2 * (self.coefs - self.center)

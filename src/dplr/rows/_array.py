@@ -17,7 +17,7 @@ from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
 from dplr.clipped_queries import ClippedGradient, clipped_rows
 from dplr.loss_queries import LossGradient, RealTotal, native_rows
-from dplr.queries import Moments, Total
+from dplr.queries import Faults, Moments, Total
 from dplr.rows import _clipped, _minimise, _pool
 from dplr.rows._faults import refuse, warn_outside
 
@@ -70,6 +70,7 @@ class ArrayRows:
         self._threads = threads
         self._loss_rows: LossRows | None = None
         self._clipped_rows: ClippedRows | None = None
+        self._clipped_faults = Faults(0, 0, 0, ())
 
     @property
     def geometry(self) -> Geometry:
@@ -161,7 +162,14 @@ class ArrayRows:
         if self._clipped_rows is None:
             X, y = self.native() or (_native(self._X), np.require(self._y, np.float64, "A"))
             self._clipped_rows = clipped_rows(X, y, self._prep)
+            non_finite, unknown = self._clipped_rows.faults.tolist()
+            self._clipped_faults = Faults(len(self), non_finite, unknown, (0,) * (self.geometry.d + 1))
         return self._clipped_rows
+
+    def clipped_faults(self) -> Faults:
+        """What was found while norms were measured, of all rows; counts of values outside stay zero."""
+        self.clipped_rows()
+        return self._clipped_faults
 
     def threads_for(self, products: float) -> int:
         """How many threads a sum of that many products gets."""

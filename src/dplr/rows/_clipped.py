@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds import GRID
 from dplr.clipped_queries import ClippedGradient
-from dplr.queries import Faults, Total, normalised, stack
+from dplr.queries import Total, normalised, stack
 from dplr.rows import _pool
 
 if TYPE_CHECKING:
@@ -28,14 +28,19 @@ def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[
     """See `ArrayRows.total`. Faults are those of all rows, whichever are chosen."""
     known, n = rows.clipped_rows(), len(rows) if index is None else len(index)
 
+    faults, unit = rows.clipped_faults(), query.per_unit
+    points, clip, loss = coef * GRID, query.clip * unit, query.loss
+
     def work(span: tuple[int, int]) -> Total:
-        out = query.partial()
-        query.add_rows(known, coef, out, *span, index)
-        return out.total()
+        hi, lo = np.zeros(query.shape, np.int64), np.zeros(query.shape, np.int64)
+        known.add(loss.name, loss.width, points, clip, unit, *span, index, hi, lo)
+        return Total(hi, lo, query.exponent, faults)
 
     parts = _shares(rows, n, 1)
-    total = work(parts[0]) if len(parts) == 1 else functools.reduce(Total.__add__, _pool.run(work, parts))
-    return Total(total.hi, total.lo, total.exponent, _faults(rows))
+    if len(parts) == 1:
+        return work(parts[0])
+    total = functools.reduce(Total.__add__, _pool.run(work, parts))
+    return Total(total.hi, total.lo, total.exponent, faults)
 
 
 def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
@@ -56,7 +61,7 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
 
     sums = _pool.run(work, _shares(rows, len(rows), len(points)))
     hi, lo = (np.sum([part[limb] for part in sums], axis=0) for limb in range(2))
-    faults, ends = _faults(rows), np.cumsum(counts).tolist()
+    faults, ends = rows.clipped_faults(), np.cumsum(counts).tolist()
     return [
         normalised(hi[end - count : end], lo[end - count : end], query.exponent, faults)
         for query, count, end in zip(queries, counts, ends, strict=True)
@@ -69,8 +74,3 @@ def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
     if n < _FEW_ROWS:
         return [(0, n)]
     return spans(n, min(rows.threads_for(float(n) * rows.geometry.d * models * _PRODUCTS_AN_ENTRY), max(n, 1)))
-
-
-def _faults(rows: ArrayRows) -> Faults:
-    non_finite, unknown = rows.clipped_rows().faults.tolist()
-    return Faults(len(rows), non_finite, unknown, (0,) * (rows.geometry.d + 1))
