@@ -7,16 +7,17 @@ from math import frexp
 
 import numpy as np
 
-from libc.math cimport fabs, floor, sqrt
+from libc.math cimport fabs, floor
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_rows cimport (
     PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably,
     measure_rows_portably)
+from dplr._core._clip_survey cimport MeasureRows, project_rows, survey_rows
 from dplr._core._limbs cimport add_limbs
-from dplr._core._loss_rows cimport MOST_BLOCK_ROWS, is_finite_raw, raw_entry
-from dplr._core._snap cimport FLUSH_ROWS, GRID, SLACK, SQUARED_GRID, floating
+from dplr._core._loss_rows cimport MOST_BLOCK_ROWS
+from dplr._core._snap cimport FLUSH_ROWS, GRID, floating
 
 from dplr._core._loss import KINDS
 
@@ -35,15 +36,9 @@ cdef extern from "clip.h":
 
     const Tiles *find_tiles(const char *path) noexcept nogil
 
-ctypedef void (*MeasureRows)(
-    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
-) noexcept nogil
-
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
-# Covers the roundings of the norm, its inverse and the product with the clip.
-cdef double INVERSE = GRID * (1.0 - 2.0**-50)
 # As for the loss kernels: rows in memory seldom begin on a cache line.
 cdef Py_ssize_t NARROWER_FROM = 32
 
@@ -234,78 +229,6 @@ cdef class ClippedRows:
                 start += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
-
-
-cdef double inverse_norm(const ClipPass *p, double squared_norm) noexcept nogil:
-    """A little less than 1 / norm of a row with its constant; 0 for a row of zeros."""
-    cdef double constant = p.constants[p.X.d] if p.q > p.X.d else 0.0
-    cdef double total = squared_norm + constant * constant
-    return INVERSE / sqrt(total) if total > 0 else 0.0
-
-
-cdef Py_ssize_t survey_rows(
-    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, int64_t *faults
-) noexcept nogil:
-    """Make signs signed inverse norms. Returns how many rows of a ball are not finite, or outside and left as signs."""
-    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
-    cdef double *excess = squared + MOST_BLOCK_ROWS + 8
-    cdef Py_ssize_t start = 0, rows, r, i, odd = 0
-    cdef bint inside
-    while start < p.X.n:
-        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
-        measure(p, start, rows, scratch, squared, excess)
-        for r in range(rows):
-            i = start + r
-            inside = squared[r] <= SQUARED_GRID and excess[r] <= SLACK
-            if inverse[i] != inverse[i] or (not inside and not is_finite_raw(&p.X, i)):
-                faults[0] += 1
-                inverse[i] = 0.0
-                odd += not inside
-                continue
-            faults[1] += inverse[i] == 0
-            if squared[r] <= SQUARED_GRID:
-                inverse[i] *= inverse_norm(p, squared[r])
-            else:
-                odd += 1
-                if p.map.box:      # a box that is not inside the ball: no row may rest on who made it
-                    inverse[i] = 0.0
-        start += rows
-    return odd
-
-
-cdef void project_rows(
-    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, double *scale
-) noexcept nogil:
-    """Give every row a scale, and rows outside the ball theirs; a row whose integers miss the ball counts as zero."""
-    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
-    cdef double *unused = squared + MOST_BLOCK_ROWS + 8
-    cdef double *projected = unused + MOST_BLOCK_ROWS + 8
-    cdef Py_ssize_t start = 0, rows, r, i
-    while start < p.X.n:
-        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
-        p.scale = NULL
-        measure(p, start, rows, scratch, squared, unused)
-        p.scale = scale
-        for r in range(rows):
-            i = start + r
-            if squared[r] <= SQUARED_GRID or not is_finite_raw(&p.X, i):
-                continue
-            scale[i] = scale_onto_ball(p, i)
-            measure(p, i, 1, scratch, projected, unused)
-            inverse[i] = inverse[i] * inverse_norm(p, projected[0]) if projected[0] <= SQUARED_GRID else 0.0
-        start += rows
-
-
-cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i) noexcept nogil:
-    """Grid units in 1.0 that take row i to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
-    cdef Py_ssize_t d = p.X.d, j
-    cdef double largest = 0.0, total = 0.0, v
-    for j in range(d):
-        largest = max(largest, fabs(raw_entry(&p.X, i, j)))
-    for j in range(d):
-        v = raw_entry(&p.X, i, j) / largest
-        total += v * v
-    return (GRID - 0.5 * sqrt(<double> d)) * (1.0 - 1.0 / SQUARED_GRID) / sqrt(total) / largest
 
 
 cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_t *lo) noexcept nogil:

@@ -1,0 +1,15 @@
+from libc.stdint cimport int64_t
+
+from dplr._core._clip_rows cimport ClipPass
+
+ctypedef void (*MeasureRows)(
+    const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
+) noexcept nogil
+
+cdef Py_ssize_t survey_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, int64_t *faults
+) noexcept nogil
+
+cdef void project_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, double *scale
+) noexcept nogil

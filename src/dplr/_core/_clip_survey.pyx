@@ -1,0 +1,81 @@
+"""What clipped gradients need to know of a row before the first pass: its norm, its faults, its place in the ball."""
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int64_t
+
+from dplr._core._loss_rows cimport MOST_BLOCK_ROWS, is_finite_raw, raw_entry
+from dplr._core._snap cimport GRID, SLACK, SQUARED_GRID
+
+# Covers the roundings of the norm, its inverse and the product with the clip.
+cdef double INVERSE = GRID * (1.0 - 2.0**-50)
+
+
+cdef double inverse_norm(const ClipPass *p, double squared_norm) noexcept nogil:
+    """A little less than 1 / norm of a row with its constant; 0 for a row of zeros."""
+    cdef double constant = p.constants[p.X.d] if p.q > p.X.d else 0.0
+    cdef double total = squared_norm + constant * constant
+    return INVERSE / sqrt(total) if total > 0 else 0.0
+
+
+cdef Py_ssize_t survey_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, int64_t *faults
+) noexcept nogil:
+    """Make signs signed inverse norms. Returns how many rows of a ball are not finite, or outside and left as signs."""
+    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
+    cdef double *excess = squared + MOST_BLOCK_ROWS + 8
+    cdef Py_ssize_t start = 0, rows, r, i, odd = 0
+    cdef bint inside
+    while start < p.X.n:
+        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
+        measure(p, start, rows, scratch, squared, excess)
+        for r in range(rows):
+            i = start + r
+            inside = squared[r] <= SQUARED_GRID and excess[r] <= SLACK
+            if inverse[i] != inverse[i] or (not inside and not is_finite_raw(&p.X, i)):
+                faults[0] += 1
+                inverse[i] = 0.0
+                odd += not inside
+                continue
+            faults[1] += inverse[i] == 0
+            if squared[r] <= SQUARED_GRID:
+                inverse[i] *= inverse_norm(p, squared[r])
+            else:
+                odd += 1
+                if p.map.box:      # a box that is not inside the ball: no row may rest on who made it
+                    inverse[i] = 0.0
+        start += rows
+    return odd
+
+
+cdef void project_rows(
+    ClipPass *p, MeasureRows measure, double *scratch, double *inverse, double *scale
+) noexcept nogil:
+    """Give every row a scale, and rows outside the ball theirs; a row whose integers miss the ball counts as zero."""
+    cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
+    cdef double *unused = squared + MOST_BLOCK_ROWS + 8
+    cdef double *projected = unused + MOST_BLOCK_ROWS + 8
+    cdef Py_ssize_t start = 0, rows, r, i
+    while start < p.X.n:
+        rows = min(MOST_BLOCK_ROWS, p.X.n - start)
+        p.scale = NULL
+        measure(p, start, rows, scratch, squared, unused)
+        p.scale = scale
+        for r in range(rows):
+            i = start + r
+            if squared[r] <= SQUARED_GRID or not is_finite_raw(&p.X, i):
+                continue
+            scale[i] = scale_onto_ball(p, i)
+            measure(p, i, 1, scratch, projected, unused)
+            inverse[i] = inverse[i] * inverse_norm(p, projected[0]) if projected[0] <= SQUARED_GRID else 0.0
+        start += rows
+
+
+cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i) noexcept nogil:
+    """Grid units in 1.0 that take row i to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
+    cdef Py_ssize_t d = p.X.d, j
+    cdef double largest = 0.0, total = 0.0, v
+    for j in range(d):
+        largest = max(largest, fabs(raw_entry(&p.X, i, j)))
+    for j in range(d):
+        v = raw_entry(&p.X, i, j) / largest
+        total += v * v
+    return (GRID - 0.5 * sqrt(<double> d)) * (1.0 - 1.0 / SQUARED_GRID) / sqrt(total) / largest
