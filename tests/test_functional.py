@@ -299,7 +299,7 @@ def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run(
         assert np.linalg.eigvalsh(matrix)[0] > 0
         assert_allclose(fit.coef, np.linalg.solve(matrix, 2 * vector))
     assert max(used) > 2 * min(used)  # some were drawn again, and nothing of the fit tells which
-    assert set(Fit.__slots__) == {"coef", "statement", "released"}
+    assert set(Fit.__slots__) == {"coef", "statement", "released", "iterates"}
 
 
 def test_rerun_without_noise_ends_on_singular_data():
