@@ -29,14 +29,20 @@ wheel: $(VENV)/.test
 
 $(BIN)/python:
 	$(PY) -m venv $(VENV)
-$(VENV)/.demo: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install ".[demo]"
+# Compiled once for demo, test and oracle.
+$(VENV)/.wheel: $(SOURCES) | $(BIN)/python
+	rm -rf $(VENV)/wheel
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir $(VENV)/wheel .
+	$(BIN)/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
 	@touch $@
-$(VENV)/.test: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install ".[test]"
+$(VENV)/.demo: $(VENV)/.wheel
+	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[demo]"
 	@touch $@
-$(VENV)/.oracle: $(VENV)/.test | $(BIN)/python
-	$(BIN)/python -m pip install ".[test,oracle]"
+$(VENV)/.test: $(VENV)/.wheel
+	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test]"
+	@touch $@
+$(VENV)/.oracle: $(VENV)/.test
+	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test,oracle]"
 	@touch $@
 $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
