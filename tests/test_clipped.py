@@ -52,9 +52,9 @@ def case(kind, d, loss, n=131, **options):
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 64, 65, 105])
 def test_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d):
     X, y, prep = case(kind, d, loss)
-    for clip in (0.3, 1.0, 0.011, 7.5):
-        expected = reference.clipped_gradient(X, y, prep, loss, point(prep), clip)
-        assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == expected.tolist()
+    clip = (0.3, 1.0, 0.011, 7.5)[(d + KINDS.index(kind) + LOSSES.index(loss)) % 4]
+    expected = reference.clipped_gradient(X, y, prep, loss, point(prep), clip)
+    assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == expected.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,7 +75,7 @@ def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, lo
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("options", [{"block_rows": 1}, {"block_rows": 7}, {"threads": 2}, {"threads": 5}])
 def test_blocks_and_threads_change_no_bit(path, kind, options):
-    X, y, prep = case(kind, 6, LOGISTIC, n=20_011)
+    X, y, prep = case(kind, 6, LOGISTIC, n=9_011)
     whole = as_rows(X, y, prep, threads=1).total(query_of(prep, LOGISTIC), point(prep))
     other = as_rows(X, y, prep, **options).total(query_of(prep, LOGISTIC), point(prep))
     assert_array_equal(other.hi, whole.hi)
