@@ -29,12 +29,15 @@ class Geometry:
     radius : every row has norm at most this.
     half_width : every |x_j| is at most this; None where only the ball is known.
     intercept : the constant appended to every row, 0 for none.
+    blocks : (first column, number of columns) of each one-hot block: of these columns at most one is not zero in any
+        row, and that one is `half_width`. Needs a half-width.
     """
 
     d: int
     radius: float = 1.0
     half_width: float | None = None
     intercept: float = 0.0
+    blocks: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         """Return the geometry in words."""
