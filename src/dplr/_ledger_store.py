@@ -48,7 +48,8 @@ _SCHEMA = (
 
 
 def create(path: str, terms: Terms) -> None:
-    """Make a ledger under a temporary name and link it to `path`, which must not exist: it appears whole or not at all.
+    """Make a ledger under a temporary name and link it to `path`, which must not exist: it appears whole
+    or not at all.
 
     Raises FileExistsError where another process was faster.
     """
@@ -62,12 +63,11 @@ def create(path: str, terms: Terms) -> None:
                 _write_schema(connection, terms)
             finally:
                 connection.close()
-            _sync(temporary)
             os.link(temporary, path)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
-        _sync(folder)
+        _sync(folder)  # SQLite synced the file; its name is ours to sync
 
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:

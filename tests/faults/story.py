@@ -35,6 +35,8 @@ class Journal:
 
     @staticmethod
     def read(path):
+        if not os.path.exists(path):
+            return []
         with open(path) as lines:
             return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -60,14 +62,19 @@ def spend(ledger, journal, name, eps, end):
 
 def whole_story(path, journal, seed=0):
     """Make a ledger, or open it, and do everything that can be done with one, in an order of the seed's choice."""
+    reader = None
     journal.say("creating")
     ledger = Ledger(path, eps=BUDGET)
     journal.say("created")
+    if seed % 2:  # somebody else looks on: the log is not taken into the file at the end of each operation
+        reader = sqlite3.connect(path)
+        reader.execute("SELECT count(*) FROM entry").fetchone()
     steps = [([0.3], "commit"), ([0.3], "release"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.1], "crash")]
     random.Random(seed).shuffle(steps)
     for number, (eps, end) in enumerate(steps):
         spend(ledger, journal, f"{os.getpid()}-{number}", eps, end)
     ledger.remaining()
+    del reader
 
 
 class Broken(AssertionError):
