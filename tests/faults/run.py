@@ -522,6 +522,7 @@ def experiments(lab, short):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="each fault once, and fewer of the long ones")
+    parser.add_argument("--every", type=int, default=1, help="hit only every so many points")
     parser.add_argument("--only", nargs="*", help="names of experiments, such as power and kills")
     parser.add_argument(
         "--folder", default="/dev/shm" if os.access("/dev/shm", os.W_OK) else None, help="where to work"
