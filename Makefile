@@ -16,7 +16,7 @@ checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
-# Every fault of the ledger, 20 times where it counts; prints a table (a quarter of an hour).
+# Every fault of the ledger, 20 times where it counts; prints a table (half an hour).
 faults: $(VENV)/.test
 	$(BIN)/python tests/faults/run.py
 bench: $(VENV)/.test
