@@ -43,6 +43,11 @@ class Geometry:
         """Return the geometry in words."""
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
+        elif self.blocks:
+            hot = sum(size for _, size in self.blocks)
+            groups = self.d - hot + len(self.blocks)
+            domain = f"rows in {groups} groups of size {self.half_width:.6g}: {self.d - hot} numeric columns and "
+            domain += f"{len(self.blocks)} one-hot blocks ({hot} columns)"
         else:
             domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")

@@ -28,18 +28,28 @@ def moment_matrix(
     if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
         assert problem.n_rows is not None
         moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
+    if problem.geometry.blocks and problem.geometry.intercept:
+        assert problem.geometry.half_width is not None
+        hot = np.flatnonzero(_block_of(problem.geometry) < 0)
+        moments[hot, hot] = moments[hot, q - 1] / problem.geometry.intercept * problem.geometry.half_width
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
 
 def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 
-    The cell iota^2 * n is public under replace_one and left out.
+    The cell iota^2 * n is public under replace_one and left out. So is what a one-hot block tells of itself: two of its
+    columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7).
     """
     q = geometry.d + (geometry.intercept > 0)
     public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
     diagonal = np.arange(q - public)
     rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
+    if geometry.blocks:
+        block = _block_of(geometry)
+        apart = block[rows] != block[columns]
+        rows, columns = rows[apart], columns[apart]
+        diagonal = diagonal[block[diagonal] >= 0] if geometry.intercept else diagonal
     cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
     return {name: pair for name, pair in cells.items() if len(pair[0])}
 
@@ -50,6 +60,19 @@ def _triangle(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     rows, columns = np.triu_indices(q, 1)
     rows.flags.writeable = columns.flags.writeable = False
     return rows, columns
+
+
+def _one_hot(geometry: Geometry) -> list[tuple[int, int]]:
+    """The one-hot blocks in which two rows can show two levels: a block of one column is but a numeric column."""
+    return [block for block in geometry.blocks if block[1] > 1]
+
+
+def _block_of(geometry: Geometry) -> NDArray[np.intp]:
+    """(q,) a negative number for the columns of each one-hot block, and numbers of their own for all others."""
+    block = np.arange(geometry.d + (geometry.intercept > 0))
+    for number, (first, size) in enumerate(_one_hot(geometry)):
+        block[first : first + size] = -1 - number
+    return block
 
 
 @functools.lru_cache(maxsize=64)
@@ -76,6 +99,13 @@ def joint_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight:
 def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> float:
     """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry."""
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
+    if geometry.blocks:
+        assert c is not None
+        one_hot = _one_hot(geometry)
+        numeric = d - sum(size for _, size in one_hot)
+        if neighbouring is Neighbouring.ADD_REMOVE:
+            return sensitivity.groups_add_remove(numeric, len(one_hot), c, 1.0, weight, iota)
+        return sensitivity.groups_replace_one(numeric, len(one_hot), c, 1.0, weight, iota)
     if neighbouring is Neighbouring.ADD_REMOVE:
         if c is None:
             return sensitivity.ball_add_remove(d, geometry.radius, 1.0, weight, iota)

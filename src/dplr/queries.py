@@ -96,7 +96,7 @@ class Partial:
 class Moments:
     """Second moments sum v v' of the rows v = (x, intercept if any, y), upper triangle. Exact.
 
-    Sensitivity: sensitivity.ball_*, sensitivity.box_*.
+    Sensitivity: sensitivity.ball_*, sensitivity.box_*, sensitivity.groups_*.
     """
 
     d: int

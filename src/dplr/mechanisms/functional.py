@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,9 @@ class FunctionalMechanism:
 
     Parameters
     ----------
-    calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds;
-        `"paper"` for the constants printed in FM12, several times larger, for reproduction. Both are private.
+    calibration : `"tight"` for the sensitivity of rows in the unit ball, in the cube of the declared bounds, or of
+        numbers and one-hot blocks; `"paper"` for the constants printed in FM12, several times larger, for reproduction.
+        Both are private.
     approximation : of the logistic loss by the released moments, post-processing: `"minimax"` is the best quadratic on
         [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
@@ -93,6 +94,8 @@ class FunctionalMechanism:
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
+        if self.calibration == "paper" and problem.geometry.blocks:  # FM12 knows no layout and noises every cell
+            problem = replace(problem, geometry=replace(problem.geometry, blocks=()))
         sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
@@ -146,7 +149,7 @@ class FunctionalMechanism:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
         problem, loss = plan.problem, plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
-        deviation = plan.statement.released["diagonal"].deviation
+        deviation = _diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
         floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
         curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
@@ -239,3 +242,11 @@ def _releases(
         name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
+
+
+def _diagonal_deviation(released: Mapping[str, Release]) -> float:
+    """Of the noise on a diagonal cell, had there been one: one-hot columns beside an intercept have none."""
+    if "diagonal" in released:
+        return released["diagonal"].deviation
+    block = released["off_diagonal"]
+    return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)
