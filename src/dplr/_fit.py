@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dplr.certificate import NotCertified
-from dplr.ledger import Budget, Reservation
+from dplr.ledger import Budget
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
 from dplr.problem import Plan, Problem
@@ -34,27 +36,29 @@ def run_many(
 ) -> list[Fit]:
     """Fit one model for each eps of `levels` and account for all of them.
 
-    The ledger refuses before a row is read. A fault in the data raises before any noise is drawn, and the budget comes
-    back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
-    missed its tolerance: whether it did depends on the data.
+    The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
+    before any noise is drawn, and the budget comes back; once noise was drawn nothing is refunded, and a crash leaves
+    the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data. A strict
+    ledger gives nothing back, and what went wrong with the rows is not shown.
     """
     if rows.geometry != problem.geometry:
         raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
     planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
     plans = [planned[eps] for eps in levels]
     drawn_before = source.drawn
-    reservations: list[Reservation] = []
-    try:
-        for plan in plans:
-            reservations.append(ledger.reserve(plan.statement))
-        fits = mechanism.run(rows, plans, source, track)
-    except BaseException as error:
-        if source.drawn == drawn_before and not isinstance(error, NotCertified):
-            for reservation in reservations:
+    reservation = ledger.reserve(*(plan.statement for plan in plans))
+    fits = None
+    with warnings.catch_warnings(action="ignore") if ledger.strict else contextlib.nullcontext():
+        try:
+            fits = mechanism.run(rows, plans, source, track)
+        except BaseException as error:
+            if source.drawn == drawn_before and not isinstance(error, NotCertified):
                 reservation.release()
-        raise
-    for reservation in reservations:
-        reservation.commit()
+            if not (ledger.strict and isinstance(error, Exception)):
+                raise
+    if fits is None:  # raised here and not above, where it would carry the error that it hides
+        raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
+    reservation.commit()
     return fits
 
 

@@ -19,7 +19,8 @@ from dplr import _fit
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds import Bounds, Prep
 from dplr.estimators._history import read_history
-from dplr.ledger import NullLedger
+from dplr.estimators._strict import check_types
+from dplr.ledger import as_ledger
 from dplr.losses import Loss
 from dplr.mechanisms import FunctionalMechanism, as_mechanism
 from dplr.noise import Source
@@ -60,6 +61,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: Any = None,
+        ledger: Any = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -72,6 +74,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.neighbouring = neighbouring
         self.n_rows = n_rows
         self.public = public
+        self.ledger = ledger
         self.rng = rng
         self.progress = progress
 
@@ -174,6 +177,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Check, plan, sum, add noise and solve, in this order."""
         delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
+        ledger = as_ledger(self.ledger)
+        if ledger.strict:
+            check_types(X, y)
+            self._check_declared()
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -195,7 +202,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         )
         rows = as_rows(X, labels.y if labels else y, prep)
         track = bars if check_flag("progress", self.progress) else silent
-        fits = _fit.run_many(rows, problem, mechanism, levels, delta, NullLedger(), self._source(), track)
+        fits = _fit.run_many(rows, problem, mechanism, levels, delta, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         history = functools.partial(read_history, public=public, problem=problem, prep=prep, labels=labels)
@@ -232,6 +239,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _labels(self, y: NDArray[Any]) -> Labels | None:
         return None
+
+    def _check_declared(self) -> None:
+        """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
     def _public_n_rows(self, n: int) -> int | None:
         """len(X) is public under replace_one only; under add_remove nothing but a declared reference is used."""

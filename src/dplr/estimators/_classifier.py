@@ -30,6 +30,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: Any = None,
+        ledger: Any = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -43,6 +44,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             neighbouring=neighbouring,
             n_rows=n_rows,
             public=public,
+            ledger=ledger,
             rng=rng,
             progress=progress,
         )
@@ -69,6 +71,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         elif in_bounds is not None and set(declared) != set(in_bounds):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
         return resolve_labels(y, declared)
+
+    def _check_declared(self) -> None:
+        if self.classes is None and (not isinstance(self.bounds, Bounds) or self.bounds.target is None):
+            remedy = "Undeclared labels are looked at before the budget is reserved."
+            raise ValueError(sentence("classes", "must be declared with a strict ledger", None, remedy))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
