@@ -117,7 +117,7 @@ LOGISTIC = [
     (
         {"X": FRAME, "bounds": dplr.Bounds({"a": (-1, 1), "c": (0, 1)})},
         ValueError,
-        r"missing from the bounds: \['b'\]; named but not in X: \['c'\]",
+        r"`X` must have every column that the bounds name; missing: \['c'\]\. Correct the name, or drop it",
     ),
     ({"rng": np.random.default_rng(0)}, TypeError, "`rng` must be None or an int.*Generator objects are refused"),
     ({"rng": True}, TypeError, "`rng` must be None or an int"),

@@ -108,8 +108,10 @@ def test_frames_with_mixed_columns_fit_and_predict(data):
     est = dplr.fit(frame, pd.Series(y), eps=1.0, bounds=bounds)
     assert list(est.feature_names_in_) == ["a", "b", "c"]
     assert est.predict(frame).shape == (len(X),)
+    assert_array_equal(est.predict(frame[["b", "a", "c"]]), est.predict(frame))
+    unnamed = dplr.fit(frame / 20, pd.Series(y), eps=1.0)
     with pytest.raises(ValueError, match="feature names should match"):
-        est.predict(frame[["b", "a", "c"]])
+        unnamed.predict(frame[["b", "a", "c"]])
 
 
 def test_scores_of_scikit_learn_do_not_depend_on_the_order_of_declared_labels(data):

@@ -18,19 +18,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dplr import _fit
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds import Bounds, Prep
+from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._history import read_history
 from dplr.estimators._strict import check_types
 from dplr.ledger import as_ledger
 from dplr.losses import Loss
 from dplr.mechanisms import FunctionalMechanism, as_mechanism
 from dplr.noise import Source
-from dplr.planning import check_l2, l2_sentence, prepare
+from dplr.planning import check_bounds, check_l2, l2_sentence, prepare
 from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
 from dplr.problem import Plan
 from dplr.progress import bars, silent
 from dplr.result import Fit, History
-from dplr.rows import Labels, as_rows, check_shapes
+from dplr.rows import Labels, Table, as_rows, as_table, as_target, check_shapes
 
 
 class _Released(NamedTuple):
@@ -183,14 +184,19 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             self._check_declared()
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
-        columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        public = read_public(self.public, d, columns, self.fit_intercept)
+        columns = X.columns if isinstance(X, Table) else None
+        check_bounds(self.bounds)
+        layout = None if self.bounds is None else self.bounds.for_columns(columns, d)
+        if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
+            self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
+        public = read_public(self.public, d, columns, self.fit_intercept, layout)
         labels = self._labels(y)
         problem, prep = prepare(
             n_rows=self._public_n_rows(n),
             n_features=d,
             columns=columns,
             bounds=self.bounds,
+            layout=layout,
             loss=self._loss(),
             fit_intercept=self.fit_intercept,
             l2=self.l2,
@@ -213,15 +219,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_schema(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""
-        if hasattr(X, "iloc"):
+        table = None if type(X) is np.ndarray else as_table(X)
+        if table is not None:
+            if 0 in table.shape:
+                raise ValueError(sentence("X", "must have at least one row and one column", table.shape))
             validate_data(self, X, skip_check_array=True)
-            unfit = [name for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "biuf"]
-            if unfit:
-                raise ValueError(
-                    f"`X` must have numeric columns; got {unfit}. Encode them with public categories, or drop them."
-                )
-            if 0 in X.shape:
-                raise ValueError(sentence("X", "must have at least one row and one column", X.shape))
+            X = table
         elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
             # Nothing is left to check in a plain matrix of floats, and the general check takes longer than small sums.
             self.n_features_in_ = X.shape[1]
@@ -231,7 +234,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         if not (type(y) is np.ndarray and y.ndim == 1):
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(as_target(y), warn=True)
         return X, self._check_target(y)
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
@@ -268,8 +271,20 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(X @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+        matrix = rows_to_predict(self, X, self._release[2].layout)
+        return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+
+    @property
+    def coef_names_(self) -> tuple[str, ...]:
+        """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
+        check_is_fitted(self)
+        return coef_names(self, self._release[2].layout)
+
+    @property
+    def named_coef_(self) -> dict[str, Any]:
+        """Name -> coefficient, a number; for several classes (n_classes,) numbers."""
+        names, coef = self.coef_names_, np.atleast_2d(self.coef_)
+        return dict(zip(names, coef[0].tolist() if len(coef) == 1 else coef.T, strict=True))
 
     def _html_repr(self) -> str:
         """scikit-learn's parser of docstrings warns of the section Privacy, which it does not know."""

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from dplr._validation import sentence
 from dplr.bounds import Bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.rows import Labels, resolve_labels
+from dplr.rows import Labels, above, resolve_labels
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -65,11 +65,14 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
 
     def _labels(self, y: NDArray[Any]) -> Labels:
         declared = self.classes
-        in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
+        bounds = self.bounds if isinstance(self.bounds, Bounds) else None
+        in_bounds = bounds.target_classes() if bounds is not None else None
         if declared is None:
             declared = in_bounds
         elif in_bounds is not None and set(declared) != set(in_bounds):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
+        if bounds is not None and bounds.threshold is not None:
+            return above(y, bounds.threshold)
         return resolve_labels(y, declared)
 
     def _check_declared(self) -> None:

@@ -18,6 +18,9 @@ from dplr.privacy import PrivacyWarning
 _CONVENTIONS = {(0, 0): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
 
 
+_NEITHER = 2.0  # a code that is found, and refused, with the sum
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
     """The two classes, y in numbers, the numbers that stand for the classes, and a sentence for the statement."""
@@ -52,6 +55,15 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
         if not np.isfinite(ends).all():
             raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
     return _from_data(y)
+
+
+def above(y: NDArray[Any], threshold: float) -> Labels:
+    """The labels of a numeric target: True above a public threshold. A missing number is neither, and is refused."""
+    numbers = _of_one_type(y)
+    if numbers.dtype.kind not in "iuf":
+        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.dtype.name))
+    encoded = np.where(np.isnan(numbers), _NEITHER, numbers > threshold)
+    return Labels(np.array([False, True]), encoded, (0.0, 1.0), f"y is True above {threshold:g}, a declared threshold")
 
 
 def _from_data(y: NDArray[Any]) -> Labels:
@@ -108,5 +120,5 @@ def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
             raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
         return Labels(classes, y, codes, assumption)
     lookup = {label: float(code) for code, label in enumerate(classes.tolist())}
-    encoded = np.array([lookup.get(value, 2.0) for value in y.tolist()])  # what is no label is found with the sum
+    encoded = np.array([lookup.get(value, _NEITHER) for value in y.tolist()])
     return Labels(classes, encoded, (0.0, 1.0), assumption)
