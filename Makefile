@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked lint bench bench-peers bench-opacus wheel clean
+.PHONY: demo test oracle checked lint faults bench bench-peers bench-opacus wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -16,6 +16,9 @@ checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
+# Every fault of the ledger, 20 times where it counts; prints a table (a quarter of an hour).
+faults: $(VENV)/.test
+	$(BIN)/python tests/faults/run.py
 bench: $(VENV)/.test
 	$(BIN)/python -m pytest bench --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
 # diffprivlib needs an older scikit-learn than dplr's other tools: it has an environment of its own.

@@ -1,6 +1,7 @@
 """What several releases cost together: published conversions, dp-accounting, and exact pairs."""
 
 import math
+import pathlib
 from fractions import Fraction
 
 import numpy as np
@@ -165,3 +166,9 @@ def test_a_plan_of_each_form_has_a_rho():
         rho, lost = composition.rho_of(plan.statement)
         assert 0 < rho <= 0.125
         assert lost in (0.0, delta)
+
+
+def test_the_proof_page_names_every_public_function():
+    page = pathlib.Path(composition.__file__).with_suffix(".md").read_text()
+    names = ["rho_of", "pure_rho", "eps_of_rho", "largest_rho", "basic", "zcdp", "equal_shares", "Basic", "Zcdp", "Pld"]
+    assert [name for name in names if f"`{name}`" not in page] == []

@@ -135,6 +135,11 @@ def _open(path: str) -> sqlite3.Connection:
     return connection
 
 
+def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
+    check_file(path)
+    return contextlib.closing(_open(path))
+
+
 @contextlib.contextmanager
 def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """A consistent view of the ledger, and its terms."""
@@ -151,8 +156,7 @@ def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection,
 
 @contextlib.contextmanager
 def _transaction(path: str, identity: str, begin: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
-    check_file(path)
-    with _explained(path), contextlib.closing(_open(path)) as connection:
+    with _explained(path), _connected(path) as connection:
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:
@@ -220,7 +224,7 @@ def _translated(error: sqlite3.DatabaseError, path: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         rule = f"was in use by others for {WAIT_SECONDS:g} seconds"
-        return TimeoutError(sentence("ledger", rule, path, "Nothing was spent. Try again."))
+        return TimeoutError(sentence("ledger", rule, path, "Try again; what was reserved stays spent."))
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         rule = "must be the file of a ledger, and SQLite cannot read it"
         return ValueError(sentence("ledger", rule, path, f"SQLite says: {error}."))

@@ -1,4 +1,4 @@
-"""The budget: reserve before the first row is read, commit before release, release what was never spent."""
+"""A budget in a file, from which every fit that names it spends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import secrets
 import sqlite3
 from collections import Counter
-from typing import Any, Protocol
+from typing import Any
 
 from dplr import _ledger_store as store
 from dplr._ledger_entries import Entry, Terms, now
@@ -23,58 +23,10 @@ from dplr._ledger_terms import (
     rule_of,
 )
 from dplr._validation import sentence
+from dplr.budget import Budget, BudgetExceeded, NullLedger, NullReservation, Reservation
 from dplr.privacy import Neighbouring, PrivacyStatement
 
 __all__ = ["Budget", "BudgetExceeded", "Entry", "Ledger", "NullLedger", "NullReservation", "Price", "Reservation"]
-
-
-class BudgetExceeded(RuntimeError):
-    """A release does not fit into what is left of a budget. Nothing was read and nothing was spent."""
-
-
-class Reservation(Protocol):
-    """Budget set aside for releases. Exactly one of the two calls ends it; a crash leaves it spent."""
-
-    def commit(self) -> None:
-        """Record the releases as spent for good."""
-        ...
-
-    def release(self) -> None:
-        """Give the budget back: no noise was drawn and nothing was released."""
-        ...
-
-
-class Budget(Protocol):
-    """Anything that can refuse releases before it reads data."""
-
-    @property
-    def strict(self) -> bool:
-        """Whether nothing is given back and no fault of the data is shown."""
-        ...
-
-    def reserve(self, *statements: PrivacyStatement) -> Reservation:
-        """Set the cost of all statements aside, or raise."""
-        ...
-
-
-class NullReservation:
-    """Counts nothing."""
-
-    def commit(self) -> None:
-        """Do nothing."""
-
-    def release(self) -> None:
-        """Do nothing."""
-
-
-class NullLedger:
-    """A budget without a limit and without a memory: what a fit without a ledger uses."""
-
-    strict = False
-
-    def reserve(self, *statements: PrivacyStatement) -> NullReservation:
-        """Accept every statement."""
-        return NullReservation()
 
 
 class _Held:

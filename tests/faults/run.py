@@ -50,8 +50,12 @@ class Row:
 class Lab:
     """A folder for one fault after another."""
 
-    def __init__(self, base, shim):
-        self.base, self.shim, self._number = base, shim, 0
+    def __init__(self, base, shim, every):
+        self.base, self.shim, self.every, self._number = base, shim, every, 0
+
+    def points(self, last):
+        """All points, or a sample."""
+        return range(1 + random.Random(last).randrange(self.every), last + 1, self.every)
 
     def fresh(self):
         """A new folder with an empty one for the ledger and one for what is kept of it."""
@@ -154,7 +158,7 @@ def crash_at_statements(lab, repeats):
     for seed in range(repeats):
         story_in(lab, lab.fresh(), seed, prepare(0, False))
         points = int(pathlib.Path(counter).read_text())
-        for point in range(1, points + 1):
+        for point in lab.points(points):
             for after in (False, True):
                 judge(row, *story_in(lab, lab.fresh(), seed, prepare(point, after)))
     row.fault += f" ({points} statements, {repeats} times each)"
@@ -187,7 +191,7 @@ def at_calls(lab, name, kind, mode, repeats):
     row, points = Row(name), 0
     for seed in range(repeats):
         points = count_calls(lab, kind, seed)
-        for point in range(1, points + 1):
+        for point in lab.points(points):
             judge(row, *story_in(lab, lab.fresh(), seed, arm(lab, kind, point, mode)))
     row.fault += f" ({points} calls, {repeats} times each)"
     return row
@@ -198,7 +202,7 @@ def power_cut(lab, name, kind, mode, repeats):
     row, points = Row(name), 0
     for seed in range(repeats):
         points = count_calls(lab, kind, seed)
-        for point in range(1, points + 2):  # the last one: at the end
+        for point in [*lab.points(points), points + 1]:  # the last one: at the end
             root = lab.fresh()
             status, _, events = story_in(lab, root, seed, arm(lab, kind, point, mode, keep=True))
             judge(row, status, restored(root), events)
@@ -275,7 +279,7 @@ def many_processes(lab, processes, seconds):
     row = Row(f"{processes} processes for {seconds:g} s on one ledger, made by all of them at once")
     root = lab.fresh()
     path, journal = os.path.join(root, "disk", "budget"), os.path.join(root, "journal")
-    budget, until, pids = 2.0, time.monotonic() + seconds, []
+    budget, until, pids = round(0.1 * seconds, 3), time.monotonic() + seconds, []  # runs out before the time does
     for seed in range(processes):
         pid = os.fork()
         if pid == 0:
@@ -518,6 +522,7 @@ def experiments(lab, short):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="each fault once, and fewer of the long ones")
+    parser.add_argument("--every", type=int, default=1, help="hit only every so many points")
     parser.add_argument("--only", nargs="*", help="names of experiments, such as power and kills")
     parser.add_argument(
         "--folder", default="/dev/shm" if os.access("/dev/shm", os.W_OK) else None, help="where to work"
@@ -532,7 +537,7 @@ def main():
         shim = ctypes.CDLL(os.environ["DPLR_SHIM"])
         shim.shim_arm.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_int]
         shim.shim_count.restype = ctypes.c_long
-        lab, broken, total = Lab(base, shim), 0, 0
+        lab, broken, total = Lab(base, shim, options.every), 0, 0
         print("| fault | injected | outcome |\n|---|---|---|", flush=True)
         for name, experiment in experiments(lab, options.short):
             for row in experiment() if options.only is None or name in options.only else []:

@@ -1,0 +1,60 @@
+"""A sample of the faults that `make faults` injects, and that the harness sees what a broken ledger does."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import dplr
+
+FAULTS = pathlib.Path(__file__).parent / "faults" / "run.py"
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the shim is written for Linux"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="the shim needs a C compiler"),
+]
+
+
+def inject(*options, path=None):
+    environment = dict(os.environ) if path is None else {**os.environ, "PYTHONPATH": str(path)}
+    command = [sys.executable, str(FAULTS), "--short", *options]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
+    done = inject("--every", "23")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (count,) = re.findall(r"^(\d+) faults, 0 with", done.stdout, re.MULTILINE)
+    assert int(count) > 100
+
+
+@pytest.mark.parametrize(
+    ("experiment", "every", "changes", "complaint"),
+    [
+        ("power", "9", {"PRAGMA synchronous = FULL": "PRAGMA synchronous = OFF"}, "lost|ledger"),
+        ("power", "4", {"        _sync(folder)": "        _ = _sync"}, "a ledger that was made is gone"),
+        (
+            "processes",
+            "1",
+            {
+                '"BEGIN IMMEDIATE") as opened': '"SELECT 1") as opened',
+                'raise\n        connection.execute("COMMIT")': "raise",
+            },
+            "overspent",
+        ),
+    ],
+)
+def test_the_faults_find_a_broken_ledger(tmp_path, experiment, every, changes, complaint):
+    shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
+    store = tmp_path / "dplr" / "_ledger_store.py"
+    text = store.read_text()
+    for good, bad in changes.items():
+        assert good in text
+        text = text.replace(good, bad)
+    store.write_text(text)
+    done = inject("--every", every, "--only", experiment, path=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(f"BROKEN.*({complaint})", done.stdout)
