@@ -214,7 +214,8 @@ def _numeric(table: Mapping[str, Any]) -> Numeric:
             raise ValueError(sentence(key, "is required", list(table), "Give lower and upper, or levels."))
     lower, upper = read_number("lower", table["lower"]), read_number("upper", table["upper"])
     if not lower < upper:
-        raise ValueError(sentence("upper", f"must be above lower = {lower:g}", upper, _CONSTANT))
+        remedy = _CONSTANT if lower == upper else "Exchange the two."
+        raise ValueError(sentence("upper", f"must be above lower = {lower:g}", upper, remedy))
     if not math.isfinite(upper - lower):
         raise ValueError(sentence("upper", "must be a finite distance above lower", upper, "Use larger units."))
     transform = table.get("transform", "clip")

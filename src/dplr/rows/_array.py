@@ -208,8 +208,8 @@ class ArrayRows:
         if query.exact:
             return functools.reduce(Total.__add__, _pool.run(work, spans(n, parts)))
         # Not exact: chunks are merged in their order, whatever thread summed them.
-        chunks = chunks(n, self._block_rows or CHUNK_ROWS)
-        shares = [chunks[a:b] for a, b in spans(len(chunks), parts)]
+        pieces = chunks(n, self._block_rows or CHUNK_ROWS)
+        shares = [pieces[a:b] for a, b in spans(len(pieces), parts)]
         totals = _pool.run(lambda share: [work(span) for span in share], shares)
         return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
 

@@ -33,24 +33,12 @@ _REMEDIES = {
 
 
 class Table:
-    """A data frame of pandas, polars or another library, or an Arrow table, as columns of one length.
-
-    Raises
-    ------
-    ValueError
-        Two columns share a name, or the frame is not in memory.
-    """
+    """A data frame of pandas, polars or another library, or an Arrow table: see `as_table`."""
 
     ndim = 2
 
-    def __init__(self, frame: Any) -> None:
-        try:
-            found = nw.from_native(frame)
-        except nw.exceptions.DuplicateError:
-            raise ValueError(sentence("X", "must name every column once", list(frame.columns))) from None
-        if isinstance(found, nw.LazyFrame):
-            raise TypeError(sentence("X", "must be in memory", type(frame).__name__, "Call .collect() first."))
-        self._frame = found
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        found = self._frame = frame
         self._keys = list(found.columns)  # a pandas frame may have numbers for names
         self.columns = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = found.shape
@@ -152,13 +140,18 @@ class Encoder:
 
 
 def as_table(X: Any) -> Table | None:
-    """The table, or None for what is none."""
+    """The table, or None for what is none; raises for a table that is not in memory, or names two columns alike."""
     if isinstance(X, Table):
         return X
     if isinstance(X, np.ndarray):
         return None
-    found = nw.from_native(X, pass_through=True)
-    return Table(X) if isinstance(found, (nw.DataFrame, nw.LazyFrame)) else None
+    try:
+        found = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise ValueError(sentence("X", "must name every column once", list(X.columns))) from None
+    if isinstance(found, nw.LazyFrame):
+        raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
+    return Table(found) if isinstance(found, nw.DataFrame) else None
 
 
 def predictors(X: Any, layout: Layout | None) -> Matrix:
