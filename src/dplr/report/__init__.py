@@ -116,8 +116,8 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         alarms=alarms(statement),
         facts=_facts(statement),
         promise=promise(statement),
-        exact=[(label, printable(text)) for label, text in statement.lines if label != "assumed"],
-        blocks=[(printable(name), _block(release)) for name, release in statement.released.items()],
+        exact=[(label, printable(text)) for label, text in statement.lines if label not in ("released", "assumed")],
+        blocks=_blocks(statement),
         assumptions=[printable(fact) for fact in statement.assumptions],
         pictures=pictures,
         released=released(statement),
@@ -170,14 +170,16 @@ def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
     ]
 
 
-def _block(release: Any) -> dict[str, Any]:
-    return {
-        "count": math.prod(release.shape),
-        "law": release.law,
-        "scale": release.scale,
-        "deviation": release.deviation,
-        "sensitivity": release.sensitivity,
-    }
+def _blocks(statement: PrivacyStatement) -> list[str]:
+    """The statement's lines on what was released, each with the sensitivity that its noise covers."""
+    texts = [printable(text) for label, text in statement.lines if label == "released"]
+    found = zip(texts, statement.released.values(), strict=True)
+    return [
+        f"{text}; the noise has standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"
+        if block.scale
+        else text
+        for text, block in found
+    ]
 
 
 def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:

@@ -16,7 +16,7 @@ _LOOK = {
     "svg.fonttype": "none",  # names are set by the reader's browser: it has fonts and bidirectional text for them
     "svg.hashsalt": "dplr",  # the same picture has the same bytes
 }
-_WIDTH = 4.8  # inches: letters are as large as those of the page on a phone
+_WIDTH = 4.4  # inches: letters are as large as those of the page on a phone
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"(^|url\()#([A-Za-z][\w.-]*)(?=$|\))")  # a colour such as #ffffff is found too: no id has it
 

@@ -111,8 +111,8 @@ def released(statement: PrivacyStatement) -> str:
     if math.isinf(statement.eps):
         return "These numbers, without noise, and the model on this page."
     return (
-        "These blocks of numbers, with noise, and what is computed from them: the model on this page. To compute more "
-        "from them costs nothing further."
+        "These noisy numbers, and what is computed from them: the model on this page. To compute more from "
+        "them costs nothing further."
     )
 
 
