@@ -139,10 +139,11 @@ def _template() -> tuple[Any, Any]:
     """The template, and the mark for text that is markup already."""
     try:
         import jinja2
+        import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
         from markupsafe import Markup
     except ModuleNotFoundError as missing:
         message = 'a report needs jinja2 and matplotlib. Install them with: pip install "dplr[plots]"'
-        raise ModuleNotFoundError(message, name="jinja2") from missing
+        raise ModuleNotFoundError(message, name=missing.name) from missing
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
