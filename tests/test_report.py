@@ -22,8 +22,8 @@ from test_plots import HOSTILE, fitted, of_three_labels
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PAGE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "p",
-    "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td",
-    "data",
+    "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "thead", "tbody", "tr", "th",
+    "td", "data",
 }  # fmt: skip
 PICTURE_TAGS = {"svg", "g", "path", "defs", "use", "text", "tspan", "clippath", "rect"}
 

@@ -61,13 +61,10 @@ def _clean(part: ElementTree.Element, used: set[str], name: str) -> None:
         key, _, value = declaration.partition(":")
         if key.strip() not in ("", "font-family"):
             attributes[key.strip()] = value.strip()
-    if attributes.get("id") not in used:
+    if attributes.get("id") in used:
+        attributes["id"] = f"{name}-{attributes['id']}"
+    else:
         attributes.pop("id", None)
-    part.attrib = {
-        key: f"{name}-{value}"
-        if key == "id"
-        else _REFERENCE.sub(lambda found: f"{found[1]}#{name}-{found[2]}", value)
-        if key in ("href", "clip-path")
-        else value
-        for key, value in attributes.items()
-    }
+    for key in {"href", "clip-path"} & set(attributes):
+        attributes[key] = _REFERENCE.sub(rf"\1#{name}-\2", attributes[key])
+    part.attrib = attributes
