@@ -1,7 +1,7 @@
 """The report that docs/report.md shows: who saw a doctor, on the public RAND data of the demo.
 
 python bench/figure_report.py report.html
-chromium --headless --no-sandbox --hide-scrollbars --window-size=780,1000 --screenshot=docs/images/report.png report.html
+chromium --headless --hide-scrollbars --window-size=780,1000 --screenshot=docs/images/report.png report.html
 """
 
 import sys

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html.parser
 import math
+import pathlib
 import re
 import sys
 import types
@@ -310,3 +311,12 @@ def test_only_fitted_models_with_a_statement_are_reported(models, tmp_path):
     with pytest.raises(ValueError, match="must have a privacy statement"):
         write_report(plain, tmp_path / "model.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_snippets_of_the_documentation_run(models, tmp_path, monkeypatch):
+    text = (pathlib.Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {"est": models["fm"]}
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(snippet, namespace)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["coefficients.svg", "model.html"]
