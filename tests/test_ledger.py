@@ -98,6 +98,27 @@ def test_every_model_and_fit_many_take_a_ledger(path, model):
     assert ledger.spent() == (3.5, 5e-6)
 
 
+@pytest.mark.parametrize("composition", ["basic", "zcdp", "pld"])
+def test_releases_of_every_form_share_one_budget(path, composition):
+    ledger = Ledger(path, eps=6.0, delta=1e-4, composition=composition)
+    forms = [
+        a_plan(0.3), a_plan(0.3, delta=1e-6), a_plan(0.3, delta=1e-6, mechanism="objective"),
+        a_plan(0.3, delta=1e-6, mechanism=dplr.NoisyGradientDescent(steps=20, batch=10)),
+    ]  # fmt: skip
+    assert len({type(plan.statement.guarantee) for plan in forms}) == 4
+    for _ in range(2):
+        ledger.reserve(*[plan.statement for plan in forms]).commit()
+    spent = ledger.spent()[0]
+    if composition == "basic":
+        assert spent == 2.4
+    else:  # with so few releases zCDP costs more than adding, and loss distributions never do
+        assert 0.3 < spent < (2.4 if composition == "pld" else 6)
+    before = ledger.remaining()[0]
+    price = forms[0].cost(ledger)
+    assert price.fits
+    assert price.after[0] < before <= 6.0
+
+
 def test_many_fits_reserve_all_or_nothing(ledger):
     X, y = data()
     with pytest.raises(BudgetExceeded, match="3 releases"):
@@ -353,6 +374,17 @@ def test_a_strict_ledger_shows_no_fault_and_gives_nothing_back(strict):
         dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+    assert states(strict) == ["reserved"]
+
+
+@pytest.mark.parametrize("labels", [np.array(["no", "yes", "Ann"]), np.array([0, 1, 7]), np.array([0, 1, np.nan])])
+def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
+    X, y = data()
+    values = labels[y]
+    values[5] = labels[2]
+    with pytest.raises(RuntimeError, match="it says no more") as caught:
+        dplr.fit(X, values, eps=0.4, classes=labels[:2], ledger=strict)
+    assert "Ann" not in str(caught.value)
     assert states(strict) == ["reserved"]
 
 
