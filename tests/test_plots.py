@@ -166,16 +166,25 @@ def test_points_are_the_released_coefficients_in_the_users_units(models, name):
     np.testing.assert_array_equal(points.get_xdata(), np.ravel(est.coef_) * [81, 80, 1])
 
 
-def test_columns_of_the_bounds_may_come_in_another_order(models):
-    est = models["objective"][0]
-    model = read_model(est)
-    turned = types.SimpleNamespace(**vars(est))
-    turned.bounds = dplr.Bounds(dict(reversed(BOUNDS.items())))
-    np.testing.assert_array_equal(read_model(turned).ranges, model.ranges)
-    turned.bounds = dplr.Bounds({"age": (0, 1), "hours": (0, 1), "other": (0, 1)})
-    assert read_model(turned).ranges is None
-    with pytest.raises(ValueError, match='`per` must be "unit" where a model has no declared bounds'):
-        plots.plot_coefficients(turned, per="range")
+def test_ranges_are_those_of_the_models_columns():
+    bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b"]}, "gain": {"lower": 0, "upper": 9,
+                          "transform": "log1p"}}, target=("no", "yes"))  # fmt: skip
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": rng.uniform(18, 99, 50), "work": rng.choice(["a", "b"], 50), "gain": rng.uniform(0, 9, 50)}
+    )
+    model = read_model(dplr.fit(X, np.where(X["age"] > 50, "yes", "no"), eps=1.0, bounds=bounds))
+    assert model.names == ("age", "work=a", "work=b", "log1p(gain)")
+    np.testing.assert_allclose(model.widths("range"), [81, 1, 1, math.log(10)])
+
+
+def test_bounds_of_other_columns_give_no_ranges(models):
+    other = types.SimpleNamespace(coef_names_=tuple(BOUNDS), **vars(models["objective"][0]))
+    for names in (["hours", "age", "married"], ["age", "hours"], ["age", "hours", "other"]):
+        other.bounds = dplr.Bounds(dict.fromkeys(names, (0, 1)))
+        assert read_model(other).ranges is None
+        with pytest.raises(ValueError, match='`per` must be "unit" where a model has no declared bounds'):
+            plots.plot_coefficients(other, per="range")
 
 
 def test_three_labels_give_three_series_that_differ_in_colour_and_marker():

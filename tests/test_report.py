@@ -205,7 +205,7 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
     coef, intercept = np.ravel(est.coef_), np.ravel(est.intercept_)
     columns = [coef]
     with_bounds = getattr(est, "bounds", None) is not None
-    effects = coef * [high - low for low, high in est.bounds.features] if with_bounds else coef
+    effects = coef * [high - low for low, high in est.bounds.layout.pairs] if with_bounds else coef
     if hasattr(est, "predict_proba"):
         columns += [np.exp(coef)] + [np.exp(effects)] * with_bounds
     else:
@@ -273,7 +273,7 @@ def test_page_warns_of_what_is_not_covered(pages):
 @pytest.mark.parametrize("name", ["fm", "objective", "ngd", "linear", "svm"])
 def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name):
     est = models[name]
-    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "feature_names_in_", "bounds")
+    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "bounds")
     bare = types.SimpleNamespace(**{key: getattr(est, key) for key in public if hasattr(est, key)})
     if hasattr(est, "predict_proba"):
         bare.predict_proba = None

@@ -87,14 +87,11 @@ def read_model(est: Any) -> Model:
 
 
 def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
-    """The declared bounds of the columns, where every column has a pair of numbers."""
-    pairs = list(getattr(bounds, "features", ()))
-    if len(pairs) == len(names) and getattr(bounds, "names", None) is not None:
-        by_name = dict(zip(bounds.names, pairs, strict=True))
-        pairs = [by_name.get(name) for name in names]
-    if len(pairs) != len(names) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+    """The declared range of every column of the model, where the bounds are of these columns."""
+    layout = getattr(bounds, "layout", None)
+    if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
-    return np.array(pairs, dtype=np.float64)
+    return np.array(layout.pairs, dtype=np.float64)
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
