@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dplr.certificate import NotCertified
 from dplr.ledger import Budget, Reservation
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
+from dplr.one_vs_rest import plan_classes
+from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan, Problem
 from dplr.progress import Track, silent
 from dplr.result import Fit
@@ -38,16 +42,48 @@ def run_many(
     back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
     missed its tolerance: whether it did depends on the data.
     """
-    if rows.geometry != problem.geometry:
-        raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
+    _check_geometry(rows, problem)
     planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
     plans = [planned[eps] for eps in levels]
+    with _accounted(ledger, [plan.statement for plan in plans], source):
+        return mechanism.run(rows, plans, source, track)
+
+
+def run_classes(
+    models: Iterable[Rows],
+    classes: Sequence[Any],
+    problem: Problem,
+    mechanism: Mechanism,
+    levels: Sequence[float],
+    delta: float,
+    ledger: Budget,
+    source: Source,
+    track: Track = silent,
+) -> list[tuple[PrivacyStatement, list[Fit]]]:
+    """For each eps of `levels` one model for each class against the rest, all under one statement and reservation.
+
+    `models` are the same rows once for each class, 1 the code of the class and 0 that of the rest.
+    """
+    planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
+    plans = [planned[eps][0] for eps in levels]
+    statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
+    with _accounted(ledger, statements, source):
+        fits = []
+        for rows in models:
+            _check_geometry(rows, problem)
+            fits.append(mechanism.run(rows, plans, source, track))
+    return list(zip(statements, map(list, zip(*fits, strict=True)), strict=True))
+
+
+@contextlib.contextmanager
+def _accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source) -> Iterator[None]:
+    """Reserve before the first row is read; commit, or give back where no noise was drawn."""
     drawn_before = source.drawn
     reservations: list[Reservation] = []
     try:
-        for plan in plans:
-            reservations.append(ledger.reserve(plan.statement))
-        fits = mechanism.run(rows, plans, source, track)
+        for statement in statements:
+            reservations.append(ledger.reserve(statement))
+        yield
     except BaseException as error:
         if source.drawn == drawn_before and not isinstance(error, NotCertified):
             for reservation in reservations:
@@ -55,7 +91,11 @@ def run_many(
         raise
     for reservation in reservations:
         reservation.commit()
-    return fits
+
+
+def _check_geometry(rows: Rows, problem: Problem) -> None:
+    if rows.geometry != problem.geometry:
+        raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:

@@ -55,7 +55,7 @@ class Bounds:
     ----------
     features : mapping of column name to ``(lower, upper)``, for data frames; or a sequence of such pairs in the order
         of the columns.
-    target : for linear regression ``(lower, upper)`` of y; for logistic regression the two labels. Optional: then y is
+    target : for linear regression ``(lower, upper)`` of y; for classifiers the labels. Optional: then y is
         taken to lie in [-1, 1], or to hold conventional labels.
 
     Raises
@@ -102,7 +102,7 @@ information: drop it.
             raise ValueError(sentence("bounds", "must have at least one column", features))
         labels = self.names if self.names is not None else range(len(pairs))
         self.features = tuple(_pair(f"column {label!r}", pair) for label, pair in zip(labels, pairs, strict=True))
-        self.target = None if target is None else _two("bounds", "must have a pair as target", target)
+        self.target = None if target is None else _target(target)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -156,6 +156,14 @@ def _pair(what: str, pair: Any) -> Pair:
         remedy = "A constant column carries no information: drop it."
         raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), remedy))
     return low, high
+
+
+def _target(target: Any) -> tuple[Any, ...]:
+    """A range, two labels, or more labels."""
+    values = tuple(target) if isinstance(target, (Sequence, np.ndarray)) and not isinstance(target, str) else ()
+    if len(values) < 2:
+        raise ValueError(sentence("bounds", "must have a pair as target, or more labels", target))
+    return values
 
 
 def _two(parameter: str, rule: str, pair: Any) -> tuple[Any, Any]:
