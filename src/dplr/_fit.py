@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from dplr.certificate import NotCertified
 from dplr.ledger import Budget, Reservation
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
-from dplr.one_vs_rest import plan_classes
+from dplr.one_vs_rest import fit_classes, plan_classes
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan, Problem
 from dplr.progress import Track, silent
@@ -42,7 +42,8 @@ def run_many(
     back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
     missed its tolerance: whether it did depends on the data.
     """
-    _check_geometry(rows, problem)
+    if rows.geometry != problem.geometry:
+        raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
     planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
     plans = [planned[eps] for eps in levels]
     with _accounted(ledger, [plan.statement for plan in plans], source):
@@ -50,7 +51,7 @@ def run_many(
 
 
 def run_classes(
-    models: Iterable[Rows],
+    models: Callable[[int | None], Rows],
     classes: Sequence[Any],
     problem: Problem,
     mechanism: Mechanism,
@@ -62,17 +63,14 @@ def run_classes(
 ) -> list[tuple[PrivacyStatement, list[Fit]]]:
     """For each eps of `levels` one model for each class against the rest, all under one statement and reservation.
 
-    `models` are the same rows once for each class, 1 the code of the class and 0 that of the rest.
+    `models` gives the rows with code 1 for the class at a position (None: for all rows) and 0 for the rest.
     """
     planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
     plans = [planned[eps][0] for eps in levels]
     statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
     with _accounted(ledger, statements, source):
-        fits = []
-        for rows in models:
-            _check_geometry(rows, problem)
-            fits.append(mechanism.run(rows, plans, source, track))
-    return list(zip(statements, map(list, zip(*fits, strict=True)), strict=True))
+        fits = fit_classes(models, mechanism, plans, classes, source, track)
+    return list(zip(statements, fits, strict=True))
 
 
 @contextlib.contextmanager
@@ -91,11 +89,6 @@ def _accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: S
         raise
     for reservation in reservations:
         reservation.commit()
-
-
-def _check_geometry(rows: Rows, problem: Problem) -> None:
-    if rows.geometry != problem.geometry:
-        raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from dplr import composition
 from dplr._validation import sentence
 from dplr.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target, gaussian_eps, gaussian_mu
-from dplr.mechanisms import Mechanism
+from dplr.mechanisms import FunctionalMechanism, Mechanism
+from dplr.mechanisms.functional import class_block
+from dplr.noise import Source
 from dplr.privacy import Approx, Gaussian, Poisson, PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
+from dplr.progress import Track
+from dplr.queries import Moments
+from dplr.result import Fit
+from dplr.rows import Rows
 
 T = TypeVar("T")
 
@@ -39,6 +45,11 @@ def plan_classes(
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
         raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
+    if (joint := _joint(mechanism)) is not None:
+        plan = joint.plan(problem, eps, delta, tuple(classes))
+        fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
+        statement = replace(plan.statement, assumptions=(*plan.statement.assumptions, fact))
+        return plan, statement
     share = _share(mechanism, problem, eps, delta, k)
     one = share.plan.statement
     named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
@@ -56,13 +67,43 @@ def plan_classes(
     return share.plan, statement
 
 
-def by_class(blocks: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[str, T]:
+def fit_classes(
+    models: Callable[[int | None], Rows],
+    mechanism: Mechanism,
+    plans: Sequence[Plan],
+    classes: Sequence[Any],
+    source: Source,
+    track: Track,
+) -> list[list[Fit]]:
+    """For each plan one fit a class. `models` gives rows with code 1 for the class at a position (None: for all)."""
+    positions = range(len(classes))
+    if (joint := _joint(mechanism)) is not None:
+        query = Moments(plans[0].problem.geometry.d, plans[0].problem.geometry.intercept > 0)
+        totals = [models(position).total(query) for position in track([None, *positions], "functional mechanism")]
+        return joint.run_classes(totals, plans, source)
+    fits = [mechanism.run(models(position), plans, source, track) for position in positions]
+    return [list(of_plan) for of_plan in zip(*fits, strict=True)]
+
+
+def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
+    """What the fits of all classes released together: one release that they share, or one for each class."""
+    return parts[0] if all(part is parts[0] for part in parts) else by_class(parts, classes)
+
+
+def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[str, T]:
     """One mapping from one for each class: the block `linear` of the class 'a' is `linear['a']`."""
     return {
-        f"{name}[{label!r}]": block
-        for label, released in zip(classes, blocks, strict=True)
+        class_block(name, label): block
+        for label, released in zip(classes, parts, strict=True)
         for name, block in released.items()
     }
+
+
+def _joint(mechanism: Mechanism) -> FunctionalMechanism | None:
+    """The functional mechanism, whose one release serves all classes, unless its options are about one model."""
+    if isinstance(mechanism, FunctionalMechanism) and (mechanism.calibration, mechanism.unbounded) == ("tight", "trim"):
+        return mechanism
+    return None
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

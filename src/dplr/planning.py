@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
 from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
+from dplr.one_vs_rest import plan_classes
 from dplr.pretraining import Public, column_names, read_public, start
 from dplr.privacy import Neighbouring
 from dplr.problem import Plan, Problem
@@ -92,7 +95,7 @@ def plan(
     eps, delta : privacy loss; eps > 0, delta in [0, 1).
     n_rows : number of records; required under replace_one, a declared reference under add_remove.
     n_features : number of columns; may be left out where `bounds` says it.
-    bounds : public bounds of the columns.
+    bounds : public bounds of the columns. A target of more than two labels plans one model of each against the rest.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
     mechanism : shorthand or spec.
     fit_intercept : whether a constant is appended to every row.
@@ -152,7 +155,12 @@ def plan(
         public=read_public(public, n_features, names or column_names(public), fit_intercept),
         classes=bounds.target if bounds is not None and loss.classification else None,
     )
-    return as_mechanism(mechanism).plan(problem, eps, delta)
+    spec = as_mechanism(mechanism)
+    classes = bounds.target if bounds is not None and loss.classification else None
+    if classes is None or len(classes) == 2:
+        return spec.plan(problem, eps, delta)
+    one, statement = plan_classes(spec, problem, eps, delta, np.unique(np.asarray(classes)).tolist())
+    return replace(one, statement=statement)
 
 
 def check_bounds(bounds: Any) -> None:

@@ -21,7 +21,7 @@ from dplr.ledger import NullLedger
 from dplr.losses import Loss
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
-from dplr.one_vs_rest import by_class
+from dplr.one_vs_rest import published
 from dplr.planning import prepare
 from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
@@ -90,7 +90,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)
-        return _refit.refit(self, l2, approximation)
+        other: Self = _refit.refit(self, l2, approximation)
+        return other
 
     def to_sklearn(self) -> Any:
         """A plain scikit-learn model that predicts the same, for those who must not need this package.
@@ -127,11 +128,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Set the attributes that a release gives."""
         self._release = (done.mechanism, done.plan, done.prep, [fit.released for fit in done.fits])
         self.privacy_ = done.statement
-        several = len(done.fits) > 1
-        self.released_ = by_class(self._release[3], self.classes_.tolist()) if several else done.fits[0].released
-        self.history_ = dict(zip(self.classes_.tolist(), done.histories, strict=True)) if several else done.histories[0]
-        if done.histories[0] is None:
-            self.history_ = None
+        self.released_: Any = done.fits[0].released
+        self.history_: Any = done.histories[0]
+        if len(done.fits) > 1:
+            classes = self.classes_.tolist()
+            self.released_ = published(self._release[3], classes)
+            self.history_ = self.history_ and dict(zip(classes, done.histories, strict=True))
         models = [done.prep.to_user_units(fit.coef) for fit in done.fits]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
         return self

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from dplr._validation import sentence
 from dplr.estimators._release import Released
 from dplr.mechanisms import FunctionalMechanism
+from dplr.mechanisms.functional import one_class
 from dplr.planning import check_l2, l2_sentence
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan
@@ -42,7 +43,9 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
     for name in ("n_features_in_", "feature_names_in_", "classes_"):
         if hasattr(fitted, name):
             setattr(other, name, getattr(fitted, name))
-    fits = [Fit(mechanism.solve(plan, released), plan.statement, released) for released in parts]
+    models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
+    coefs = [mechanism.solve(plan, model) for model in models]
+    fits = [Fit(coef, plan.statement, released) for coef, released in zip(coefs, parts, strict=True)]
     return other._take(Released(statement, fits, mechanism, plan, prep, [None] * len(fits)))
 
 

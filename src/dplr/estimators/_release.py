@@ -37,7 +37,7 @@ class Facts:
 class Released:
     """One release under one statement: a fit, or one for each class, and what is needed to say more of it later.
 
-    `plan` is what each fit followed; its statement is that of a class alone where there is more than one.
+    `plan` is what each fit followed; its statement may be that of one class alone where there are more than two.
     """
 
     statement: PrivacyStatement
@@ -56,8 +56,8 @@ def release(X: Any, y: Any, facts: Facts, ledger: Budget, source: Source, track:
         fits = _fit.run_many(as_rows(X, y if labels is None else labels.y, facts.prep), *how)
         done = [(fit.statement, [fit]) for fit in fits]
     else:
-        models = (as_rows(X, labels.against_the_rest(k), facts.prep) for k in range(len(labels.classes)))
-        done = _fit.run_classes(models, labels.classes.tolist(), *how)
+        against = labels.against_the_rest
+        done = _fit.run_classes(lambda k: as_rows(X, against(k), facts.prep), labels.classes.tolist(), *how)
     return (_released(facts, statement, fits) for statement, fits in done)
 
 

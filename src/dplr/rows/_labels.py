@@ -30,9 +30,9 @@ class Labels:
     codes: Pair
     assumption: str
 
-    def against_the_rest(self, position: int) -> NDArray[np.float64]:
-        """1 for one class, 0 for the others, and 2 for what is no label: it is found with the sum."""
-        return np.where(self.y == len(self.classes), 2.0, self.y == position)
+    def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
+        """1 for one class (None: for all), 0 for the others, and 2 for what is no label: it is found with the sum."""
+        return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
 
 
 def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
