@@ -73,7 +73,7 @@ def joint_l2_sensitivity(
 ) -> float:
     """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball.
 
-    With `by_class` the linear block is one sum for each class (functional.md, lemma 6).
+    With `by_class` the linear block is one sum for each class (functional.md, lemma 7).
     """
     one_record = sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
     if neighbouring is Neighbouring.ADD_REMOVE:
@@ -86,7 +86,7 @@ def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: fl
     """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry.
 
     With `by_class` the linear block is one sum for each class. Then two records that are exchanged may stand in
-    different classes, and both count whole (functional.md, lemma 6).
+    different classes, and both count whole (functional.md, lemma 7).
     """
     if by_class and neighbouring is Neighbouring.REPLACE_ONE:
         sums = 2 * _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)

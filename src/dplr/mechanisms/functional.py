@@ -111,7 +111,7 @@ class FunctionalMechanism:
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
-        source += " and lemma 6" if classes else ""
+        source += " and lemma 7" if classes else ""
         statement = PrivacyStatement(
             mechanism="fm",
             eps=eps,
