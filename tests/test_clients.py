@@ -46,7 +46,7 @@ def fits(monkeypatch):
     from dplr.ledger import NullLedger
 
     made = []
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, statement: made.append(statement) or Done())
+    monkeypatch.setattr(NullLedger, "reserve", lambda self, *statements: made.extend(statements) or Done())
     return made
 
 

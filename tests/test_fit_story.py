@@ -23,6 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 class Diary:
     """A ledger, rows and source that write down what happens to them."""
 
+    strict = False
+
     def __init__(self, X, y, refuse=False, break_after_noise=False):
         self.events = []
         self.prep = make_prep("cube", X.shape[1])

@@ -16,6 +16,7 @@ import dplr
 from dplr import audit
 from dplr.bounds import Geometry
 from dplr.estimators import _base
+from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC
 from dplr.mechanisms import ObjectivePerturbation
 from dplr.objective_noise import largest_noise_eps, logistic_loss
@@ -99,12 +100,12 @@ def test_sparse_input_is_refused_with_a_clear_error(entropy):
 def test_cross_validation_reserves_once_a_fold(monkeypatch):
     reserved = []
 
-    class Counting(_base.NullLedger):
-        def reserve(self, statement):
-            reserved.append(statement.eps)
-            return super().reserve(statement)
+    class Counting(NullLedger):
+        def reserve(self, *statements):
+            reserved.extend(statement.eps for statement in statements)
+            return super().reserve(*statements)
 
-    monkeypatch.setattr(_base, "NullLedger", Counting)
+    monkeypatch.setattr(_base, "as_ledger", lambda _: Counting())
     X, y = small()
     cross_val_score(dplr.LogisticRegression(eps=0.7), X, y, cv=5)
     assert reserved == [0.7] * 5

@@ -207,8 +207,8 @@ class Book:
     def __init__(self):
         self.events = []
 
-    def reserve(self, statement):
-        self.events.append(("reserve", statement.eps))
+    def reserve(self, *statements):
+        self.events.append(("reserve", *(statement.eps for statement in statements)))
         return self
 
     def commit(self):
@@ -221,7 +221,7 @@ class Book:
 @pytest.fixture
 def book(monkeypatch):
     book = Book()
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, statement: book.reserve(statement))
+    monkeypatch.setattr(NullLedger, "reserve", lambda self, *statements: book.reserve(*statements))
     return book
 
 

@@ -10,6 +10,7 @@ from dplr.privacy import PrivacyWarning
 if TYPE_CHECKING:
     from dplr.bounds import Bounds
     from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.ledger import BudgetExceeded, Ledger
     from dplr.mechanisms import (
         FunctionalMechanism,
         NoisyGradientDescent,
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "BudgetExceeded",
     "FunctionalMechanism",
     "HuberSVC",
+    "Ledger",
     "LinearRegression",
     "LogisticRegression",
     "NoPrivacy",
@@ -40,8 +43,10 @@ __all__ = [
 # scikit-learn takes most of a second to import: every name is loaded on first use.
 _HOMES = {
     "Bounds": "dplr.bounds",
+    "BudgetExceeded": "dplr.ledger",
     "FunctionalMechanism": "dplr.mechanisms",
     "HuberSVC": "dplr.estimators",
+    "Ledger": "dplr.ledger",
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
     "NoPrivacy": "dplr.mechanisms",

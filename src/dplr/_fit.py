@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import functools
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from dplr.certificate import NotCertified
-from dplr.ledger import Budget, Reservation
+from dplr.ledger import Budget
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
 from dplr.one_vs_rest import fit_classes, plan_classes
@@ -17,6 +19,8 @@ from dplr.problem import Plan, Problem
 from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
+
+T = TypeVar("T")
 
 
 def run(
@@ -38,16 +42,17 @@ def run_many(
 ) -> list[Fit]:
     """Fit one model for each eps of `levels` and account for all of them.
 
-    The ledger refuses before a row is read. A fault in the data raises before any noise is drawn, and the budget comes
-    back; once noise was drawn nothing is refunded, and a crash leaves the reservation spent. So does a solver that
-    missed its tolerance: whether it did depends on the data.
+    The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
+    before any noise is drawn, and the budget comes back; once noise was drawn nothing is refunded, and a crash leaves
+    the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data. A strict
+    ledger gives nothing back, and what went wrong with the rows is not shown.
     """
     if rows.geometry != problem.geometry:
         raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
     planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
     plans = [planned[eps] for eps in levels]
-    with _accounted(ledger, [plan.statement for plan in plans], source):
-        return mechanism.run(rows, plans, source, track)
+    statements = [plan.statement for plan in plans]
+    return _accounted(ledger, statements, source, lambda: mechanism.run(rows, plans, source, track))
 
 
 def run_classes(
@@ -68,27 +73,30 @@ def run_classes(
     planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
     plans = [planned[eps][0] for eps in levels]
     statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
-    with _accounted(ledger, statements, source):
-        fits = fit_classes(models, mechanism, plans, classes, source, track)
+    work = functools.partial(fit_classes, models, mechanism, plans, classes, source, track)
+    fits = _accounted(ledger, statements, source, work)
     return list(zip(statements, fits, strict=True))
 
 
-@contextlib.contextmanager
-def _accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source) -> Iterator[None]:
+def _accounted(
+    ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], list[T]]
+) -> list[T]:
     """Reserve before the first row is read; commit, or give back where no noise was drawn."""
     drawn_before = source.drawn
-    reservations: list[Reservation] = []
-    try:
-        for statement in statements:
-            reservations.append(ledger.reserve(statement))
-        yield
-    except BaseException as error:
-        if source.drawn == drawn_before and not isinstance(error, NotCertified):
-            for reservation in reservations:
+    reservation = ledger.reserve(*statements)
+    fits = None
+    with warnings.catch_warnings(action="ignore") if ledger.strict else contextlib.nullcontext():
+        try:
+            fits = work()
+        except BaseException as error:
+            if source.drawn == drawn_before and not isinstance(error, NotCertified):
                 reservation.release()
-        raise
-    for reservation in reservations:
-        reservation.commit()
+            if not (ledger.strict and isinstance(error, Exception)):
+                raise
+    if fits is None:  # raised here and not above, where it would carry the error that it hides
+        raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
+    reservation.commit()
+    return fits
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:

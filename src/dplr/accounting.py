@@ -1,4 +1,4 @@
-"""Privacy of Gaussian steps on Poisson-sampled batches, through dp-accounting. Theorems and proofs in accounting.md."""
+"""Privacy loss distributions through dp-accounting: Poisson-sampled steps, many releases. Proofs in accounting.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from scipy import optimize
 
 from dplr._validation import sentence
-from dplr.privacy import Neighbouring, Poisson
+from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, Pure
 
 # Below it the rounding errors of the accountant's Fourier transforms would no longer be far smaller than delta.
 SMALLEST_DELTA = 2.0**-40
@@ -28,7 +28,8 @@ def _library() -> Any:
         import dp_accounting.pld
     except ImportError as missing:
         raise ModuleNotFoundError(
-            "accounting for Poisson-sampled batches needs dp-accounting, which cannot be imported. Install it with: "
+            "accounting for Poisson-sampled batches and by privacy loss distributions (composition='pld') needs "
+            "dp-accounting, which cannot be imported. Install it with: "
             'pip install "dplr[accounting]"',
             name="dp_accounting",
         ) from missing
@@ -45,10 +46,8 @@ def poisson_eps(guarantee: Poisson, delta: float, neighbouring: Neighbouring) ->
     if not SMALLEST_DELTA <= delta < 1:
         rule = f"must be in [{SMALLEST_DELTA:.2g}, 1) with Poisson-sampled batches"
         raise ValueError(sentence("delta", rule, delta))
-    relation = library.NeighboringRelation
     accountant = library.pld.PLDAccountant(
-        relation.REPLACE_ONE if neighbouring is Neighbouring.REPLACE_ONE else relation.ADD_OR_REMOVE_ONE,
-        _spacing(guarantee.rate, guarantee.noise_multiplier),
+        _relation(neighbouring), _spacing(guarantee.rate, guarantee.noise_multiplier)
     )
     # In both relations the multiplier is over one record's bound: the accountant itself doubles for a replaced record.
     step = library.PoissonSampledDpEvent(guarantee.rate, library.GaussianDpEvent(guarantee.noise_multiplier))
@@ -62,8 +61,16 @@ def _spacing(rate: float, multiplier: float) -> float:
     A typical loss of one step is about rate / multiplier, the largest one that the accountant keeps is that of a draw
     ten deviations out.
     """
-    largest = math.log1p(rate * math.expm1(min(10 / multiplier + 0.5 / multiplier**2, 700)))
-    return min(1e-4, max(rate / multiplier / 10, largest / _MOST_LOSSES))
+    return min(1e-4, max(rate / multiplier / 10, _largest_loss(rate, multiplier) / _MOST_LOSSES))
+
+
+def _largest_loss(rate: float, multiplier: float) -> float:
+    return math.log1p(rate * math.expm1(min(10 / multiplier + 0.5 / multiplier**2, 700)))
+
+
+def _relation(neighbouring: Neighbouring) -> Any:
+    relation = _library().NeighboringRelation
+    return relation.REPLACE_ONE if neighbouring is Neighbouring.REPLACE_ONE else relation.ADD_OR_REMOVE_ONE
 
 
 def _guess(rate: float, steps: int, eps: float, delta: float, neighbouring: Neighbouring) -> float:
@@ -104,3 +111,52 @@ def poisson_noise_multiplier(rate: float, steps: int, eps: float, delta: float, 
         multiplier *= 1 + margin
         margin *= 2
     return multiplier
+
+
+def check_installed() -> None:
+    """Raise ModuleNotFoundError, with the line that installs it, without dp-accounting."""
+    _library()
+
+
+def composed_eps(
+    parts: tuple[tuple[Pure | Gaussian | Poisson | Approx, int], ...],
+    delta: float,
+    neighbouring: Neighbouring,
+    resolution: float,
+) -> float:
+    """Smallest eps that the loss distribution of all parts, each so many times, confirms at delta (theorem 6).
+
+    Noise counts as continuous: the discreteness of the noise is charged by the caller. `resolution` is a loss that
+    matters: the grid is a 10^-4 of it where memory allows, and any grid is safe.
+
+    Raises ModuleNotFoundError without dp-accounting.
+    """
+    if not parts:
+        return 0.0
+    sampled = [part for part, _ in parts if isinstance(part, Poisson)]
+    finest = min([1e-4, 1e-4 * resolution, *(_spacing(part.rate, part.noise_multiplier) for part in sampled)])
+    spacing = max([finest, *(_largest_loss(part.rate, part.noise_multiplier) / _MOST_LOSSES for part in sampled)])
+    first, *others = (_distribution(part, count, neighbouring, spacing) for part, count in parts)
+    return float(functools.reduce(lambda one, other: one.compose(other), others, first).get_epsilon_for_delta(delta))
+
+
+@functools.lru_cache(maxsize=256)
+def _distribution(
+    part: Pure | Gaussian | Poisson | Approx, count: int, neighbouring: Neighbouring, spacing: float
+) -> Any:
+    """Privacy loss distribution that dominates `count` releases with this guarantee."""
+    library = _library().pld.privacy_loss_distribution
+    if isinstance(part, Gaussian):  # mu already speaks of the relation, and mu^2 adds
+        return library.from_gaussian_mechanism(1 / (part.mu * math.sqrt(count)), value_discretization_interval=spacing)
+    if isinstance(part, Poisson):
+        one = library.from_gaussian_mechanism(
+            part.noise_multiplier,
+            value_discretization_interval=spacing,
+            sampling_prob=part.rate,
+            neighboring_relation=_relation(neighbouring),
+        )
+        return one.self_compose(part.steps * count)
+    delta = part.delta if isinstance(part, Approx) else 0.0
+    parameters = _library().pld.common.DifferentialPrivacyParameters(part.eps, delta)
+    one = library.from_privacy_parameters(parameters, value_discretization_interval=spacing)
+    return one.self_compose(count)

@@ -6,10 +6,31 @@ import functools
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Protocol
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
 from dplr.calibration import gaussian_eps, gaussian_mu
-from dplr.privacy import Gaussian, PrivacyStatement, Pure
+from dplr.privacy import Approx, Gaussian, Poisson, Pure
+
+
+class Priced(Protocol):
+    """What composition reads of a statement."""
+
+    @property
+    def eps(self) -> float:
+        """The statement's eps."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The statement's delta."""
+        ...
+
+    @property
+    def guarantee(self) -> Pure | Gaussian | Poisson | Approx:
+        """The promise as a value."""
+        ...
+
 
 KINDS = ("pure", "gaussian", "approx")
 # Covers the rounding of a formula of a few dozen float operations.
@@ -41,7 +62,7 @@ def pure_rho(eps: float) -> float:
     return eps * math.tanh(eps / 2) * (1 + _MARGIN)
 
 
-def rho_of(statement: PrivacyStatement) -> tuple[float, float]:
+def rho_of(statement: Priced) -> tuple[float, float]:
     """The statement as delta_lost-approximate rho-zCDP: (rho, delta_lost), rounded up (composition.md, section 1).
 
     Raises ValueError for eps = inf.
@@ -95,7 +116,7 @@ def _least(curve: Callable[[float], float]) -> float:
     return curve((low + high) / 2)
 
 
-def basic(statements: Iterable[PrivacyStatement]) -> tuple[float, float]:
+def basic(statements: Iterable[Priced]) -> tuple[float, float]:
     """Sums of eps and of delta, exact in decimals and then rounded up (composition.md, theorem 1)."""
     eps = delta = Fraction(0)
     for statement in statements:
@@ -105,7 +126,7 @@ def basic(statements: Iterable[PrivacyStatement]) -> tuple[float, float]:
     return float_up(eps), float_up(delta)
 
 
-def zcdp(statements: Iterable[PrivacyStatement], delta: float) -> tuple[float, float]:
+def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
     """(eps, delta) of all together through zCDP; eps = inf where delta is not enough (composition.md, theorem 2)."""
     costs = [rho_of(statement) for statement in statements]
     rho = float_up(sum((exact(cost) for cost, _ in costs), Fraction(0)))

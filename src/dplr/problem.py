@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+from dplr._validation import sentence
 from dplr.bounds import Geometry
+from dplr.ledger import Ledger, Price, as_ledger
 from dplr.losses import Loss
 from dplr.privacy import Neighbouring, PrivacyStatement, Release
 
@@ -109,6 +112,34 @@ class Plan:
     def released(self) -> dict[str, Release]:
         """The blocks that will be released."""
         return dict(self.statement.released)
+
+    def cost(self, ledger: Any) -> Price:
+        """What this release would cost a ledger, and whether it fits now. Reads no data and spends nothing.
+
+        Parameters
+        ----------
+        ledger : a `dplr.Ledger` or the path of one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            No ledger, or one that would never take this statement.
+
+        Privacy
+        -------
+        Reads public facts alone.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> dplr.plan(n_rows=1000, n_features=2, eps=1.5).cost(ledger).fits
+        False
+        """
+        budget = as_ledger(ledger)
+        if not isinstance(budget, Ledger):
+            raise TypeError(sentence("ledger", "must be a dplr.Ledger or the path of one", ledger))
+        return budget.price(self.statement)
 
     def __str__(self) -> str:
         """Return the plan as readable lines."""

@@ -31,6 +31,7 @@ def fit(
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     public: Any = None,
+    ledger: Any = None,
     rng: int | None = None,
     progress: bool = False,
 ) -> LogisticRegression | LinearRegression | HuberSVC:
@@ -42,7 +43,7 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
         `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
@@ -54,6 +55,8 @@ def fit(
     ------
     ValueError, TypeError
         A parameter or the data break a rule; no noise was drawn and nothing was spent.
+    BudgetExceeded
+        The ledger has no room; no row was read and nothing was spent.
 
     Privacy
     -------
@@ -80,6 +83,7 @@ def fit(
         neighbouring=neighbouring,
         n_rows=n_rows,
         public=public,
+        ledger=ledger,
         rng=rng,
         progress=progress,
     )
@@ -116,6 +120,8 @@ def fit_many(
     ------
     ValueError, TypeError
         A parameter or the data break a rule; no noise was drawn and nothing was spent.
+    BudgetExceeded
+        The ledger has no room; no row was read and nothing was spent.
 
     Privacy
     -------

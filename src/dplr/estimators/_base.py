@@ -17,7 +17,8 @@ from dplr._validation import check_choice, check_count, check_delta, check_eps, 
 from dplr.bounds import Bounds
 from dplr.estimators import _html, _plain, _refit
 from dplr.estimators._release import Facts, Released, release
-from dplr.ledger import NullLedger
+from dplr.estimators._strict import check_types
+from dplr.ledger import as_ledger
 from dplr.losses import Loss
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
@@ -44,6 +45,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: Any = None,
+        ledger: Any = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -56,6 +58,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.neighbouring = neighbouring
         self.n_rows = n_rows
         self.public = public
+        self.ledger = ledger
         self.rng = rng
         self.progress = progress
 
@@ -167,6 +170,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Check, plan, sum, add noise and solve, in this order."""
         delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
+        ledger = as_ledger(self.ledger)
+        if ledger.strict:
+            check_types(X, y)
+            self._check_declared()
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -188,7 +195,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         )
         track = bars if check_flag("progress", self.progress) else silent
         facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
-        done = release(X, y, facts, NullLedger(), self._source(), track)
+        done = release(X, y, facts, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         return done
@@ -224,6 +231,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _labels(self, y: NDArray[Any]) -> Labels | None:
         return None
+
+    def _check_declared(self) -> None:
+        """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
     def _public_n_rows(self, n: int) -> int | None:
         """len(X) is public under replace_one only; under add_remove nothing but a declared reference is used."""

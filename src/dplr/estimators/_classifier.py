@@ -30,6 +30,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: Any = None,
+        ledger: Any = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -43,6 +44,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             neighbouring=neighbouring,
             n_rows=n_rows,
             public=public,
+            ledger=ledger,
             rng=rng,
             progress=progress,
         )
@@ -73,6 +75,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         if self.classes is not None:
             return self.classes
         return self.bounds.target if isinstance(self.bounds, Bounds) else None
+
+    def _check_declared(self) -> None:
+        if self.classes is None and (not isinstance(self.bounds, Bounds) or self.bounds.target is None):
+            remedy = "Undeclared labels are looked at before the budget is reserved."
+            raise ValueError(sentence("classes", "must be declared with a strict ledger", None, remedy))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

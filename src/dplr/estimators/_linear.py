@@ -19,7 +19,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
         `LogisticRegression`. The target of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in
         [-1, 1]. Values outside are clipped.
 
@@ -60,6 +60,8 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ------
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        BudgetExceeded
+            The ledger has no room; no row was read and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 

@@ -39,6 +39,8 @@ class LogisticRegression(PrivateClassifier):
         - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
         - ``(coef, intercept)``; or
         - a vector, the intercept last; without it where ``fit_intercept=False``.
+    ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. Where a fit does not
+        fit, it raises `BudgetExceeded` before a row is read. Copies, folds and workers all spend from the file.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
     progress : whether a bar (tqdm, extra `progress`) shows how far a fit of more than a second is.
 
@@ -92,6 +94,8 @@ class LogisticRegression(PrivateClassifier):
         ------
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        BudgetExceeded
+            The ledger has no room; no row was read and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 

@@ -20,7 +20,7 @@ class HuberSVC(PrivateClassifier):
     width : half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"objective"`, `"output"`, `"none"`, or a spec. The functional mechanism has no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, rng, progress : as in
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
         `LogisticRegression`.
 
     Attributes
@@ -58,6 +58,7 @@ class HuberSVC(PrivateClassifier):
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: Any = None,
+        ledger: Any = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -72,6 +73,7 @@ class HuberSVC(PrivateClassifier):
             neighbouring=neighbouring,
             n_rows=n_rows,
             public=public,
+            ledger=ledger,
             rng=rng,
             progress=progress,
         )
@@ -89,6 +91,8 @@ class HuberSVC(PrivateClassifier):
         ------
         ValueError, TypeError
             A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        BudgetExceeded
+            The ledger has no room; no row was read and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 

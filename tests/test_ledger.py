@@ -1,0 +1,383 @@
+"""The ledger as estimators, cross-validation, workers and copies use it; what it refuses and how it says so."""
+
+import copy
+import math
+import os
+import pathlib
+import pickle
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import dplr
+from dplr import _ledger_store, rows
+from dplr._ledger_entries import guarantee_of, guarantee_text
+from dplr.ledger import BudgetExceeded, Ledger
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.ledger"
+
+
+@pytest.fixture
+def ledger(path):
+    return Ledger(path, eps=1.0, delta=1e-5)
+
+
+def data(n=400):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (n, 2))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def states(ledger):
+    return [entry.state for entry in ledger.entries()]
+
+
+def a_plan(eps=0.4, **options):
+    return dplr.plan(n_rows=100, n_features=2, eps=eps, **options)
+
+
+# What spends
+
+
+def test_five_folds_at_eps_one_record_five_entries(path):
+    X, y = data()
+    ledger = Ledger(path, eps=5.0)
+    cross_val_score(dplr.LogisticRegression(eps=1.0, ledger=ledger), X, y, cv=5)
+    assert [entry.eps for entry in ledger.entries()] == [1.0] * 5
+    assert states(ledger) == ["committed"] * 5
+    assert ledger.remaining() == (0.0, 0.0)
+    with pytest.raises(BudgetExceeded):
+        dplr.LogisticRegression(eps=0.01, ledger=str(path)).fit(X, y)
+
+
+def test_workers_spend_from_one_budget_with_noise_of_their_own(path):
+    X, y = data()
+    ledger = Ledger(path, eps=4.0)
+    model = dplr.LogisticRegression(eps=1.0, ledger=path)
+    with joblib.parallel_config("loky", n_jobs=2):
+        fits = joblib.Parallel()(joblib.delayed(lambda: clone(model).fit(X, y).released_)() for _ in range(4))
+    assert ledger.spent() == (4.0, 0.0)
+    assert states(ledger) == ["committed"] * 4
+    assert len({fit["linear"].tobytes() for fit in fits}) == 4
+    with pytest.raises(BudgetExceeded):
+        cross_val_score(model, X, y, cv=2, n_jobs=2, error_score="raise")
+
+
+def test_a_search_counts_every_fit_and_its_last(path):
+    X, y = data()
+    ledger = Ledger(path, eps=10.0)
+    model = make_pipeline(FunctionTransformer(), dplr.LogisticRegression(eps=0.5, ledger=ledger))
+    GridSearchCV(model, {"logisticregression__l2": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert len(ledger.entries()) == 7
+    assert ledger.spent() == (3.5, 0.0)
+
+
+@pytest.mark.parametrize("model", ["logistic", "linear", "svm"])
+def test_every_model_and_fit_many_take_a_ledger(path, model):
+    X, y = data()
+    ledger = Ledger(path, eps=10.0, delta=1e-3)
+    mechanism = "objective" if model == "svm" else "ngd"
+    dplr.fit(X, y, eps=0.5, delta=1e-6, mechanism=mechanism, model=model, ledger=ledger)
+    dplr.fit_many(X, y, eps=[0.5, 1.0], repeats=2, mechanism=mechanism, model=model, delta=1e-6, ledger=path)
+    assert [entry.eps for entry in ledger.entries()] == [0.5, 0.5, 0.5, 1.0, 1.0]
+    assert ledger.spent() == (3.5, 5e-6)
+
+
+def test_many_fits_reserve_all_or_nothing(ledger):
+    X, y = data()
+    with pytest.raises(BudgetExceeded, match="3 releases"):
+        dplr.fit_many(X, y, eps=[0.4], repeats=3, ledger=ledger)
+    assert ledger.entries() == []
+    dplr.fit_many(X, y, eps=[0.2], repeats=5, ledger=ledger)
+    assert ledger.remaining() == (0.0, 1e-5)
+
+
+def test_no_row_is_read_where_the_budget_is_exceeded(ledger, monkeypatch, entropy):
+    X, y = data()
+    monkeypatch.setattr(rows.ArrayRows, "total", lambda *_: pytest.fail("a row was read"))
+    with pytest.raises(BudgetExceeded, match=r"`ledger` must have room .* got eps = 1.5.*\(eps = 1, delta = 1e-05\)"):
+        dplr.fit(X, y, eps=1.5, ledger=ledger)
+    assert entropy.bytes == 0
+
+
+def test_a_value_fault_gives_the_budget_back(ledger):
+    X, y = data()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        dplr.fit(X, y, eps=0.4, ledger=ledger)
+    assert states(ledger) == ["released"]
+    assert ledger.remaining() == (1.0, 1e-5)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupt_after_noise_stays_spent(ledger, monkeypatch, error):
+    X, y = data()
+    draw = dplr.noise.Source.laplace
+
+    def interrupted(self, scale, size):
+        draw(self, scale, size)
+        raise error
+
+    monkeypatch.setattr(dplr.noise.Source, "laplace", interrupted)
+    with pytest.raises(error):
+        dplr.fit(X, y, eps=0.4, ledger=ledger)
+    assert states(ledger) == ["reserved"]
+    assert ledger.spent() == (0.4, 0.0)
+
+
+def test_a_process_that_dies_in_a_fit_leaves_it_spent(ledger, path):
+    code = (
+        "import os, dplr, numpy as np, dplr.noise\n"
+        "dplr.noise.Source.laplace = lambda *_: os._exit(3)\n"
+        f"X = np.full((10, 1), 0.5); dplr.fit(X, [0, 1] * 5, eps=0.4, ledger={str(path)!r})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
+    assert states(ledger) == ["reserved"]
+    assert ledger.remaining()[0] == 0.6
+
+
+def test_refitting_from_a_release_costs_nothing(ledger):
+    X, y = data()
+    est = dplr.fit(X, y, eps=0.4, ledger=ledger).refit(l2=1.0)
+    assert len(ledger.entries()) == 1
+    assert est.ledger == ledger
+
+
+# The handle
+
+
+def test_copies_of_a_ledger_are_handles_of_one_file(ledger):
+    labelled = ledger.labelled("census 2024")
+    for other in (copy.copy(labelled), copy.deepcopy(labelled), pickle.loads(pickle.dumps(labelled)), clone(
+        dplr.LinearRegression(ledger=labelled)
+    ).ledger):  # fmt: skip
+        assert other == labelled
+        assert hash(other) == hash(labelled)
+        other.reserve(a_plan(0.1).statement).commit()
+    assert ledger != labelled
+    assert [entry.label for entry in ledger.entries()] == ["census 2024"] * 4
+    assert ledger.spent()[0] == 0.4
+
+
+def test_threads_and_forks_share_a_handle(ledger):
+    def spend():
+        ledger.reserve(a_plan(0.1).statement).commit()
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            spend()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert ledger.spent()[0] == 0.5
+
+
+def test_a_handle_notices_that_its_file_was_replaced(ledger, path):
+    path.unlink()
+    Ledger(path, eps=100.0)
+    with pytest.raises(ValueError, match="another one"):
+        ledger.reserve(a_plan().statement)
+
+
+def test_a_path_means_the_same_from_every_folder(ledger, path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    near = Ledger(path.name)
+    (path.parent / "link").symlink_to(path)
+    linked = Ledger("link")
+    monkeypatch.chdir("/")
+    assert near == linked == ledger
+    near.remaining()
+
+
+def test_entries_keep_the_whole_statement(ledger):
+    statement = a_plan(0.4, delta=1e-6).statement
+    ledger.labelled("a'; DROP TABLE entry; --").reserve(statement).commit()
+    (entry,) = ledger.entries()
+    assert entry.guarantee == statement.guarantee
+    assert entry.label == "a'; DROP TABLE entry; --"
+    assert entry.statement["assumptions"] == list(statement.assumptions)
+    assert entry.statement["released"]["linear"]["scale"] == statement.released["linear"].scale
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00", entry.reserved_at)
+    assert entry.reserved_at <= entry.ended_at
+
+
+def test_a_guarantee_survives_the_file_in_every_bit():
+    for guarantee in (
+        dplr.privacy.Pure(0.1 + 0.2), dplr.privacy.Gaussian(math.pi / 7), dplr.privacy.Approx(1e-9, 1e-300),
+        dplr.privacy.Poisson(0.01, 1.1, 1000),
+    ):  # fmt: skip
+        assert guarantee_of(guarantee_text(guarantee)) == guarantee
+
+
+# What a plan costs
+
+
+def test_a_plan_is_priced_without_spending(ledger, path):
+    price = a_plan(0.4).cost(path)
+    assert price.fits
+    assert (price.eps, price.delta) == (0.4, 0.0)
+    assert (price.before, price.after) == ((1.0, 1e-5), (0.6, 1e-5))
+    assert "after (eps = 0.6" in str(price)
+    too_much = a_plan(1.4).cost(ledger)
+    assert (too_much.fits, too_much.after) == (False, None)
+    assert "does not fit" in str(too_much)
+    assert ledger.entries() == []
+    with pytest.raises(TypeError, match="`ledger` must be"):
+        a_plan().cost(None)
+
+
+# What is refused
+
+
+def test_terms_are_those_of_the_file(ledger, path):
+    assert Ledger(path).terms() == Ledger(path, eps=1.0, composition="basic").terms() == ledger.terms()
+    for name, value in (
+        ("eps", 2.0), ("delta", 1e-6), ("composition", "zcdp"), ("neighbouring", "add_remove"), ("strict", True),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"`{name}` must be .* as the ledger .* Leave {name} out"):
+            Ledger(path, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eps": 0}, "`eps` must be positive"),
+        ({"eps": math.inf}, "`eps` must be finite"),
+        ({"eps": "1"}, "`eps` must be a real number"),
+        ({"eps": 1, "delta": 1.0}, "`delta` must be in"),
+        ({"eps": 1, "composition": "rdp"}, "`composition` must be one of"),
+        ({"eps": 1, "composition": "zcdp"}, "`delta` must be positive with composition='zcdp'"),
+        ({"eps": 1, "delta": 1e-13, "composition": "pld"}, "`delta` must be at least 9.1e-13"),
+        ({"eps": 1, "neighbouring": "both"}, "`neighbouring` must be one of"),
+        ({"eps": 1, "strict": 1}, "`strict` must be True or False"),
+        ({"eps": 1, "label": ""}, "`label` must be"),
+        ({}, "`ledger` must be the file of a ledger that exists; got .* Make it once"),
+    ],
+)
+def test_bad_terms_are_refused_and_leave_no_file(tmp_path, options, message):
+    with pytest.raises((ValueError, TypeError, OSError), match=message):
+        Ledger(tmp_path / "new", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statements_that_promise_nothing_or_something_else_are_refused(ledger):
+    X, y = data()
+    with pytest.raises(ValueError, match="`eps` must be finite to be entered"):
+        dplr.fit(X, y, eps=math.inf, ledger=ledger)
+    with pytest.raises(ValueError, match="`eps` must be finite to be entered"):
+        dplr.fit(X, y, eps=math.inf, mechanism="none", ledger=ledger)
+    with pytest.raises(ValueError, match="`neighbouring` must be 'replace_one', the relation of the ledger"):
+        dplr.fit(X, y, eps=0.1, neighbouring="add_remove", n_rows=400, ledger=ledger)
+    with pytest.warns(dplr.PrivacyWarning), pytest.raises(ValueError, match="`rng` must be None with a ledger"):
+        dplr.fit(X, y, eps=0.1, rng=1, ledger=ledger)
+    with pytest.raises(TypeError, match=r"`ledger` must be None, a dplr\.Ledger or the path"):
+        dplr.fit(X, y, eps=0.1, ledger=3)
+    with pytest.raises(FileNotFoundError, match="`ledger` must be"):
+        dplr.fit(X, y, eps=0.1, ledger=ledger.path + "x")
+    assert ledger.entries() == []
+    assert not os.path.exists(ledger.path + "x")
+
+
+def test_entries_and_terms_cannot_be_rewritten(ledger):
+    ledger.reserve(a_plan().statement).commit()
+    connection = sqlite3.connect(ledger.path)
+    for statement in (
+        "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'released'",
+        "UPDATE terms SET eps = 9", "DELETE FROM terms",
+    ):  # fmt: skip
+        with pytest.raises(sqlite3.IntegrityError, match="ledger"):
+            connection.execute(statement)
+    connection.close()
+
+
+def test_a_reservation_ends_once(ledger):
+    held = ledger.reserve(a_plan().statement)
+    held.commit()
+    for end in (held.commit, held.release):
+        with pytest.raises(RuntimeError, match="ends once"):
+            end()
+    assert states(ledger) == ["committed"]
+
+
+def test_a_ledger_that_others_hold_is_waited_for_and_then_refused_in_clear_words(ledger, monkeypatch):
+    monkeypatch.setattr(_ledger_store, "WAIT_SECONDS", 0.2)
+    other = sqlite3.connect(ledger.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(TimeoutError, match="`ledger` was in use by others"):
+        ledger.reserve(a_plan().statement)
+    other.execute("ROLLBACK")
+    other.close()
+    ledger.reserve(a_plan().statement)
+
+
+def test_loss_distributions_without_dp_accounting_say_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \"dplr\[accounting\]\""):
+        Ledger(tmp_path / "new", eps=1.0, delta=1e-6, composition="pld")
+
+
+# Strict
+
+
+@pytest.fixture
+def strict(path):
+    return Ledger(path, eps=1.0, strict=True)
+
+
+def test_a_strict_ledger_shows_no_fault_and_gives_nothing_back(strict):
+    X, y = data()
+    X[3, 1] = np.nan
+    with pytest.raises(RuntimeError, match="it says no more") as caught:
+        dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert states(strict) == ["reserved"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_strict_ledger_shows_no_share_of_clipped_rows(strict):
+    X, y = data()
+    dplr.fit(9 * X, y, eps=0.4, classes=(0, 1), ledger=strict)
+
+
+def test_a_strict_ledger_needs_declared_labels_and_plain_types(strict):
+    X, y = data()
+    with pytest.raises(ValueError, match="`classes` must be declared with a strict ledger"):
+        dplr.fit(X, y, eps=0.1, ledger=strict)
+    for bad in (X.tolist(), X.astype(object), pd.DataFrame(X, dtype=object)):
+        with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
+            dplr.fit(bad, y, eps=0.1, classes=(0, 1), ledger=strict)
+    with pytest.raises(TypeError, match="`y` must be"):
+        dplr.fit(X, y.astype(object), eps=0.1, classes=(0, 1), ledger=strict)
+    assert strict.entries() == []
+    bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(0, 1))
+    dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict)
+    assert states(strict) == ["committed"]
+
+
+def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger, path):
+    ledger.reserve(a_plan().statement).commit()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert pathlib.Path(path).stat().st_mode & 0o077 == 0
