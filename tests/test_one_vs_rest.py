@@ -231,6 +231,19 @@ def test_whole_fit_is_one_reservation(data, mechanism, book):
     assert book.events == [("reserve", 1.0), "commit"]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_ledger_keeps_one_entry_for_all_classes(data, tmp_path, strict):
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=2.5, strict=strict)
+    for mechanism in ("fm", "objective"):
+        fit(data, mechanism, ledger=ledger)
+    with pytest.raises(dplr.BudgetExceeded):
+        fit(data, ledger=ledger)
+    assert [entry.eps for entry in ledger.entries()] == [1.0, 1.0]
+    with pytest.raises(RuntimeError if strict else ValueError):
+        fit((data[0], np.where(data[1] == "a", "d", data[1])), eps=0.25, ledger=ledger)
+    assert ledger.entries()[-1].state == ("reserved" if strict else "released")
+
+
 @pytest.mark.parametrize("mechanism", ["fm", "output", "objective", NGD])
 @pytest.mark.parametrize("fault", ["label", "row"])
 def test_fault_in_the_data_gives_the_budget_back_before_any_noise(data, mechanism, fault, book, entropy):
