@@ -97,14 +97,14 @@ def test_bounds_compare_and_show_as_values():
         ({1: (0, 1), "1": (0, 1)}, None, "must name every column once"),
         ((0, 10), None, r"must be a pair \(lower, upper\) for column 0; got 0"),
         ({"a": 3}, None, r"must be a pair \(lower, upper\) for column 'a'; got 3"),
-        ([(0, 1)], 5, "must have a pair as target; got 5"),
+        ([(0, 1)], 5, "must have a pair as target, or more labels; got 5"),
         ({"age": (5, 5)}, None, r"lower < upper for column 'age'.*A constant column carries no information: drop it"),
         ([(0, math.inf)], None, "must be finite for column 0"),
         ([(math.nan, 1)], None, "must be finite for column 0"),
         ([(-1.7e308, 1.7e308)], None, "must be finite for column 0"),
         ([(1, 2, 3)], None, r"must be a pair \(lower, upper\) for column 0"),
         ([], None, "must have at least one column"),
-        ([(0, 1)], (1, 2, 3), "must have a pair as target"),
+        ([(0, 1)], (1,), "must have a pair as target, or more labels"),
     ],
 )
 def test_bad_bounds_are_refused_with_the_column(features, target, message):

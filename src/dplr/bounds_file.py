@@ -24,9 +24,11 @@ _FORMS = "Give classes, or lower and upper, or threshold."
 def read_target(target: Any) -> Target:
     """Kind ("pair", "classes", "range" or "threshold") and values of a declared target."""
     if not isinstance(target, Mapping):
-        is_pair = isinstance(target, (Sequence, np.ndarray)) and not isinstance(target, (str, bytes))
-        if not is_pair or len(target) != 2:
-            raise ValueError(sentence("bounds", "must have a pair as target", target, "More labels: as classes."))
+        is_sequence = isinstance(target, (Sequence, np.ndarray)) and not isinstance(target, (str, bytes))
+        if not is_sequence or len(target) < 2:
+            raise ValueError(sentence("bounds", "must have a pair as target, or more labels", target))
+        if len(target) > 2:
+            return "classes", read_levels("classes", target)
         first, second = (value.item() if isinstance(value, np.generic) else value for value in target)
         return "pair", (first, second)
     try:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
 from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, layout_prep
 from dplr.layout import Layout
 from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
+from dplr.one_vs_rest import plan_classes
 from dplr.pretraining import Public, column_names, read_public, start
 from dplr.privacy import Neighbouring
 from dplr.problem import Plan, Problem
@@ -94,7 +97,8 @@ def plan(
     eps, delta : privacy loss; eps > 0, delta in [0, 1).
     n_rows : number of records; required under replace_one, a declared reference under add_remove.
     n_features : number of columns of the table; may be left out where `bounds` says it.
-    bounds : public bounds and levels of the columns.
+    bounds : public bounds and levels of the columns. A target of more than two labels plans one model of each against
+        the rest.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
     mechanism : shorthand or spec.
     fit_intercept : whether a constant is appended to every row.
@@ -156,7 +160,12 @@ def plan(
         public=read_public(public, n_features, names or column_names(public), fit_intercept, layout),
         classes=bounds.target_classes() if bounds is not None and loss.classification else None,
     )
-    return as_mechanism(mechanism).plan(problem, eps, delta)
+    spec = as_mechanism(mechanism)
+    classes = bounds.target_classes() if bounds is not None and loss.classification else None
+    if classes is None or len(classes) == 2:
+        return spec.plan(problem, eps, delta)
+    one, statement = plan_classes(spec, problem, eps, delta, np.unique(np.asarray(classes)).tolist())
+    return replace(one, statement=statement)
 
 
 def check_bounds(bounds: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import linear_model
 from sklearn.base import RegressorMixin
 
 from dplr._validation import sentence
@@ -45,6 +46,8 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     True
     """
 
+    _plain = linear_model.LinearRegression
+
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
@@ -69,9 +72,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         """(n,) predictions."""
         return self._margins(X)
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
-        self.coef_ = coef
-        self.intercept_ = intercept
+    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+        self.coef_ = coef[0]
+        self.intercept_ = float(intercept[0])
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         if y.dtype.kind not in "biufO":

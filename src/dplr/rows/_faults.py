@@ -21,8 +21,8 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
         )
     if faults.unknown_labels:
         raise ValueError(
-            f"`y` must hold only its two labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
-            "Declare both labels with `classes=`, or clean y."
+            f"`y` must hold only its labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
+            "Declare all labels with `classes=`, or clean y."
         )
 
 
