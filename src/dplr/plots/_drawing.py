@@ -44,7 +44,9 @@ def short(text: object) -> str:
 
 def title(ax: Axes, claim: str, detail: str) -> None:
     """A sentence, and below it what it is said of."""
-    ax.set_title(f"{claim}\n({detail})", loc="left", fontsize="medium", parse_math=False, wrap=True)
+    text = f"{claim}\n({detail})"
+    # matplotlib measures a text that it wraps as a formula, whatever parse_math says.
+    ax.set_title(text, loc="left", fontsize="medium", parse_math=False, wrap="$" not in text)
 
 
 def tidy(ax: Axes, grid: str) -> Axes:
