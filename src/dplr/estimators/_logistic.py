@@ -22,7 +22,7 @@ class LogisticRegression(PrivateClassifier):
     mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
         ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
-        outside onto it.
+        outside onto it. With bounds by name, columns of a table that they do not name are ignored.
     classes : the two labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
     fit_intercept : whether the model has an intercept.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
@@ -44,7 +44,9 @@ class LogisticRegression(PrivateClassifier):
 
     Attributes
     ----------
-    coef_ : (1, n_features) in the units of the user's columns.
+    coef_ : (1, n_columns) in the units of the user's columns; one column a feature, or a level: see `coef_names_`.
+    coef_names_ : names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing".
+    named_coef_ : name -> coefficient.
     intercept_ : (1,).
     classes_ : (2,) labels, sorted; `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
@@ -81,8 +83,8 @@ class LogisticRegression(PrivateClassifier):
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
-        y : (n_rows,) labels.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels; numbers where the bounds have a threshold.
 
         Raises
         ------
