@@ -8,9 +8,9 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
 oracle: $(VENV)/.oracle
-	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle
+	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
 # The kernels' tests on a build with bounds checks, in an environment of its own.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py

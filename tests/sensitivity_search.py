@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from dplr.moments import blocks
+
 
 def change(x, s, other, t, linear, quadratic, iota, count_cell=False):
     """L1 change of (linear * y (x, iota), quadratic * triangle) between records (x, s) and (other, t); batched."""
@@ -58,3 +60,61 @@ def worst_change(d, domain, c, linear, quadratic, iota, relation, seed=0, count=
                 other = project(other + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
             x = x_next
     return best
+
+
+def released_change(rows, labels, others, other_labels, geometry, relation, linear, quadratic):
+    """L1 change of the cells that a release of this geometry holds; a record whose label is 0 is not there. Batched."""
+    cells = blocks(geometry, relation)
+    moments = []
+    for x, y in ((rows, labels), (others, other_labels)):
+        v = np.column_stack([x, np.full((len(x), int(geometry.intercept > 0)), geometry.intercept), y])
+        v[y == 0] = 0.0
+        moments.append(v[:, :, None] * v[:, None, :])
+    moved = np.abs(moments[0] - moments[1])
+    factors = {"linear": linear, "diagonal": quadratic, "off_diagonal": quadratic}
+    return sum(factors[name] * moved[:, i, j].sum(axis=1) for name, (i, j) in cells.items())
+
+
+def numeric_columns(geometry):
+    """The columns outside every one-hot block."""
+    inside = {column for first, size in geometry.blocks for column in range(first, first + size)}
+    return [column for column in range(geometry.d) if column not in inside]
+
+
+def random_rows(rng, geometry, count):
+    """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none."""
+    rows, c = np.zeros((count, geometry.d)), geometry.half_width
+    for column in numeric_columns(geometry):
+        rows[:, column] = c * rng.uniform(-1, 1, count)
+        ends = rng.random(count) < 0.5
+        rows[ends, column] = c * rng.choice([-1.0, 0.0, 1.0], ends.sum())
+    for first, size in geometry.blocks:
+        level = rng.integers(0, size, count)
+        known = rng.random(count) < 0.9
+        rows[np.flatnonzero(known), first + level[known]] = c
+    return rows
+
+
+def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=100, steps=300):
+    """Largest change found between neighbours: random pairs, then one group of one record at a time drawn anew."""
+    rng = np.random.default_rng(seed)
+    groups = [[column] for column in numeric_columns(geometry)]
+    groups += [list(range(first, first + size)) for first, size in geometry.blocks]
+    replaced = relation == "replace_one"
+    pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
+    labels = np.array([np.ones(count), np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)])
+
+    def value(pair):
+        return released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
+
+    best = value(pair)
+    for step in range(steps):
+        tried, which, group = pair.copy(), rng.integers(1 + replaced), groups[rng.integers(len(groups))]
+        tried[which][:, group] = random_rows(rng, geometry, count)[:, group]
+        if group[0] in numeric_columns(geometry) and step % 2:  # near the best so far
+            near = pair[which][:, group] + geometry.half_width * rng.normal(0, 0.1, (count, 1)) * 0.99**step
+            tried[which][:, group] = np.clip(near, -geometry.half_width, geometry.half_width)
+        found = value(tried)
+        better = found > best
+        pair[:, better], best[better] = tried[:, better], found[better]
+    return float(best.max())

@@ -122,7 +122,7 @@ def lemma_five(eps, variance, mu, t, numbers=1):
     """The bound of functional.md, lemma 5."""
     z = 1 + 2 * math.exp(-2 * math.pi**2 * variance)
     eta = numbers * (1 + t * t) / (24 * variance) + 2 * numbers * math.log(z)
-    tail = 2 * numbers * math.exp(eps) * special.ndtr(-t)
+    tail = 2 * numbers * math.exp(eps) * special.ndtr(-t + 1 / (2 * math.sqrt(variance)))
     return math.exp(numbers / (24 * variance)) * (math.exp(gaussian_log_delta(eps - eta, mu)) + tail)
 
 

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
 import reference
-from conftest import make_data, make_prep
+from conftest import make_data, make_groups, make_prep
 from dplr import sensitivity
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.mechanisms.functional import FunctionalMechanism
-from dplr.moments import blocks, joint_l2_sensitivity, joint_sensitivity, moment_matrix
+from dplr.moments import best_weight, blocks, joint_l2_sensitivity, joint_sensitivity, moment_matrix
 from dplr.noise import Source
 from dplr.privacy import Neighbouring, Pure
 from dplr.problem import Problem
@@ -335,3 +335,75 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert moved.std() == pytest.approx(release.scale, rel=4 / math.sqrt(2 * moved.size))
         units = np.array([run[name] for run in runs]) / release.grid
         assert_array_equal(units, np.rint(units))
+
+
+GROUPS = ["n23", "2n4", "nn1", "33", "2"]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", GROUPS)
+def test_released_cells_and_the_identities_of_blocks_are_the_exact_moments(kinds, relation, fit_intercept):
+    prep, X, y = make_groups(kinds, 200, fit_intercept=fit_intercept)
+    plan, fit = fitted(prep, X, y, math.inf, relation=relation)
+    matrix, vector = moment_matrix(plan.problem, fit.released)
+    exact = reference.moments(X, y, prep).astype(float) / 2**40
+    exact = np.triu(exact) + np.triu(exact, 1).T
+    assert_array_equal(matrix, exact[:-1, :-1])
+    assert_array_equal(vector, exact[:-1, -1])
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_what_blocks_make_public_carries_no_noise_of_its_own(relation, delta):
+    prep, X, y = make_groups("n23", 200)
+    spec = FunctionalMechanism()
+    plan = spec.plan(problem_of(prep, relation=relation, n_rows=200), 1.0, delta)
+    count = relation is Neighbouring.ADD_REMOVE
+    # Off the diagonal: 2 + 3 + 6 pairs of groups and 6 cells of the intercept.
+    assert [release.shape[0] for release in plan.released.values()] == [7, 1 + count, 11 + 6]
+    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    matrix, _ = moment_matrix(plan.problem, fit.released)
+    for first, last in ((1, 3), (3, 6)):
+        block = matrix[first:last, first:last]
+        assert_array_equal(block, np.diag(np.diag(block)))
+        assert_array_equal(np.diag(block), matrix[first:last, 6] / prep.geometry.intercept * prep.geometry.half_width)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", GROUPS)
+def test_stated_scales_are_those_of_the_groups_and_the_statement_names_them(kinds, relation):
+    prep, _, _ = make_groups(kinds, 10)
+    plan = FunctionalMechanism().plan(problem_of(prep, relation=relation), 0.7, 0.0)
+    linear, quadratic = plan.released["linear"], plan.released["off_diagonal"]
+    joint = joint_sensitivity(prep.geometry, relation, quadratic.weight)
+    floors = sum(Fraction(r.weight) * r.shape[0] * Fraction(r.grid) for r in plan.released.values())
+    for block in plan.released.values():
+        assert Fraction(block.scale) * Fraction(block.weight) * Fraction(0.7) >= Fraction(joint) + floors
+    assert linear.scale == pytest.approx(joint / 0.7, rel=1e-4)
+    groups = f"L1 sensitivity {joint:.6g} of (linear, {quadratic.weight:.4g} quadratic), rows in {len(kinds)} groups"
+    assert groups in plan.statement.calibration
+    assert f"{len(prep.geometry.blocks)} one-hot blocks" in plan.statement.calibration
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
+    """All columns one-hot beside an intercept: the deviation that a diagonal cell would have had."""
+    prep, X, y = make_groups("33", 500)
+    spec = FunctionalMechanism(approximation="taylor")
+    plan = spec.plan(problem_of(prep), 50.0, delta)
+    assert list(plan.released) == ["linear", "off_diagonal"]
+    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    block = plan.released["linear"]
+    deviation = block.deviation / best_weight(prep.geometry, Neighbouring.REPLACE_ONE, spec.coef_norm, delta > 0)[0]
+    matrix, vector = moment_matrix(plan.problem, fit.released)
+    assert_allclose(fit.coef, solve_quadratic(matrix, 2 * vector, 4 * deviation, 4 * deviation), rtol=1e-4)
+
+
+def test_printed_constants_know_no_layout():
+    """Cells and noise of FM12 stay what they are without blocks."""
+    prep, _, _ = make_groups("n23", 10)
+    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=()))
+    spec = FunctionalMechanism(calibration="paper")
+    with_blocks, without = (spec.plan(problem_of(p), 1.0, 0.0).statement for p in (prep, plain))
+    assert with_blocks == without

@@ -3,12 +3,14 @@
 import doctest
 import importlib
 import inspect
+import os
 import pathlib
 import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -35,25 +37,53 @@ def test_installed_package_has_every_file_of_the_source():
     assert shipped() <= present
 
 
-def test_wheel_has_every_file_of_the_source_and_the_kernels(tmp_path):
-    copy = tmp_path / "source"
+@pytest.fixture(scope="session")
+def source_distribution(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packaging")
+    copy = folder / "source"
     ignored = shutil.ignore_patterns(".git", ".venv*", "build", "dist", "__pycache__", ".mypy_cache", ".hypothesis")
     shutil.copytree(ROOT, copy, ignore=ignored)
     for command in (["init", "-q"], ["add", "-A"]):  # the source distribution is made from a repository
         subprocess.run(["git", *command], cwd=copy, check=True)
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
     subprocess.run(["git", *identity, "commit", "-q", "-m", "copy"], cwd=copy, check=True)
-    build = [sys.executable, "-m", "build", "--no-isolation", "-x", "--outdir", str(tmp_path / "dist"), str(copy)]
+    return build(copy, "--sdist")
+
+
+def build(source, *options):
+    """Make one distribution of a source folder or file in the folder beside it."""
+    out = source.parent / "dist"
+    command = [sys.executable, "-m", "build", "--no-isolation", "-x", "--outdir", str(out), *options, str(source)]
     path = f"{pathlib.Path(sys.executable).parent}:/usr/bin:/bin"
-    done = subprocess.run(build, capture_output=True, text=True, env={"PATH": path}, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": path}, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    return max(out.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+
+
+def test_source_distribution_has_every_file_of_the_repository(source_distribution):
+    with tarfile.open(source_distribution) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    copy = source_distribution.parent.parent / "source"
+    tracked = subprocess.run(["git", "ls-files"], cwd=copy, capture_output=True, text=True, check=True).stdout
+    assert set(tracked.splitlines()) <= packed
+
+
+def test_wheel_has_every_file_of_the_source_and_the_kernels(request):
+    """The wheel that DPLR_WHEEL names (`make test` just built it), or one built here from the source distribution."""
+    given = os.environ.get("DPLR_WHEEL")
+    wheel = pathlib.Path(given) if given else unpacked_and_built(request.getfixturevalue("source_distribution"))
     names = {name.removeprefix("dplr/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("dplr/")}
     assert shipped() <= names
     kernels = [
         name for name in names if re.fullmatch(r"_core/_(gram|moments|noise|snap|cyutility)\..*\.(so|pyd)", name)
     ]
     assert len(kernels) == 5
+
+
+def unpacked_and_built(archive):
+    with tarfile.open(archive) as packed:
+        packed.extractall(archive.parent, filter="data")
+    return build(archive.parent / archive.name.removesuffix(".tar.gz"), "--wheel")
 
 
 def test_importing_dplr_loads_neither_scikit_learn_nor_scipy():

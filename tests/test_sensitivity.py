@@ -1,5 +1,6 @@
 """Stated sensitivities against a search for the worst neighbours, and against the published tables."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from dplr.bounds import Geometry
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.moments import best_weight, joint_sensitivity
 from dplr.privacy import Neighbouring
-from sensitivity_search import change, starts, worst_change
+from sensitivity_search import change, random_rows, released_change, starts, worst_change, worst_released_change
 
 LOSSES = {"logistic": (0.5, 0.125), "squared": (2.0, 1.0)}
 
@@ -65,6 +66,97 @@ def test_no_random_neighbours_with_fractional_targets_exceed_the_bound(domain, d
         s, t = rng.uniform(-1, 1, (2, count, 1)).round(rng.integers(0, 3))
         found = change(x, s, other, t, linear, quadratic, iota).max()
         assert found <= stated(d, domain, linear, quadratic, iota, "replace_one") * (1 + 1e-12)
+
+
+# In the order of the columns: n for a numeric column, a digit for a one-hot block of that many columns.
+LAYOUTS = ["2", "3", "n2", "nn3", "n2n4", "234", "n22n3", "nnnn2", "1", "n1", "2n1", "1113"]
+
+
+def layout(kinds, iota):
+    """A geometry of numeric columns ("n") and one-hot blocks (their sizes) in the order of the letters."""
+    first, blocks = 0, []
+    for kind in kinds:
+        size = 1 if kind == "n" else int(kind)
+        if kind != "n":
+            blocks.append((first, size))
+        first += size
+    return Geometry(first, half_width=1 / math.sqrt(len(kinds)), intercept=iota, blocks=tuple(blocks))
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("kinds", LAYOUTS)
+def test_search_over_released_cells_never_exceeds_the_sensitivity_of_groups_and_reaches_it(kinds, iota, relation):
+    """A block of one column counts as a numeric column, which is a bound; all else is exact."""
+    geometry = layout(kinds, iota)
+    for weight in (0.25, 4.0, best_weight(geometry, relation, FunctionalMechanism().coef_norm)[0]):
+        joint = joint_sensitivity(geometry, relation, weight)
+        found = worst_released_change(geometry, relation, 1.0, weight)
+        assert found <= joint * (1 + 1e-9)
+        assert joint <= found * (1.2 if "1" in kinds else 1.002)
+
+
+@pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11"])
+def test_no_random_records_of_groups_with_fractional_targets_exceed_the_bound(kinds, iota):
+    rng, geometry, count = np.random.default_rng(1), layout(kinds, iota), 20_000
+    x, other = random_rows(rng, geometry, count), random_rows(rng, geometry, count)
+    y, t = rng.uniform(-1, 1, (2, count)).round(1)
+    for weight in (0.1, 1.0, 10.0):
+        for relation, label in ((Neighbouring.REPLACE_ONE, t), (Neighbouring.ADD_REMOVE, 0 * t)):
+            found = released_change(x, y, other, label, geometry, relation, 1.0, weight).max()
+            assert found <= joint_sensitivity(geometry, relation, weight) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 8])
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("numeric", [0, 1, 2, 4])
+def test_closed_maximum_over_numeric_columns_is_that_of_a_grid(numeric, iota, blocks):
+    """Lemma 7 before its last two steps: any t in [-c, c]^m, on a grid of each coordinate."""
+    c = 1 / math.sqrt(numeric + blocks)
+    axis = c * np.linspace(-1, 1, 9 if numeric == 4 else 17)
+    t = np.array(list(itertools.product(axis, repeat=numeric)))
+    total = t.sum(axis=1)
+    plus, minus = numeric * c + total, numeric * c - total
+    for weight in (0.05, 0.5, 1.0, 2.0, 30.0):
+        cells = (plus * minus + (c * c - t * t).sum(1)) / 2 + c * blocks * (c + np.abs(t)).sum(1) + iota * minus
+        cells = weight * (cells + c * c * blocks * (blocks + (1 if iota == 0 else -1)) + 2 * c * blocks * iota)
+        found = (np.maximum(plus + 2 * iota, minus) + 2 * c * blocks + cells).max()
+        exact = sensitivity.groups_replace_one(numeric, blocks, c, 1.0, weight, iota)
+        assert found <= exact * (1 + 1e-12)
+        assert exact <= found * 1.002
+
+
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("d", [1, 2, 5, 13])
+def test_without_blocks_groups_are_the_cube(d, iota):
+    for weight in (0.1, 1.0, 5.0):
+        args = (1 / math.sqrt(d), 1.0, weight, iota)
+        assert sensitivity.groups_replace_one(d, 0, *args) == pytest.approx(sensitivity.box_replace_one(d, *args))
+        assert sensitivity.groups_add_remove(d, 0, *args) == sensitivity.box_add_remove(d, *args)
+
+
+def test_layout_of_adult_lowers_the_sensitivity_by_the_stated_factors():
+    """Five numbers and eight blocks of 99 levels, against the plain ball of 104 columns: functional.md, lemma 7."""
+    c = 1 / math.sqrt(13)
+    sizes = (8, 16, 7, 14, 6, 5, 2, 41)
+    starts_at = 5 + np.cumsum((0, *sizes[:-1]))
+    hot = Geometry(104, half_width=c, intercept=0.5, blocks=tuple(zip(starts_at.tolist(), sizes, strict=True)))
+    stated = {Neighbouring.REPLACE_ONE: (97.25, 23.94, 4.06, 4.83), Neighbouring.ADD_REMOVE: (59.34, 14.14, 4.20, 5.94)}
+    for relation, (before, after, linear, quadratic) in stated.items():
+        (w, ball), (v, groups) = (
+            best_weight(geometry, relation, 2.0) for geometry in (Geometry(104, intercept=0.5), hot)
+        )
+        assert (ball, groups) == (pytest.approx(before, abs=5e-3), pytest.approx(after, abs=5e-3))
+        assert ball / groups == pytest.approx(linear, abs=5e-3)
+        assert ball / w / (groups / v) == pytest.approx(quadratic, abs=1e-2)
+        signs = np.array(list(itertools.product([1.0, -1.0], repeat=5)))
+        rows, others = np.zeros((2, 32, 104))
+        rows[:, :5], others[:, :5] = c, c * signs
+        rows[:, starts_at], others[:, starts_at + 1] = c, c
+        label = np.full(32, -1.0 if relation is Neighbouring.REPLACE_ONE else 0.0)
+        reached = released_change(rows, np.ones(32), others, label, hot, relation, 1.0, v).max()
+        assert groups * 0.99 <= reached <= groups * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from dplr.certificate import NotCertified
 from dplr.ledger import Budget
 from dplr.mechanisms import Mechanism
 from dplr.noise import Source
+from dplr.one_vs_rest import fit_classes, plan_classes
+from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan, Problem
 from dplr.progress import Track, silent
 from dplr.result import Fit
 from dplr.rows import Rows
+
+T = TypeVar("T")
 
 
 def run(
@@ -45,12 +51,43 @@ def run_many(
         raise ValueError("the rows and the problem must have one geometry; prepare both from the same public facts.")
     planned = {eps: _plan(problem, mechanism, eps, delta, source) for eps in dict.fromkeys(levels)}
     plans = [planned[eps] for eps in levels]
+    statements = [plan.statement for plan in plans]
+    return _accounted(ledger, statements, source, lambda: mechanism.run(rows, plans, source, track))
+
+
+def run_classes(
+    models: Callable[[int | None], Rows],
+    classes: Sequence[Any],
+    problem: Problem,
+    mechanism: Mechanism,
+    levels: Sequence[float],
+    delta: float,
+    ledger: Budget,
+    source: Source,
+    track: Track = silent,
+) -> list[tuple[PrivacyStatement, list[Fit]]]:
+    """For each eps of `levels` one model for each class against the rest, all under one statement and reservation.
+
+    `models` gives the rows with code 1 for the class at a position (None: for all rows) and 0 for the rest.
+    """
+    planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
+    plans = [planned[eps][0] for eps in levels]
+    statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
+    work = functools.partial(fit_classes, models, mechanism, plans, classes, source, track)
+    fits = _accounted(ledger, statements, source, work)
+    return list(zip(statements, fits, strict=True))
+
+
+def _accounted(
+    ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], list[T]]
+) -> list[T]:
+    """Reserve before the first row is read; commit, or give back where no noise was drawn."""
     drawn_before = source.drawn
-    reservation = ledger.reserve(*(plan.statement for plan in plans))
+    reservation = ledger.reserve(*statements)
     fits = None
     with warnings.catch_warnings(action="ignore") if ledger.strict else contextlib.nullcontext():
         try:
-            fits = mechanism.run(rows, plans, source, track)
+            fits = work()
         except BaseException as error:
             if source.drawn == drawn_before and not isinstance(error, NotCertified):
                 reservation.release()

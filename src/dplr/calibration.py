@@ -156,9 +156,10 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
 
     The rounded continuous Gaussian is post-processing of the continuous one, and its probabilities differ from the
     discrete Gaussian's by factors in [e^(-1/(24 s^2)), Z e^(t^2/(24 s^2))] up to |z| <= t s (functional.md, lemma 5):
-    delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t)), eta = N (1 + t^2)/(24 s^2) + 2 N log Z,
-    for standard deviations of at least 2^20 grid units. It holds for adaptive steps on random batches too
-    (accounting.md, lemma 3).
+    delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t + 1/(2s))), eta = N (1 + t^2)/(24 s^2) + 2 N
+    log Z, for standard deviations s of at least 2^20 grid units. Of the share 10^-6 of delta that is set aside the tail
+    takes half; the other half covers the half unit 1/(2s) and the first factor. It holds for adaptive steps on random
+    batches too (accounting.md, lemma 3).
     """
     variance = 4.0**GAUSSIAN_BITS
     for t in range(12, 60):

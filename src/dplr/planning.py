@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
-from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, box_prep
+from dplr.bounds import MAX_FEATURES, Bounds, Pair, Prep, ball_prep, layout_prep
+from dplr.layout import Layout
 from dplr.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.mechanisms import as_mechanism
+from dplr.one_vs_rest import plan_classes
 from dplr.pretraining import Public, column_names, read_public, start
 from dplr.privacy import Neighbouring
 from dplr.problem import Plan, Problem
@@ -23,6 +27,7 @@ def prepare(
     n_features: int,
     columns: Sequence[str] | None,
     bounds: Bounds | None,
+    layout: Layout | None,
     loss: Loss,
     fit_intercept: bool,
     l2: float | str,
@@ -32,7 +37,10 @@ def prepare(
     classes: Sequence[Any] | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[Problem, Prep]:
-    """Check the public facts and turn them into the scaled problem and the row's way into it."""
+    """Check the public facts and turn them into the scaled problem and the row's way into it.
+
+    `n_features` and `columns` are those of the table, `layout` is what the bounds make of them.
+    """
     relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
     if not 1 <= n_features <= MAX_FEATURES:
         raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
@@ -42,15 +50,12 @@ def prepare(
     labels = label_codes if loss.classification else None
     target = bounds.target_pair() if bounds is not None and not loss.classification else None
     facts = list(assumptions)
-    if bounds is None:
+    if layout is None:
         prep = ball_prep(n_features, fit_intercept, labels)
         facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
     else:
-        pairs = bounds.for_columns(columns, n_features)
-        names = columns if columns is not None else [f"column {j}" for j in range(n_features)]
-        listed = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in zip(names, pairs, strict=True))
-        prep = box_prep(pairs, fit_intercept, labels, target)
-        facts.append(f"declared bounds (values outside are clipped): {listed}")
+        prep = layout_prep(layout, fit_intercept, labels, target)
+        facts += layout.facts(columns)
     if not loss.classification:
         low, high = target or (-1.0, 1.0)
         facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
@@ -91,8 +96,9 @@ def plan(
     ----------
     eps, delta : privacy loss; eps > 0, delta in [0, 1).
     n_rows : number of records; required under replace_one, a declared reference under add_remove.
-    n_features : number of columns; may be left out where `bounds` says it.
-    bounds : public bounds of the columns.
+    n_features : number of columns of the table; may be left out where `bounds` says it.
+    bounds : public bounds and levels of the columns. A target of more than two labels plans one model of each against
+        the rest.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
     mechanism : shorthand or spec.
     fit_intercept : whether a constant is appended to every row.
@@ -131,7 +137,7 @@ def plan(
     eps, delta = check_eps(eps), check_delta(delta)
     check_bounds(bounds)
     if bounds is not None and n_features is None:
-        n_features = len(bounds.features)
+        n_features = len(bounds.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
     if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
@@ -139,20 +145,27 @@ def plan(
     n_features = check_count("n_features", n_features)
     loss = LOSSES[check_choice("model", model, LOSSES)]
     names = bounds.names if bounds is not None else None
+    layout = bounds.for_columns(names, n_features) if bounds is not None else None
     problem, _ = prepare(
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=n_features,
         columns=names,
         bounds=bounds,
+        layout=layout,
         loss=loss,
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
         label_codes=(0.0, 1.0),
-        public=read_public(public, n_features, names or column_names(public), fit_intercept),
-        classes=bounds.target if bounds is not None and loss.classification else None,
+        public=read_public(public, n_features, names or column_names(public), fit_intercept, layout),
+        classes=bounds.target_classes() if bounds is not None and loss.classification else None,
     )
-    return as_mechanism(mechanism).plan(problem, eps, delta)
+    spec = as_mechanism(mechanism)
+    classes = bounds.target_classes() if bounds is not None and loss.classification else None
+    if classes is None or len(classes) == 2:
+        return spec.plan(problem, eps, delta)
+    one, statement = plan_classes(spec, problem, eps, delta, np.unique(np.asarray(classes)).tolist())
+    return replace(one, statement=statement)
 
 
 def check_bounds(bounds: Any) -> None:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.bounds import Prep
+from dplr.columns import Numeric
+from dplr.layout import Layout
 from dplr.loss_queries import LossGradient
 from dplr.mechanisms import FunctionalMechanism, NoPrivacy
 from dplr.noise import Source
@@ -20,7 +22,7 @@ from dplr.privacy import Neighbouring
 from dplr.problem import Problem
 from dplr.queries import Faults
 from dplr.ridge import PLAIN
-from dplr.rows import ALL, ArrayRows, Selection, resolve_labels
+from dplr.rows import ALL, ArrayRows, Encoder, Selection, as_table, as_target, resolve_labels
 
 _FORMS = "Give public data (X, y), a fitted model, a pair (coef, intercept), or a vector of coefficients."
 DISJOINT = "disjoint from the private data, and were not selected using it"
@@ -47,21 +49,28 @@ class PublicModel:
 Public = PublicData | PublicModel
 
 
-def read_public(public: Any, n_features: int, columns: Sequence[str] | None, fit_intercept: bool) -> Public | None:
+def read_public(
+    public: Any, n_features: int, columns: Sequence[str] | None, fit_intercept: bool, layout: Layout | None = None
+) -> Public | None:
     """Which of its forms `public` has; raises ValueError for what fits none, and for values that are not finite.
+
+    Coefficients are those of the model's columns, in their order; data have the columns of the table.
 
     Data are a pair whose first part is a frame, or a table beside more than one target: neither can be meant as
     coefficients. A flat sequence of numbers is a vector. Any other pair is (coef, intercept).
     """
     if public is None:
         return None
+    if _holds_data(public):
+        return _read_data(public[0], public[1], n_features, columns, layout)
+    if layout is not None:
+        _check_names(public, layout)
+        n_features = layout.width
     if hasattr(public, "coef_"):
         return _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
     if hasattr(public, "get_params"):
         remedy = "Fit it; where it is cloned, as in cross-validation, give (est.coef_, est.intercept_)."
         raise ValueError(sentence("public", "must be fitted", type(public).__name__, remedy))
-    if _holds_data(public):
-        return _read_data(public[0], public[1], n_features, columns)
     vector = _as_vector(public)
     if vector is None:
         return _read_model(public, n_features, fit_intercept)
@@ -75,9 +84,8 @@ def read_public(public: Any, n_features: int, columns: Sequence[str] | None, fit
 
 def column_names(public: Any) -> tuple[str, ...] | None:
     """Names of the columns of public data in a frame."""
-    if _holds_data(public) and hasattr(public[0], "iloc"):
-        return tuple(str(name) for name in public[0].columns)
-    return None
+    table = as_table(public[0]) if _holds_data(public) else None
+    return None if table is None else table.columns
 
 
 def start(
@@ -135,7 +143,7 @@ def _rows(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[An
         if missing:
             rule = f"must hold both labels, {resolved.classes.tolist()}"
             raise ValueError(sentence("public", rule, f"none that is {missing[0]!r}"))
-    rows = _PublicRows(public.X, y, replace(prep, labels=labels))
+    rows = _PublicRows(public.X, y, replace(prep, labels=labels, layout=None))  # encoded already
     rows.columns = public.columns
     return rows
 
@@ -186,7 +194,7 @@ def _promise(model: Any) -> str:
 def _holds_data(public: Any) -> bool:
     if not (isinstance(public, (tuple, list)) and len(public) == 2):
         return False
-    if hasattr(public[0], "iloc"):
+    if as_table(public[0]) is not None:
         return True
     try:
         shape, targets = np.shape(public[0]), np.size(public[1])
@@ -218,42 +226,68 @@ def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = 
     return PublicModel(coef, float(intercept[0]), promise)
 
 
-def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None) -> PublicData:
-    table, y = _table(X, columns), np.asarray(y)
-    if table.ndim != 2 or table.shape[1] != n_features:
-        raise ValueError(sentence("public", f"must have the {n_features} columns of X", table.shape))
-    if y.ndim != 1 or len(y) != len(table) or len(y) < 2:
+def _check_names(public: Any, layout: Layout) -> None:
+    """A model of this package says which columns its coefficients are of."""
+    names = getattr(public, "coef_names_", layout.names) if hasattr(public, "coef_") else layout.names
+    if layout.named and sorted(names) == sorted(layout.names) and tuple(names) != layout.names:
+        rule = f"must have its coefficients in the order of the bounds, {list(layout.names)}"
+        raise ValueError(sentence("public", rule, list(names), "Give a vector in that order."))
+
+
+def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> PublicData:
+    matrix, y = _matrix(X, n_features, columns, layout), np.asarray(as_target(y))
+    if y.ndim != 1 or len(y) != len(matrix) or len(y) < 2:
         rule = "must have at least two rows, and one target for each"
-        raise ValueError(sentence("public", rule, (table.shape, y.shape), _FORMS))
-    bad = ~np.isfinite(table).all(axis=1)
+        raise ValueError(sentence("public", rule, (matrix.shape, y.shape), _FORMS))
+    bad = ~np.isfinite(matrix).all(axis=1)
     if y.dtype.kind == "f":
         bad |= ~np.isfinite(y)
     if bad.any():
         got = f"{np.count_nonzero(bad)} of {len(y)} rows with NaN or infinity"
         raise ValueError(sentence("public", "must be finite", got, "Remove or impute them by public rules."))
-    names = columns if columns is not None else [f"column {j}" for j in range(n_features)]
-    return PublicData(table, y, tuple(names))
+    if layout is not None:
+        names: Sequence[str] = layout.names
+    else:
+        names = columns if columns is not None else [f"column {j}" for j in range(n_features)]
+    return PublicData(matrix, y, tuple(names))
 
 
-def _table(X: Any, columns: Sequence[str] | None) -> NDArray[np.float64]:
-    """Numbers with columns in the order of X: by name from a frame, by position from an array."""
-    rule = "must have numeric columns"
-    if not hasattr(X, "iloc"):
-        table = np.asarray(X)
-        if table.dtype.kind not in "biuf":
-            raise ValueError(sentence("public", rule, table.dtype.name))
-        return np.asarray(table, dtype=np.float64)
-    names = [str(name) for name in X.columns]
+def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> NDArray[np.float64]:
+    """The model's columns: of a table by name, of an array by position."""
+    table = as_table(X)
+    if table is None:
+        array = np.asarray(X)
+        wanted = len(layout.columns) if layout is not None else n_features
+        if array.dtype.kind not in "biuf":
+            raise ValueError(sentence("public", "must have numeric columns", array.dtype.name))
+        if array.ndim != 2 or array.shape[1] != wanted:
+            raise ValueError(sentence("public", f"must have the {wanted} columns of X", array.shape))
+        by_position = None if layout is None or layout.plain else replace(layout, named=False)
+        return np.asarray(array, np.float64) if by_position is None else _encoded(array, by_position)
     if columns is None:
-        raise ValueError(sentence("public", "must be an array where X has no column names", names))
-    if sorted(names) != sorted(columns):
-        missing, extra = [c for c in columns if c not in names], [c for c in names if c not in columns]
+        raise ValueError(sentence("public", "must be an array where X has no column names", list(table.columns)))
+    features = layout.features if layout is not None else tuple(columns)
+    missing = [name for name in features if name not in table.columns]
+    extra = [name for name in table.columns if name not in features]
+    if missing or (extra and not (layout is not None and layout.named)):
         raise ValueError(
             f"`public` must have exactly the columns of X; missing: {missing or 'none'}; not in X: {extra or 'none'}. "
             "Select the same columns."
         )
-    unfit = [name for name, kind in zip(names, X.dtypes, strict=True) if getattr(kind, "kind", "O") not in "biuf"]
-    if unfit:
-        raise ValueError(sentence("public", rule, unfit, "Encode them as in X."))
-    order = [names.index(name) for name in columns]
-    return np.ascontiguousarray(X.iloc[:, order].to_numpy(dtype=np.float64, na_value=np.nan))
+    return _encoded(table, Layout(features, layout.columns if layout else (_ANY,) * len(features), True))
+
+
+_ANY = Numeric(-math.inf, math.inf)
+
+
+def _encoded(X: Any, layout: Layout) -> NDArray[np.float64]:
+    try:
+        matrix, marks = Encoder(X, layout).block()
+    except ValueError as error:
+        raise ValueError(str(error).replace("`X`", "`public`")) from None
+    unknown = dict(zip(layout.features, marks.tolist(), strict=False))
+    shares = [f"{name} {count / len(matrix):.2%}" for name, count in unknown.items() if count][:10]
+    if shares:
+        remedy = "Check how levels are written."
+        warnings.warn(f"`public` has values that are no declared level: {', '.join(shares)}. {remedy}", stacklevel=2)
+    return matrix

@@ -204,28 +204,28 @@ class PrivacyStatement:
             return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
         return str(self.guarantee)
 
-    def __str__(self) -> str:
-        """Return the statement as readable lines."""
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """What the statement says, as pairs of a label and a text."""
         lines = [
-            f"Privacy statement ({self.mechanism}, dplr {self.version})",
-            _line("guarantee", self._guarantee_sentence()),
-            _line("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
+            ("guarantee", self._guarantee_sentence()),
+            ("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
         ]
         for name, block in self.released.items():
             count = math.prod(block.shape)
             word = "standard deviation" if "Gaussian" in block.law else "scale"
             noise = f"{block.law}, {word} {block.scale:.6g}" if block.scale else "no noise"
             grid = f", on a grid of {block.grid:.3g}" if block.grid else ""
-            lines.append(_line("released", f"{name}: {count} numbers, {noise}{grid}"))
-        lines += [
-            _line("calibration", self.calibration),
-            _line("arithmetic", self.arithmetic),
-            _line("source", self.source),
-        ]
+            lines.append(("released", f"{name}: {count} numbers, {noise}{grid}"))
+        lines += [("calibration", self.calibration), ("arithmetic", self.arithmetic), ("source", self.source)]
         if self.reproducible:
-            lines.append(_line("WARNING", "the noise came from a seed: no privacy against anyone who can guess it"))
-        lines += [_line("assumed", assumption) for assumption in self.assumptions]
-        return "\n".join(lines)
+            lines.append(("WARNING", "the noise came from a seed: no privacy against anyone who can guess it"))
+        return (*lines, *(("assumed", assumption) for assumption in self.assumptions))
+
+    def __str__(self) -> str:
+        """Return the statement as readable lines."""
+        head = f"Privacy statement ({self.mechanism}, dplr {self.version})"
+        return "\n".join([head, *(_line(name, text) for name, text in self.lines)])
 
 
 def _line(name: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ class Faults(NamedTuple):
     non_finite_rows: int
     unknown_labels: int
     outside: tuple[int, ...]  # per column, target last; without bounds the first entry counts rows
+    marks: tuple[int, ...] = ()  # of a table: values that are no level, per declared column; then missing ones
 
     def __add__(self, other: Faults) -> Faults:  # type: ignore[override]
         """Add counts."""
@@ -30,6 +32,7 @@ class Faults(NamedTuple):
             self.non_finite_rows + other.non_finite_rows,
             self.unknown_labels + other.unknown_labels,
             tuple(a + b for a, b in zip(self.outside, other.outside, strict=True)),
+            tuple(a + b for a, b in itertools.zip_longest(self.marks, other.marks, fillvalue=0)),
         )
 
 
@@ -96,7 +99,7 @@ class Partial:
 class Moments:
     """Second moments sum v v' of the rows v = (x, intercept if any, y), upper triangle. Exact.
 
-    Sensitivity: sensitivity.ball_*, sensitivity.box_*.
+    Sensitivity: sensitivity.ball_*, sensitivity.box_*, sensitivity.groups_*.
     """
 
     d: int

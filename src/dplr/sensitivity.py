@@ -87,6 +87,48 @@ def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, 
     return max(flipped, same)
 
 
+def groups_add_remove(
+    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
+) -> float:
+    """Exact, for `numeric` columns in [-half_width, half_width] and `blocks` one-hot blocks: every group counts one.
+
+    With an intercept the diagonal cells of one-hot columns are not released: they are the intercept's cells, rescaled.
+    """
+    every = box_add_remove(numeric + blocks, half_width, linear, quadratic, iota)
+    return every - quadratic * blocks * half_width**2 if iota else every
+
+
+def groups_replace_one(
+    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
+) -> float:
+    """Exact, for the same rows, where every block has at least two columns (lemma 7).
+
+    All blocks change their level. Of the numeric columns `near` have |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the
+    others c - b and c + b: a concave quadratic in (a, b) for each `near`, largest where a = c or b = c.
+    """
+    c, near = half_width, np.arange(numeric + 1)
+    far = numeric - near
+    beside = c * blocks  # what one unit of max(|x_j + x'_j|, |x_j - x'_j|) costs in the cells beside the blocks
+
+    def largest(plus: float, minus: float) -> float:
+        """Maximum over near, a, b of plus * U + minus * V + quadratic * the numeric columns' other cells."""
+        tilt = (plus - minus) / quadratic
+        best_a = np.clip((tilt + beside + c * far) / (near + 1), 0.0, c)
+        best_b = np.clip((beside - tilt + c * near) / (far + 1), 0.0, c)
+        a, b = np.array([best_a, np.full(numeric + 1, c)]), np.array([np.full(numeric + 1, c), best_b])
+        sums, differences = c * numeric + near * a - far * b, c * numeric - near * a + far * b
+        products = near * (c * c - a * a) + far * (c * c - b * b)
+        cells = (sums * differences + products) / 2 + beside * (c * numeric + near * a + far * b)
+        return float((plus * sums + minus * differences + quadratic * cells).max())
+
+    cross = quadratic * iota
+    level_cells = c * c * blocks * (blocks - 1 if iota else blocks + 1)
+    changed_levels = 2 * c * blocks * (linear + cross) + quadratic * level_cells
+    flipped = 2 * linear * iota + largest(linear, cross)
+    same = largest(0.0, linear + cross)
+    return changed_levels + max(flipped, same)
+
+
 def l2_add_remove(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
     """Exact L2 sensitivity, off-diagonal cells counted with weight sqrt 2 (the Frobenius norm of the whole matrix).
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dplr import _fit
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds import ball_prep, box_prep
+from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep, box_prep
 from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.mechanisms.functional import FunctionalMechanism
@@ -42,6 +42,7 @@ class Case:
     spec: FunctionalMechanism = DEFAULT
     floating_point: bool = False
     delta: float = 0.0
+    block: tuple[int, int] | None = None  # first column and size of a one-hot block; the columns before are numeric
 
 
 # With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers:
@@ -84,20 +85,41 @@ CASES = {
     "gaussian, logistic d=1": label_flip(1, FREE, delta=1e-5),
     "gaussian, logistic d=2": label_flip(2, FREE, delta=1e-5),
     "gaussian, squared d=2 intercept": label_flip(2, FREE, labels=False, fit_intercept=True, delta=1e-5),
+    # All columns are one block: the rows have different levels, and every cell moves as far as it can.
+    "default weight, one block": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 0.0, block=(0, 2)),
+    "one block": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 0.0, block=(0, 2), spec=LINEAR),
+    "default weight, number beside a block": Case(
+        3, (1.0, 1.0, 0.0), 1.0, (1.0, 0.0, 1.0), 0.0, block=(1, 2), fit_intercept=True
+    ),
+    "default weight, add_remove one block": Case(
+        2, (1.0, 0.0), 1.0, (), 0.0, block=(0, 2), relation=Neighbouring.ADD_REMOVE
+    ),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, FunctionalMechanism(calibration="paper")),
 }
 
 
+def block_prep(case):
+    """Numbers in [-1, 1], then one block of columns that are 0 or 1."""
+    first, size = case.block
+    units = float(math.isqrt(2**40 // (first + 1)))
+    low, high = np.append([-units] * first + [0.0] * size, -GRID), np.append([units] * case.d, GRID)
+    intercept = INTERCEPT if case.fit_intercept else 0.0
+    geometry = Geometry(case.d, half_width=units / GRID, intercept=intercept, blocks=(case.block,))
+    return Prep(geometry, np.zeros(case.d + 1), high.copy(), low, high, (0.0, 1.0))
+
+
 def neighbours(case):
     """The prep and both data sets; the shared rows are arbitrary."""
     labels = (0.0, 1.0) if case.labels else None
-    if case.bounds:
+    shared = np.tile([0.3, -0.2][: case.d], (6, 1))
+    if case.block:
+        prep, shared = block_prep(case), np.eye(6, case.d)
+    elif case.bounds:
         low = 0.0 if not case.fit_intercept else -1.0
         prep = box_prep([(low, 1.0)] * case.d, case.fit_intercept, labels)
     else:
         prep = ball_prep(case.d, case.fit_intercept, labels)
-    shared = np.tile([0.3, -0.2][: case.d], (6, 1))
     targets = np.array([1.0, 0.0] * 3)
     pairs = []
     add_remove = case.relation is Neighbouring.ADD_REMOVE

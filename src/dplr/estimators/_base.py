@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import copy
-import functools
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplr import _fit
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
-from dplr.bounds import Bounds, Prep
-from dplr.estimators._history import read_history
+from dplr.bounds import Bounds
+from dplr.estimators import _html, _plain, _refit
+from dplr.estimators._columns import coef_names, rows_to_predict
+from dplr.estimators._release import Facts, Released, release
 from dplr.estimators._strict import check_types
 from dplr.ledger import as_ledger
 from dplr.losses import Loss
-from dplr.mechanisms import FunctionalMechanism, as_mechanism
+from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
-from dplr.planning import check_l2, l2_sentence, prepare
+from dplr.one_vs_rest import published
+from dplr.planning import check_bounds, prepare
 from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
-from dplr.problem import Plan
 from dplr.progress import bars, silent
-from dplr.result import Fit, History
-from dplr.rows import Labels, as_rows, check_shapes
-
-
-class _Released(NamedTuple):
-    """One fit, with what is needed to say more of it later."""
-
-    fit: Fit
-    mechanism: Any
-    plan: Plan
-    prep: Prep
-    history: History | None
-
-
-SAME_RELEASE = "another model from an earlier release: no further privacy loss"
+from dplr.rows import Labels, Table, as_table, as_target, check_shapes
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -109,47 +94,56 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)
-        mechanism, plan, prep = self._release
-        if not isinstance(mechanism, FunctionalMechanism):
-            remedy = "Only the functional mechanism releases numbers that hold more than one model."
-            raise ValueError(
-                sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy)
-            )
-        if approximation is not None:
-            mechanism = replace(mechanism, approximation=approximation)
-        if l2 is not None:
-            plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
-            mechanism.check(plan.problem)
-        facts = tuple(
-            fact for fact in plan.statement.assumptions if not fact.startswith("l2 = ") and fact != SAME_RELEASE
-        )
-        facts = (*facts, l2_sentence(plan.problem.l2), SAME_RELEASE)
-        plan = replace(plan, statement=replace(plan.statement, assumptions=facts))
-        statement = plan.statement
-        other: Self = clone(self).set_params(  # the parameters of the release, whatever was set since
-            mechanism=mechanism,
-            eps=statement.eps,
-            delta=statement.delta,
-            neighbouring=str(statement.neighbouring),
-            l2="auto" if plan.problem.l2 is None else plan.problem.l2,
-            public=self.public,
-        )
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
-            if hasattr(self, name):
-                setattr(other, name, getattr(self, name))
-        fit = Fit(mechanism.solve(plan, self.released_), plan.statement, self.released_)
-        return other._take(fit, mechanism, plan, prep)
+        other: Self = _refit.refit(self, l2, approximation)
+        return other
 
-    def _take(self, fit: Fit, mechanism: Any, plan: Plan, prep: Prep, history: History | None = None) -> Self:
+    def to_sklearn(self) -> Any:
+        """A plain scikit-learn model that predicts the same, for those who must not need this package.
+
+        Returns
+        -------
+        scikit-learn's `LogisticRegression`, `LinearRegression` or `LinearSVC` with the same `coef_`, `intercept_`,
+        `classes_` and names of features. Logistic regression of more than two classes is a `OneVsRestClassifier` of the
+        first.
+
+        Raises
+        ------
+        NotFittedError
+            Call `fit` first.
+        ValueError
+            Columns are encoded by the bounds: a plain model takes numbers only.
+
+        Privacy
+        -------
+        Holds released numbers only. The statement does not come along: publish ``est.privacy_`` beside the model.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+        >>> est = dplr.fit(X, X[:, 0] > 0, eps=1.0)
+        >>> bool((est.to_sklearn().predict(X) == est.predict(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        return _plain.plain_model(self)
+
+    def _take(self, done: Released) -> Self:
         """Set the attributes that a release gives."""
-        self._release = (mechanism, plan, prep)
-        self.privacy_ = fit.statement
-        self.released_ = fit.released
-        self.history_ = history
-        self._set_coef(*prep.to_user_units(fit.coef))
+        self._release = (done.mechanism, done.plan, done.prep, [fit.released for fit in done.fits])
+        self.privacy_ = done.statement
+        self.released_: Any = done.fits[0].released
+        self.history_: Any = done.histories[0]
+        if len(done.fits) > 1:
+            classes = self.classes_.tolist()
+            self.released_ = published(self._release[3], classes)
+            self.history_ = self.history_ and dict(zip(classes, done.histories, strict=True))
+        models = [done.prep.to_user_units(fit.coef) for fit in done.fits]
+        self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
         return self
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
+    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+        """From (models, n_features) and (models,)."""
         raise AttributeError("each model sets its coefficients in its own shape")
 
     def _fit_model(self, X: Any, y: Any, refused: dict[str, Any]) -> Self:
@@ -161,19 +155,19 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 else "; it takes X and y. Parameters belong to the constructor."
             )
             raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
-        (release,) = self._releases(X, y, [check_eps(self.eps)])
-        return self._take(*release)
+        (done,) = self._releases(X, y, [check_eps(self.eps)])
+        return self._take(done)
 
     def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
         """Copies of this estimator, one fitted for each eps, each a release of its own."""
         fitted = []
-        for release, eps in zip(self._releases(X, y, [check_eps(eps) for eps in levels]), levels, strict=True):
+        for done, eps in zip(self._releases(X, y, [check_eps(eps) for eps in levels]), levels, strict=True):
             other = copy.copy(self)
             other.eps = eps
-            fitted.append(other._take(*release))
+            fitted.append(other._take(done))
         return fitted
 
-    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[_Released]:
+    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
@@ -183,14 +177,19 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             self._check_declared()
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
-        columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        public = read_public(self.public, d, columns, self.fit_intercept)
+        columns = X.columns if isinstance(X, Table) else None
+        check_bounds(self.bounds)
+        layout = None if self.bounds is None else self.bounds.for_columns(columns, d)
+        if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
+            self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
+        public = read_public(self.public, d, columns, self.fit_intercept, layout)
         labels = self._labels(y)
         problem, prep = prepare(
             n_rows=self._public_n_rows(n),
             n_features=d,
             columns=columns,
             bounds=self.bounds,
+            layout=layout,
             loss=self._loss(),
             fit_intercept=self.fit_intercept,
             l2=self.l2,
@@ -200,28 +199,24 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             classes=labels.classes.tolist() if labels else None,
             assumptions=(labels.assumption,) if labels else (),
         )
-        rows = as_rows(X, labels.y if labels else y, prep)
         track = bars if check_flag("progress", self.progress) else silent
-        fits = _fit.run_many(rows, problem, mechanism, levels, delta, ledger, self._source(), track)
+        facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
+        done = release(X, y, facts, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
-        history = functools.partial(read_history, public=public, problem=problem, prep=prep, labels=labels)
-        return (_Released(fit, mechanism, Plan(problem, fit.statement), prep, history(fit)) for fit in fits)
+        return done
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")
 
     def _check_schema(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""
-        if hasattr(X, "iloc"):
+        table = None if type(X) is np.ndarray else as_table(X)
+        if table is not None:
+            if 0 in table.shape:
+                raise ValueError(sentence("X", "must have at least one row and one column", table.shape))
             validate_data(self, X, skip_check_array=True)
-            unfit = [name for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "biuf"]
-            if unfit:
-                raise ValueError(
-                    f"`X` must have numeric columns; got {unfit}. Encode them with public categories, or drop them."
-                )
-            if 0 in X.shape:
-                raise ValueError(sentence("X", "must have at least one row and one column", X.shape))
+            X = table
         elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
             # Nothing is left to check in a plain matrix of floats, and the general check takes longer than small sums.
             self.n_features_in_ = X.shape[1]
@@ -231,7 +226,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         if not (type(y) is np.ndarray and y.ndim == 1):
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(as_target(y), warn=True)
         return X, self._check_target(y)
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
@@ -268,14 +263,28 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(X @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+        matrix = rows_to_predict(self, X, self._release[2].layout)
+        if np.size(self.intercept_) > 1:
+            return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
+        return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+
+    @property
+    def coef_names_(self) -> tuple[str, ...]:
+        """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
+        check_is_fitted(self)
+        return coef_names(self, self._release[2].layout)
+
+    @property
+    def named_coef_(self) -> dict[str, Any]:
+        """Name -> coefficient, a number; for several classes (n_classes,) numbers."""
+        names, coef = self.coef_names_, np.atleast_2d(self.coef_)
+        return dict(zip(names, coef[0].tolist() if len(coef) == 1 else coef.T, strict=True))
 
     def _html_repr(self) -> str:
-        """scikit-learn's parser of docstrings warns of the section Privacy, which it does not know."""
+        """scikit-learn's diagram, whose parser of docstrings does not know the section Privacy, and the statement."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Unknown section Privacy")
-            return str(super()._html_repr())
+            return str(super()._html_repr()) + _html.privacy_note(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What the classifiers share: two labels, margins and predictions."""
+"""What the classifiers share: labels, margins and predictions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.base import ClassifierMixin
 from dplr._validation import sentence
 from dplr.bounds import Bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.rows import Labels, resolve_labels
+from dplr.rows import Labels, above, resolve_labels
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
-    """A linear classifier of two labels."""
+    """A linear classifier of two labels, or of more, one against the rest."""
 
     def __init__(
         self,
@@ -51,34 +51,41 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.classes = classes
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) margins: positive for ``classes_[1]``."""
+        """(n,) margins: positive for ``classes_[1]``; of more than two classes (n, n_classes)."""
         return self._margins(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """(n,) labels."""
         margins = self._margins(X)
-        return np.asarray(self.classes_[(margins > 0).astype(np.intp)])
+        best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
-        self.coef_ = coef[np.newaxis, :]
-        self.intercept_ = np.array([intercept])
+    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+        self.coef_ = coef
+        self.intercept_ = intercept
 
     def _labels(self, y: NDArray[Any]) -> Labels:
-        declared = self.classes
-        in_bounds = self.bounds.target if isinstance(self.bounds, Bounds) else None
-        if declared is None:
-            declared = in_bounds
-        elif in_bounds is not None and set(declared) != set(in_bounds):
-            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", declared))
-        return resolve_labels(y, declared)
+        bounds = self.bounds if isinstance(self.bounds, Bounds) else None
+        in_bounds = bounds.target_classes() if bounds is not None else None
+        if self.classes is not None and in_bounds is not None and set(self.classes) != set(in_bounds):
+            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes))
+        if bounds is not None and bounds.threshold is not None:
+            return above(y, bounds.threshold)
+        return resolve_labels(y, self._declared())
+
+    def _declared(self) -> Any:
+        """The labels that are public by declaration, or None."""
+        if self.classes is not None:
+            return self.classes
+        return self.bounds.target_classes() if isinstance(self.bounds, Bounds) else None
 
     def _check_declared(self) -> None:
-        if self.classes is None and (not isinstance(self.bounds, Bounds) or self.bounds.target is None):
+        if self._declared() is None:
             remedy = "Undeclared labels are looked at before the budget is reserved."
             raise ValueError(sentence("classes", "must be declared with a strict ledger", None, remedy))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = np.size(self._declared()) > 2  # more than two must be declared
         tags.classifier_tags.poor_score = True
         return tags

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import linear_model
 from sklearn.base import RegressorMixin
 
 from dplr._validation import sentence
@@ -24,9 +25,10 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Attributes
     ----------
-    coef_ : (n_features,) in the units of the user's columns and target.
+    coef_ : (n_columns,) in the units of the user's columns and target.
     intercept_ : float.
-    privacy_, released_, history_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+    coef_names_, named_coef_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
+        `LogisticRegression`.
 
     Privacy
     -------
@@ -45,12 +47,14 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     True
     """
 
+    _plain = linear_model.LinearRegression
+
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
         y : (n_rows,) numbers.
 
         Raises
@@ -69,9 +73,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         """(n,) predictions."""
         return self._margins(X)
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: float) -> None:
-        self.coef_ = coef
-        self.intercept_ = intercept
+    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+        self.coef_ = coef[0]
+        self.intercept_ = float(intercept[0])
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         if y.dtype.kind not in "biufO":

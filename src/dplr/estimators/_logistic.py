@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn import linear_model
 
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.losses import LOGISTIC, Loss
 
 
 class LogisticRegression(PrivateClassifier):
-    """Differentially private logistic regression for two classes.
+    """Differentially private logistic regression for two classes, and for more, each against the rest.
 
     Parameters
     ----------
@@ -22,8 +23,9 @@ class LogisticRegression(PrivateClassifier):
     mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
         ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
-        outside onto it.
-    classes : the two labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them.
+        outside onto it. With bounds by name, columns of a table that they do not name are ignored.
+    classes : the labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them. More than two
+        are fitted one against the rest, each with a share of eps and delta (one_vs_rest.md).
     fit_intercept : whether the model has an intercept.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.
@@ -44,12 +46,17 @@ class LogisticRegression(PrivateClassifier):
 
     Attributes
     ----------
-    coef_ : (1, n_features) in the units of the user's columns.
-    intercept_ : (1,).
-    classes_ : (2,) labels, sorted; `coef_` is for ``classes_[1]``.
+    coef_ : (1, n_columns) in the units of the user's columns, one column a feature or a level: see `coef_names_`; of
+        more than two classes (n_classes, n_columns).
+    coef_names_ : names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
+    named_coef_ : name -> coefficient.
+    intercept_ : (1,) or (n_classes,).
+    classes_ : labels, sorted; of two, `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
     released_ : block name -> noisy numbers, in the scaled problem; empty where the coefficients are all there is.
-    history_ : the `History` of noisy gradient descent; None for other mechanisms. Free to look at and to publish.
+        Of more than two classes a name ends in the label: ``linear['a']``.
+    history_ : the `History` of noisy gradient descent, or label -> `History`; None for other mechanisms. Free to look
+        at and to publish.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Privacy
@@ -76,13 +83,15 @@ class LogisticRegression(PrivateClassifier):
     Pure(eps=0.8)
     """
 
+    _plain = linear_model.LogisticRegression
+
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
-        y : (n_rows,) labels.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels; numbers where the bounds have a threshold.
 
         Raises
         ------
@@ -97,11 +106,15 @@ class LogisticRegression(PrivateClassifier):
         return LOGISTIC
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, 2) probabilities, columns in the order of ``classes_``."""
+        """(n, n_classes) probabilities, columns in the order of ``classes_``; of more than two classes normalised."""
         margins = self._margins(X)
-        return np.column_stack([expit(-margins), expit(margins)])
+        if margins.ndim == 1:
+            return np.column_stack([expit(-margins), expit(margins)])
+        return np.asarray(softmax(log_expit(margins), axis=1))  # each over their sum, also where all are tiny
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, 2) logarithms of the probabilities."""
+        """(n, n_classes) logarithms of the probabilities."""
         margins = self._margins(X)
-        return np.column_stack([log_expit(-margins), log_expit(margins)])
+        if margins.ndim == 1:
+            return np.column_stack([log_expit(-margins), log_expit(margins)])
+        return np.asarray(log_softmax(log_expit(margins), axis=1))

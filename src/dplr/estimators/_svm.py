@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from sklearn.svm import LinearSVC
+
 from dplr._validation import real_number, sentence
 from dplr.bounds import Bounds
 from dplr.estimators._classifier import PrivateClassifier
@@ -39,6 +41,8 @@ class HuberSVC(PrivateClassifier):
     >>> est.score(X, X[:, 0] > X[:, 1]) > 0.9
     True
     """
+
+    _plain = LinearSVC
 
     def __init__(
         self,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,9 @@ class FunctionalMechanism:
 
     Parameters
     ----------
-    calibration : `"tight"` for the sensitivity of rows in the unit ball or in the cube of the declared bounds;
-        `"paper"` for the constants printed in FM12, several times larger, for reproduction. Both are private.
+    calibration : `"tight"` for the sensitivity of rows in the unit ball, in the cube of the declared bounds, or of
+        numbers and one-hot blocks; `"paper"` for the constants printed in FM12, several times larger, for reproduction.
+        Both are private.
     approximation : of the logistic loss by the released moments, post-processing: `"minimax"` is the best quadratic on
         [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
@@ -86,24 +88,33 @@ class FunctionalMechanism:
             if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
                 raise ValueError(sentence(name, f"must be between 0 and {_LARGEST_OPTION:g}", value))
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
-        """Fix the released blocks, the noise and the statement from public facts."""
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        """Fix the released blocks, the noise and the statement from public facts.
+
+        With `classes` the linear block is one sum for each class: one release for models of each against the rest.
+        """
         self.check(problem)
         if delta > 0 and (self.calibration == "paper" or self.unbounded == "rerun"):
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
+        if self.calibration == "paper" and problem.geometry.blocks:  # FM12 knows no layout and noises every cell
+            problem = replace(problem, geometry=replace(problem.geometry, blocks=()))
         sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
+        if classes:
+            q = sizes.pop("linear")
+            sizes = dict.fromkeys((class_block("linear", label) for label in classes), q) | sizes
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
             released, named = self._no_noise(sizes), "none: eps = inf"
         elif delta > 0:
-            released, guarantee, named = self._gaussian(problem, sizes, eps, delta)
+            released, guarantee, named = self._gaussian(problem, sizes, eps, delta, len(classes))
         else:
-            released, named = self._laplace(problem, sizes, per_run)
+            released, named = self._laplace(problem, sizes, per_run, len(classes))
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
+        source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(
             mechanism="fm",
             eps=eps,
@@ -134,19 +145,39 @@ class FunctionalMechanism:
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
         return [self._release(total, plan, source) for plan in track(plans, "functional mechanism")]
 
+    def run_classes(self, totals: Sequence[Total], plans: Sequence[Plan], source: Source) -> list[list[Fit]]:
+        """For each plan one fit a class, all from one release.
+
+        `totals` are those of all rows with label +1, then those of each class (+1) against the rest (-1).
+        """
+        everyone, *against = totals
+        twice = [total + everyone for total in against]  # twice the sum of each class: exact
+        return [self._release_classes(everyone, twice, plan, source) for plan in plans]
+
+    def _release_classes(self, everyone: Total, twice: list[Total], plan: Plan, source: Source) -> list[Fit]:
+        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        linear = cells.pop("linear")
+        names = [name for name in plan.statement.released if name not in cells]
+        parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
+        released = _add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
+        fits = range(len(names))
+        return [Fit(self.solve(plan, one_class(released, k)), plan.statement, released) for k in fits]
+
     def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
-        released = self._add_noise(total, plan, source)
+        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        parts = {name: (total, where, 0) for name, where in cells.items()}
+        released = _add_noise(parts, plan, source)
         # Without noise another run would give the same numbers.
         rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
         while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
-            released = self._add_noise(total, plan, source)
+            released = _add_noise(parts, plan, source)
         return Fit(self.solve(plan, released), plan.statement, released)
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
         problem, loss = plan.problem, plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
-        deviation = plan.statement.released["diagonal"].deviation
+        deviation = _diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
         floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
         curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
@@ -175,45 +206,33 @@ class FunctionalMechanism:
             mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows)
         return stein_coef(coef, matrix / n_rows, iota, mean_label)
 
-    def _add_noise(self, total: Total, plan: Plan, source: Source) -> dict[str, NDArray[np.float64]]:
-        """Every block on its grid with fresh integer noise."""
-        released = {}
-        draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
-        for name, cells in blocks(plan.problem.geometry, plan.problem.neighbouring).items():
-            block = plan.statement.released[name]
-            exponent = math.frexp(block.grid)[1] - 1
-            value = total.integers(exponent, cells)
-            if block.units:
-                value = value + draw[block.law](block.units, len(value))
-            released[name] = np.ldexp(value.astype(np.float64), exponent)
-            released[name].flags.writeable = False  # several models may hold it
-        return released
-
     def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
         exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
 
-    def _laplace(self, problem: Problem, sizes: dict[str, int], eps: float) -> tuple[dict[str, Release], str]:
-        weight, joint, named = self._sensitivity(problem)
-        weights = {"linear": 1.0, "diagonal": weight, "off_diagonal": weight}
+    def _laplace(
+        self, problem: Problem, sizes: dict[str, int], eps: float, classes: int
+    ) -> tuple[dict[str, Release], str]:
+        weight, joint, named = self._sensitivity(problem, classes)
+        weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
         charged, noises = calibration.discrete_laplace(
             joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
         )
         return _releases(sizes, charged, "discrete Laplace", noises, weights), named
 
     def _gaussian(
-        self, problem: Problem, sizes: dict[str, int], eps: float, delta: float
+        self, problem: Problem, sizes: dict[str, int], eps: float, delta: float, classes: int
     ) -> tuple[dict[str, Release], Gaussian, str]:
         geometry = problem.geometry
-        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, l2=True)
-        weights = {"linear": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, True, max(1, classes))
+        weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
         charged, mu, noises = calibration.discrete_gaussian(
             joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
         )
         named = f"tight: L2 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
         return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
 
-    def _sensitivity(self, problem: Problem) -> tuple[float, float, str]:
+    def _sensitivity(self, problem: Problem, classes: int) -> tuple[float, float, str]:
         """Weight of the quadratic block, joint sensitivity of (linear, weight * quadratic), and its name."""
         geometry = problem.geometry
         if self.calibration == "paper":
@@ -224,8 +243,37 @@ class FunctionalMechanism:
             formula = "section 5.2, d^2/4 + 3d" if logistic else "section 4.2, 2(1 + 2d + d^2)"
             linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
             return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
-        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm)
+        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, False, max(1, classes))
         return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+
+
+def class_block(name: str, label: Any) -> str:
+    """Name of a class's own block."""
+    return f"{name}[{label!r}]"
+
+
+def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
+    """The moments of one class against the rest from those released: sum y (x, iota) is twice its sum less all sums."""
+    shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
+    sums = [values for name, values in released.items() if name.startswith("linear[")]
+    return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
+
+
+def _add_noise(
+    parts: Mapping[str, tuple[Total, Any, int]], plan: Plan, source: Source
+) -> dict[str, NDArray[np.float64]]:
+    """Every block on its grid with fresh integer noise, from its total, cells and the total's power of two."""
+    released = {}
+    draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
+    for name, (total, cells, power) in parts.items():
+        block = plan.statement.released[name]
+        exponent = math.frexp(block.grid)[1] - 1
+        value = total.integers(exponent + power, cells)
+        if block.units:
+            value = value + draw[block.law](block.units, len(value))
+        released[name] = np.ldexp(value.astype(np.float64), exponent)
+        released[name].flags.writeable = False  # several models may hold it
+    return released
 
 
 def _releases(
@@ -239,3 +287,11 @@ def _releases(
         name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
+
+
+def _diagonal_deviation(released: Mapping[str, Release]) -> float:
+    """Of the noise on a diagonal cell, had there been one: one-hot columns beside an intercept have none."""
+    if "diagonal" in released:
+        return released["diagonal"].deviation
+    block = released["off_diagonal"]
+    return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)

@@ -13,12 +13,15 @@ from dplr.certificate import Objective
 from dplr.clipped_queries import ClippedGradient
 from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
-from dplr.rows._array import ALL, ArrayRows, Selection, check_shapes, chosen, every
-from dplr.rows._labels import Labels
+from dplr.rows._array import ArrayRows, check_shapes
+from dplr.rows._labels import Labels, above
 from dplr.rows._labels import resolve as resolve_labels
+from dplr.rows._selection import ALL, Selection, chosen, every
+from dplr.rows._table import Encoder, Table, as_table, as_target, predictors
 
 __all__ = [
-    "ALL", "ArrayRows", "Labels", "Rows", "Selection", "as_rows", "check_shapes", "chosen", "every", "resolve_labels",
+    "ALL", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "above", "as_rows", "as_table",
+    "as_target", "check_shapes", "chosen", "every", "predictors", "resolve_labels",
 ]  # fmt: skip
 
 
@@ -60,5 +63,5 @@ class Rows(Protocol):
 
 
 def as_rows(X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None) -> ArrayRows:
-    """Rows of one array or frame: see `ArrayRows`."""
+    """Rows of one array or table: see `ArrayRows`."""
     return ArrayRows(X, y, prep, block_rows=block_rows, threads=threads)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import CHUNK_ROWS, ClippedRows, LossRows
-from dplr._validation import check_count, sentence
+from dplr._validation import sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
 from dplr.clipped_queries import ClippedGradient, clipped_rows
@@ -20,39 +20,21 @@ from dplr.loss_queries import LossGradient, RealTotal, native_rows
 from dplr.queries import Faults, Moments, Total
 from dplr.rows import _clipped, _minimise, _pool
 from dplr.rows._faults import refuse, warn_outside
+from dplr.rows._selection import ALL, Selection, chunks, spans
+from dplr.rows._table import Encoder, as_table
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
 _KERNEL_ROWS = 2**20
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Selection:
-    """Which rows to sum: every `step`-th, or the chosen indices."""
-
-    step: int = 1
-    indices: NDArray[np.int64] | None = None
-
-
-ALL = Selection()
-
-
-def every(step: int) -> Selection:
-    """Rows 0, step, 2 step, …"""
-    return Selection(step=check_count("step", step))
-
-
-def chosen(indices: Any) -> Selection:
-    """The rows with these indices, each as often as it is named."""
-    return Selection(indices=np.ascontiguousarray(indices, dtype=np.int64))
-
-
 class ArrayRows:
-    """Rows of an array (any float type and memory order, read-only or memory-mapped) or of a data frame.
+    """Rows of an array (any float type and memory order, read-only or memory-mapped) or of a table.
 
     Parameters
     ----------
-    X : (n, d) array, or a frame with `iloc`. Never copied as a whole and never changed.
+    X : (n, d) array, or a table of any library; never changed. An array of floats is never copied as a whole. A table
+        is encoded block by block for exact sums, and once as a whole for kernels that make many passes.
     y : (n,) numbers, or numeric codes of labels.
     prep : the row's way into the scaled problem.
     block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
@@ -62,9 +44,13 @@ class ArrayRows:
     def __init__(
         self, X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None
     ) -> None:
-        self._X = X
-        self._y = y
-        self._columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        table = as_table(X)
+        self._X: Any = X if table is None else table
+        needed = table is not None or (prep.layout is not None and not prep.layout.plain)
+        self._encoder = Encoder(self._X, prep.layout) if needed else None
+        self._matrix: NDArray[np.float64] | None = None
+        self._marks: tuple[int, ...] = ()
+        self._y = np.require(y, np.float64, "A") if needed and not _target_is_native(y) else y
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
@@ -92,8 +78,10 @@ class ArrayRows:
             A selected row holds a NaN or an infinity, or an undeclared label.
         """
         total = self.sum(query, coef, rows)
+        if total.faults.non_finite_rows and self._encoder is not None:
+            refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
+        warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
@@ -144,8 +132,9 @@ class ArrayRows:
         return _minimise.together(self, objectives, tau, cap)
 
     def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """X and y as kernels read them in place, or None where they must be converted."""
-        return (self._X, _as_numbers(self._y)) if _is_native(self._X) and _target_is_native(self._y) else None
+        """X and y as kernels read them in place, or None where they must be converted; a table is encoded, once."""
+        X = self._whole()
+        return (X, _as_numbers(self._y)) if _is_native(X) and _target_is_native(self._y) else None
 
     def loss_rows(self) -> LossRows | None:
         """Rows as the loss kernels take them, on one thread; kept, because a pass learns what later ones can use."""
@@ -160,7 +149,7 @@ class ArrayRows:
         A frame, or an array of another type than float, is converted once: its passes are many.
         """
         if self._clipped_rows is None:
-            X, y = self.native() or (_native(self._X), np.require(self._y, np.float64, "A"))
+            X, y = self.native() or (_native(self._whole()), np.require(self._y, np.float64, "A"))
             self._clipped_rows = clipped_rows(X, y, self._prep)
             non_finite, unknown = self._clipped_rows.faults.tolist()
             self._clipped_faults = Faults(len(self), non_finite, unknown, (0,) * (self.geometry.d + 1))
@@ -186,18 +175,29 @@ class ArrayRows:
 
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum the query, and leave the judgement of faults to the caller."""
+        total = self._sum(query, coef, rows)
+        return _marked(total, self._marks) if self._marks and not isinstance(query, ClippedGradient) else total
+
+    def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
         if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
             return _clipped.alone(self, query, coef, rows.indices)
-        X, y, index = self._X, self._y, None
+        # One pass may encode as it goes; for many, and where the order of summing matters, the whole is encoded.
+        in_blocks = self._encoder is not None and self._matrix is None and query.exact
+        X: Any = self._X if in_blocks else self._whole()
+        y, index = self._y, None
         if rows.indices is not None:
             index = rows.indices
+        elif rows.step > 1 and in_blocks:
+            index = np.arange(0, len(y), rows.step)
         elif rows.step > 1:
-            X, y = _take(X, slice(None, None, rows.step)), y[:: rows.step]
+            X, y = X[:: rows.step], y[:: rows.step]
         n = len(y) if index is None else len(index)
         q = query.shape[-1] if len(query.shape) > 1 else 1
         threads = self.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
         parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
-        if index is None and _is_native(X) and _target_is_native(y):
+        if in_blocks:
+            work = functools.partial(self._sum_encoded, query, coef, index)
+        elif index is None and _is_native(X) and _target_is_native(y):
             work = functools.partial(self._sum_native, query, coef, X, _as_numbers(y))
         else:
             work = functools.partial(self._sum_converted, query, coef, X, y, index)
@@ -208,8 +208,8 @@ class ArrayRows:
         if query.exact:
             return functools.reduce(Total.__add__, _pool.run(work, spans(n, parts)))
         # Not exact: chunks are merged in their order, whatever thread summed them.
-        chunks = _chunks(n, self._block_rows or CHUNK_ROWS)
-        shares = [chunks[a:b] for a, b in spans(len(chunks), parts)]
+        pieces = chunks(n, self._block_rows or CHUNK_ROWS)
+        shares = [pieces[a:b] for a, b in spans(len(pieces), parts)]
         totals = _pool.run(lambda share: [work(span) for span in share], shares)
         return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
 
@@ -229,8 +229,29 @@ class ArrayRows:
             block = slice(start, min(start + step, span[1]))
             rows: Any = block if index is None else index[block]
             target = np.require(y[rows], np.float64, "A")
-            query.add_block(_native(_take(X, rows)), target, self._prep, coef, out)
+            query.add_block(_native(X[rows]), target, self._prep, coef, out)
         return out.total()
+
+    def _sum_encoded(self, query: Any, coef: Any, index: NDArray[np.int64] | None, span: tuple[int, int]) -> Any:
+        assert self._encoder is not None
+        out, marks = query.partial(), np.zeros(2 * len(self._encoder.features), np.int64)
+        step = self._block_rows or self._encoder.block_rows
+        for start in range(span[0], span[1], step):
+            block = slice(start, min(start + step, span[1]))
+            rows: Any = block if index is None else index[block]
+            matrix, seen = self._encoder.block(rows)
+            query.add_block(matrix, _as_numbers(self._y[rows]), self._prep, coef, out)
+            marks += seen
+        return _marked(out.total(), tuple(marks.tolist()))
+
+    def _whole(self) -> Any:
+        """All rows: the array itself, or the encoded table, kept for the next pass."""
+        if self._encoder is None:
+            return self._X
+        if self._matrix is None:
+            self._matrix, marks = self._encoder.block()
+            self._marks = tuple(marks.tolist())
+        return self._matrix
 
 
 def _sum_known(query: Any, coef: Any, rows: LossRows) -> Any:
@@ -239,8 +260,8 @@ def _sum_known(query: Any, coef: Any, rows: LossRows) -> Any:
     return out.total()
 
 
-def _take(X: Any, rows: Any) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+def _marked(total: Any, marks: tuple[int, ...]) -> Any:
+    return replace(total, faults=total.faults._replace(marks=marks))
 
 
 def _is_native(X: Any) -> bool:
@@ -250,8 +271,6 @@ def _is_native(X: Any) -> bool:
 
 def _native(block: Any) -> NDArray[Any]:
     """A float64 or float32 view of the block where it is one already, else an aligned copy of this block."""
-    if hasattr(block, "iloc"):
-        block = block.to_numpy(dtype=np.float64, na_value=np.nan)
     return block if _is_native(block) else np.require(block, np.float64, "A")
 
 
@@ -267,15 +286,6 @@ def _target_is_native(y: Any) -> bool:
 def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
     """Booleans as the bytes that the kernel reads."""
     return y.view(np.uint8) if y.dtype.char == "?" else y
-
-
-def spans(n: int, parts: int) -> list[tuple[int, int]]:
-    edges = [n * part // parts for part in range(parts + 1)]
-    return list(itertools.pairwise(edges))
-
-
-def _chunks(n: int, size: int) -> list[tuple[int, int]]:
-    return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def check_shapes(X: Any, y: Any) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from dplr.bounds import GRID
 from dplr.clipped_queries import ClippedGradient
 from dplr.queries import Total, normalised, stack
 from dplr.rows import _pool
+from dplr.rows._selection import spans
 
 if TYPE_CHECKING:
     from dplr.rows._array import ArrayRows
@@ -69,8 +70,6 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
 
 
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
-    from dplr.rows._array import spans
-
     if n < _FEW_ROWS:
         return [(0, n)]
     return spans(n, min(rows.threads_for(float(n) * rows.geometry.d * models * _PRODUCTS_AN_ENTRY), max(n, 1)))

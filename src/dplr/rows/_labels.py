@@ -1,4 +1,4 @@
-"""Which two labels a target holds: declared, conventional, or (with a warning) taken from the data."""
+"""Which labels a target holds: declared, conventional, or (with a warning) taken from the data."""
 
 from __future__ import annotations
 
@@ -18,18 +18,28 @@ from dplr.privacy import PrivacyWarning
 _CONVENTIONS = {(0, 0): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
 
 
+_NEITHER = 2.0  # a code that is found, and refused, with the sum
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """The two classes, y in numbers, the numbers that stand for the classes, and a sentence for the statement."""
+    """The classes, y in numbers, the numbers that stand for two classes, and a sentence for the statement.
+
+    Of more than two classes y holds the positions in `classes`, and their number for what is no label.
+    """
 
     classes: NDArray[Any]
     y: NDArray[Any]
     codes: Pair
     assumption: str
 
+    def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
+        """1 for one class (None: for all), 0 for the others, and 2 for what is no label: it is found with the sum."""
+        return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
+
 
 def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
-    """Find the two labels without sorting y where they are declared or conventional.
+    """Find the labels without sorting y where they are declared or conventional.
 
     Conventional are bool, {0, 1} and {-1, 1}: public without a declaration. Labels of any other undeclared set are read
     from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed. An undeclared y is
@@ -37,8 +47,9 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
     """
     y = _of_one_type(y)
     if declared is not None:
-        classes = _two_classes(declared)
-        return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
+        classes = _declared_classes(declared)
+        said = f"the labels {classes.tolist()}, declared"
+        return _encoded(y, classes, said) if len(classes) == 2 else _positions(y, classes, said)
     if y.dtype.kind == "b":
         return Labels(np.array([False, True]), y, (0.0, 1.0), "y is True or False, by convention")
     if y.dtype.kind in "iuf" and len(y):
@@ -54,6 +65,15 @@ def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
     return _from_data(y)
 
 
+def above(y: NDArray[Any], threshold: float) -> Labels:
+    """The labels of a numeric target: True above a public threshold. A missing number is neither, and is refused."""
+    numbers = _of_one_type(y)
+    if numbers.dtype.kind not in "iuf":
+        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.dtype.name))
+    encoded = np.where(np.isnan(numbers), _NEITHER, numbers > threshold)
+    return Labels(np.array([False, True]), encoded, (0.0, 1.0), f"y is True above {threshold:g}, a declared threshold")
+
+
 def _from_data(y: NDArray[Any]) -> Labels:
     try:
         found = np.unique(y)
@@ -67,8 +87,8 @@ def _from_data(y: NDArray[Any]) -> Labels:
         )
     if len(found) > 2:
         raise ValueError(
-            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. Fit one "
-            "class against the others, and divide eps between the fits."
+            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. More "
+            "than two must be public: declare them with `classes=` or in the bounds."
         )
     if len(found) < 2:
         raise ValueError(
@@ -92,13 +112,24 @@ def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:
     return y.astype(np.float64) if types <= {int, float, np.int64, np.float64} else y
 
 
-def _two_classes(declared: Sequence[Any]) -> NDArray[Any]:
-    """The two labels sorted, as scikit-learn's scorers expect them."""
+def _declared_classes(declared: Sequence[Any]) -> NDArray[Any]:
+    """The labels sorted, as scikit-learn's scorers expect them."""
     values = list(declared) if np.ndim(declared) == 1 else []
     classes = np.unique(np.asarray(values))
-    if len(values) != 2 or len(classes) != 2 or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
-        raise ValueError(sentence("classes", "must be two different labels", declared))
+    if not 2 <= len(values) == len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise ValueError(sentence("classes", "must be two different labels, or more", declared))
     return classes
+
+
+def _positions(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
+    """More than two classes by their position."""
+    if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
+        nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        positions = np.where(classes[nearest] == y, nearest, len(classes))
+    else:
+        lookup = {label: position for position, label in enumerate(classes.tolist())}
+        positions = np.array([lookup.get(value, len(classes)) for value in y.tolist()])
+    return Labels(classes, positions, (0.0, 1.0), assumption)
 
 
 def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
@@ -108,5 +139,5 @@ def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
             raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
         return Labels(classes, y, codes, assumption)
     lookup = {label: float(code) for code, label in enumerate(classes.tolist())}
-    encoded = np.array([lookup.get(value, 2.0) for value in y.tolist()])  # what is no label is found with the sum
+    encoded = np.array([lookup.get(value, _NEITHER) for value in y.tolist()])
     return Labels(classes, encoded, (0.0, 1.0), assumption)

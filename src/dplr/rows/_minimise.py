@@ -18,6 +18,7 @@ from dplr.certificate import LossCurve, Objective
 from dplr.loss_queries import LossGradient, LossGradientHessian, RealTotal, native_rows
 from dplr.queries import Faults
 from dplr.rows._faults import refuse
+from dplr.rows._selection import every
 from dplr.solvers import certified, newton, newton_many, sample_step
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ def _compiled(rows: ArrayRows, known: LossRows, objective: Objective, tau: float
 
 
 def _through_sums(rows: ArrayRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    from dplr.rows._array import every
-
     d = rows.geometry.d
     queries = [query(objective.loss, d, rows.geometry.intercept > 0) for query in (LossGradient, LossGradientHessian)]
 

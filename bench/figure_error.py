@@ -1,0 +1,56 @@
+"""The README's picture: test error on Adult (official split, complete rows) against eps, defaults, 20 fits a point.
+
+DPLR_DATA=<folder> python bench/figure_error.py run bench/results/error_against_eps.csv
+python bench/figure_error.py plot bench/results/error_against_eps.csv docs/images/error_against_eps.png
+"""
+
+import csv
+import math
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+import dplr
+from adult import load
+from dplr import plots
+
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+DELTA = 1e-5
+FITS = 20
+MECHANISMS = ("ngd", "objective", "output")
+
+
+def run(path):
+    """Every fit's error, and those of the exact fit and of the larger class."""
+    X, y, X_test, y_test = load(os.environ["DPLR_DATA"])
+    exact = dplr.fit(X, y, mechanism="none", eps=math.inf)
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["mechanism", "eps", "delta", "error"])
+        writer.writerow(["non-private", math.inf, 0, f"{np.mean(exact.predict(X_test) != y_test):.5f}"])
+        writer.writerow(["majority", 0, 0, f"{np.mean(y_test != (np.mean(y) > 0.5)):.5f}"])
+        for mechanism in MECHANISMS:
+            for est in dplr.fit_many(X, y, mechanism=mechanism, eps=EPSILONS, repeats=FITS, delta=DELTA):
+                writer.writerow([mechanism, est.eps, DELTA, f"{np.mean(est.predict(X_test) != y_test):.5f}"])
+
+
+def plot(path, image):
+    """One series for every mechanism. Adult's test rows are public: their errors may be shown."""
+    table = pd.read_csv(path)
+    errors = dict(iter(table.groupby("mechanism")))
+    references = {name: float(errors[name]["error"].iloc[0]) for name in ("majority", "non-private")}
+    ax = Figure(figsize=(7.2, 4), layout="constrained").subplots()
+    for mechanism in MECHANISMS:
+        last = mechanism == MECHANISMS[-1]
+        plots.plot_error_against_eps(
+            errors[mechanism], ax, label=mechanism, references=references if last else None,
+            quantity="share of test rows misclassified",
+        )  # fmt: skip
+    ax.figure.savefig(image, dpi=110)
+
+
+if __name__ == "__main__":
+    {"run": run, "plot": plot}[sys.argv[1]](*sys.argv[2:])

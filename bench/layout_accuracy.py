@@ -1,0 +1,91 @@
+"""What the layout of one-hot columns is worth to the functional mechanism on Adult: the ball before, the layout after.
+
+Official split, complete rows, all defaults, 20 fits a setting; scales and sensitivities are the statement's.
+
+DPLR_DATA=<folder> python bench/layout_accuracy.py bench/results/layout_accuracy.csv
+"""
+
+import csv
+import math
+import os
+import sys
+
+import numpy as np
+
+from adult import LEVELS, NUMBERS, load
+from dplr import _fit
+from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
+from dplr.ledger import NullLedger
+from dplr.losses import LOGISTIC
+from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.noise import Source
+from dplr.privacy import Neighbouring
+from dplr.problem import Problem
+from dplr.rows import as_rows
+
+FITS = 20
+DELTA = 1e-5
+GROUPS = len(NUMBERS) + len(LEVELS)
+
+
+def layout_prep():
+    """Numbers in [-c, c], one-hot columns 0 or c, c^2 times the number of groups at most 1."""
+    sizes = [len(levels.split()) for levels in LEVELS.values()]
+    first = len(NUMBERS) + np.cumsum([0, *sizes[:-1]])
+    units = float(math.isqrt(2**40 // GROUPS))
+    d = len(NUMBERS) + sum(sizes)
+    low = np.array([-units] * len(NUMBERS) + [0.0] * sum(sizes) + [-GRID])
+    blocks = tuple(zip(first.tolist(), sizes, strict=True))
+    geometry = Geometry(d, half_width=units / GRID, intercept=INTERCEPT, blocks=blocks)
+    bound = np.array([units] * d + [GRID])
+    return Prep(geometry, np.zeros(d + 1), bound, low, bound, (0.0, 1.0))
+
+
+def errors(layout, eps, delta, data, fits):
+    """Test errors of `fits` fits, and the statement of one."""
+    X, y, X_test, y_test = data
+    prep = layout_prep() if layout else ball_prep(X.shape[1], True, (0.0, 1.0))
+    factor = math.sqrt(GROUPS) if layout else 1.0  # the layout scales by itself
+    problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, len(X), None, ())
+    rows = as_rows(X * factor, y.astype(float), prep)
+    found = _fit.run_many(rows, problem, FunctionalMechanism(), [eps] * fits, delta, NullLedger(), Source())
+    models = [prep.to_user_units(fit.coef) for fit in found]
+    scores = [np.mean((X_test * factor @ slopes + offset > 0) != y_test) for slopes, offset in models]
+    return np.array(scores), found[0].statement
+
+
+def row_of(layout, eps, delta, data):
+    """One line of the table: errors, and the release that they come from."""
+    found, statement = errors(layout, eps, delta, data, 1 if math.isinf(eps) else FITS)
+    deviation = found.std(ddof=1) / math.sqrt(FITS) if len(found) > 1 else 0.0
+    released = statement.released
+    return [
+        "layout" if layout else "ball",
+        eps,
+        delta,
+        len(found),
+        *(f"{value:.5f}" for value in (found.mean(), deviation, found.max())),
+        *(f"{released[name].scale:.6g}" for name in ("linear", "diagonal")),
+        f"{released['linear'].sensitivity:.6g}",
+        sum(release.shape[0] for release in released.values()),
+    ]
+
+
+def main(path):
+    data = load(os.environ["DPLR_DATA"])
+    settings = [(eps, delta) for delta in (0.0, DELTA) for eps in (0.1, 0.5, 1.0, 2.0)] + [(math.inf, 0.0)]
+    names = (
+        "domain eps delta fits mean_error standard_error worst_error linear_scale quadratic_scale sensitivity numbers"
+    )
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names.split())
+        for layout in (False, True):
+            for eps, delta in settings:
+                row = row_of(layout, eps, delta, data)
+                writer.writerow(row)
+                print(*row, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

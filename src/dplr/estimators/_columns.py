@@ -1,0 +1,35 @@
+"""The columns of a fitted model: their names, and the rows of a table to predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from dplr._validation import sentence
+from dplr.layout import Layout
+from dplr.rows import as_table, predictors
+
+
+def coef_names(estimator: Any, layout: Layout | None) -> tuple[str, ...]:
+    """Names of the entries of `coef_`."""
+    if layout is not None:
+        return layout.names
+    given = getattr(estimator, "feature_names_in_", None)
+    return tuple(f"x{j}" for j in range(estimator.n_features_in_)) if given is None else tuple(given)
+
+
+def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np.float64]:
+    """Rows with the columns of `coef_`; those of a table are found by name where the bounds name them."""
+    table = None if type(X) is np.ndarray else as_table(X)
+    if layout is not None and layout.named:
+        if table is None:
+            remedy = "Pass a data frame with the columns that the bounds name, in any order."
+            raise ValueError(sentence("X", "must have column names, as the bounds do", type(X).__name__, remedy))
+        return predictors(table, layout)
+    checked = validate_data(estimator, X, reset=False, dtype=np.float64, skip_check_array=table is not None)
+    if table is None and (layout is None or layout.plain):
+        return np.asarray(checked)
+    return predictors(checked if table is None else table, layout)

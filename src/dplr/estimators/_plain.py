@@ -1,0 +1,46 @@
+"""Plain scikit-learn models with released coefficients."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+from dplr._validation import sentence
+
+
+def plain_model(fitted: Any) -> Any:
+    """See `PrivateLinearModel.to_sklearn`."""
+    layout = fitted._release[2].layout
+    if layout is not None and not layout.plain:
+        remedy = "A plain model takes numbers: encode the columns in a pipeline before the fit."
+        raise ValueError(sentence("bounds", "must not encode columns", f"{fitted.n_features_in_} columns", remedy))
+    if fitted._plain is LogisticRegression and len(fitted.classes_) > 2:
+        return _one_vs_rest(fitted)
+    return _filled(
+        fitted._plain(fit_intercept=fitted.fit_intercept), fitted, coef_=fitted.coef_, intercept_=fitted.intercept_
+    )
+
+
+def _filled(model: Any, fitted: Any, **own: Any) -> Any:
+    """Copies, so that nothing of the one changes the other."""
+    names = ("n_features_in_", "feature_names_in_", "classes_")
+    same = {name: getattr(fitted, name) for name in names if hasattr(fitted, name)}
+    for name, value in (same | own).items():
+        setattr(model, name, copy.deepcopy(value))
+    return model
+
+
+def _one_vs_rest(fitted: Any) -> OneVsRestClassifier:
+    """scikit-learn's own logistic regression of more than two classes is another model, with a softmax.
+
+    The one-vs-rest model is fitted to one row of zeros a class, which sets all that is not a coefficient.
+    """
+    model = OneVsRestClassifier(LogisticRegression(fit_intercept=fitted.fit_intercept))
+    model.fit(np.zeros((len(fitted.classes_), fitted.n_features_in_)), fitted.classes_)
+    for one, coef, intercept in zip(model.estimators_, fitted.coef_, fitted.intercept_, strict=True):
+        _filled(one, fitted, coef_=coef[np.newaxis], intercept_=np.array([intercept]), classes_=one.classes_)
+    return _filled(model, fitted)

@@ -1,0 +1,54 @@
+"""Another model from the same release: post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+
+from dplr._validation import sentence
+from dplr.estimators._release import Released
+from dplr.mechanisms import FunctionalMechanism
+from dplr.mechanisms.functional import one_class
+from dplr.planning import check_l2, l2_sentence
+from dplr.privacy import PrivacyStatement
+from dplr.problem import Plan
+from dplr.result import Fit
+
+SAME_RELEASE = "another model from an earlier release: no further privacy loss"
+
+
+def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any:
+    """A new fitted estimator: see `PrivateLinearModel.refit`."""
+    mechanism, plan, prep, parts = fitted._release
+    if not isinstance(mechanism, FunctionalMechanism):
+        remedy = "Only the functional mechanism releases numbers that hold more than one model."
+        raise ValueError(sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy))
+    if approximation is not None:
+        mechanism = replace(mechanism, approximation=approximation)
+    if l2 is not None:
+        plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
+        mechanism.check(plan.problem)
+    plan = replace(plan, statement=_says_so(plan.statement, plan))
+    statement = _says_so(fitted.privacy_, plan)
+    other = clone(fitted).set_params(  # the parameters of the release, whatever was set since
+        mechanism=mechanism,
+        eps=statement.eps,
+        delta=statement.delta,
+        neighbouring=str(statement.neighbouring),
+        l2="auto" if plan.problem.l2 is None else plan.problem.l2,
+        public=fitted.public,
+    )
+    for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        if hasattr(fitted, name):
+            setattr(other, name, getattr(fitted, name))
+    models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
+    coefs = [mechanism.solve(plan, model) for model in models]
+    fits = [Fit(coef, plan.statement, released) for coef, released in zip(coefs, parts, strict=True)]
+    return other._take(Released(statement, fits, mechanism, plan, prep, [None] * len(fits)))
+
+
+def _says_so(statement: PrivacyStatement, plan: Plan) -> PrivacyStatement:
+    facts = [fact for fact in statement.assumptions if not fact.startswith("l2 = ") and fact != SAME_RELEASE]
+    return replace(statement, assumptions=(*facts, l2_sentence(plan.problem.l2), SAME_RELEASE))

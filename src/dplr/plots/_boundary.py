@@ -1,0 +1,111 @@
+"""Which label a classifier of two features gives where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.plots._drawing import axes, color_of, marker_of, short, title
+from dplr.presentation import Model, loss_words, read_model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Grid = NDArray[np.float64]
+
+
+def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | None = None) -> Axes:
+    """Draw which label a classifier of two features gives where.
+
+    Parameters
+    ----------
+    est : a fitted classifier with two features.
+    X, y : (n, 2) rows and their labels, drawn as points. See Privacy.
+    ax : where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Spans the declared bounds; without bounds the points, or [-1, 1] where there are none.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        matplotlib is not installed.
+    ValueError
+        The model is no classifier of two features, or X and y do not fit.
+
+    Privacy
+    -------
+    Without X the picture is as private as the model. **Points are the rows themselves**: with private rows, keep the
+    picture to yourself.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from dplr import plots
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> ax = plots.plot_decision_boundary(dplr.fit(X, X[:, 0] > 0, eps=1.0))
+    >>> ax.get_ylabel()
+    'x1'
+    """
+    model = read_model(est)
+    if not model.labels or model.coef.shape[1] != 2:
+        got = f"{type(est).__name__} of {model.coef.shape[1]} features"
+        raise ValueError(sentence("est", "must be a classifier of two features", got))
+    points, targets = _points(X, y)
+    ax = axes("plot_decision_boundary", ax, height=4.2)
+    spans = _spans(model, points)
+    first, second = np.meshgrid(*(np.linspace(low, high, 201) for low, high in spans))
+    scores = np.tensordot(model.coef, np.stack([first, second]), 1) + model.intercept[:, None, None]
+    if len(scores) == 1:
+        scores = np.concatenate([-scores, scores])
+    for number, (label, score) in enumerate(zip(est.classes_, scores, strict=True)):
+        lead = score - np.delete(scores, number, axis=0).max(axis=0)
+        _draw_region(ax, first, second, lead, short(label), number)
+        if points is not None:
+            mine = points[targets == label]
+            ax.scatter(mine[:, 0], mine[:, 1], s=14, color=color_of(number), marker=marker_of(number),
+                       edgecolors="white", linewidths=0.4, zorder=3)  # fmt: skip
+    ax.set(xlim=spans[0], ylim=spans[1])
+    ax.set_xlabel(short(model.names[0]), parse_math=False)
+    ax.set_ylabel(short(model.names[1]), parse_math=False)
+    title(ax, "The model gives each label on its side of the line", loss_words(model.statement))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _draw_region(ax: Axes, first: Grid, second: Grid, lead: Grid, label: str, number: int) -> None:
+    """Where one label is ahead of all others; these regions are convex, so their middle is inside."""
+    inside = lead > 0
+    if not inside.any():
+        return
+    ax.contourf(first, second, lead, levels=[0, lead.max() * 1.01], colors=[color_of(number)], alpha=0.18)
+    if not inside.all():
+        ax.contour(first, second, lead, levels=[0], colors=["black"], linewidths=1.2)
+    paper = {"facecolor": "white", "alpha": 0.7, "linewidth": 0}
+    middle = float(first[inside].mean()), float(second[inside].mean())
+    ax.text(*middle, label, ha="center", va="center", fontweight="bold", parse_math=False, zorder=4, bbox=paper)
+
+
+def _points(X: Any, y: Any) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
+    if X is None:
+        return None, np.empty(0)
+    points, targets = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if points.ndim != 2 or points.shape[1] != 2 or targets.shape != points.shape[:1]:
+        raise ValueError(
+            sentence("X", "must be (n, 2), with a label in `y` for each row", (points.shape, targets.shape))
+        )
+    return points, targets
+
+
+def _spans(model: Model, points: NDArray[np.float64] | None) -> list[tuple[float, float]]:
+    """From where to where the two axes go."""
+    if model.ranges is not None:
+        return [(float(low), float(high)) for low, high in model.ranges]
+    if points is None or not len(points):
+        return [(-1.0, 1.0)] * 2
+    return [(float(column.min()) - 0.05, float(column.max()) + 0.05) for column in points.T]

@@ -1,0 +1,71 @@
+"""What the pictures share: palette, axes, titles and legends that are safe for any name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dplr.presentation import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+# Okabe and Ito: told apart with every kind of colour vision. Markers differ too, for prints without colour.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+QUIET = "#7f7f7f"  # for lines of reference: seen on white and on black
+
+
+def axes(caller: str, ax: Axes | None, height: float = 3.6) -> Axes:
+    """The Axes given, or those of a new figure that pyplot does not know: nothing is left to close."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as missing:
+        message = f'`{caller}` needs matplotlib. Install it with: pip install "dplr[plots]"'
+        raise ModuleNotFoundError(message, name="matplotlib") from missing
+    return Figure(figsize=(6.4, height), layout="constrained").subplots() if ax is None else ax
+
+
+def color_of(number: int) -> str:
+    """Colour of the series with this number."""
+    return COLORS[number % len(COLORS)]
+
+
+def marker_of(number: int) -> str:
+    """Marker of the series with this number."""
+    return MARKERS[number % len(MARKERS)]
+
+
+def short(text: object) -> str:
+    """A name as long as a picture can bear."""
+    return printable(text, 28)
+
+
+def title(ax: Axes, claim: str, detail: str) -> None:
+    """A sentence, and below it what it is said of."""
+    text = f"{claim}\n({detail})"
+    # matplotlib measures a text that it wraps as a formula, whatever parse_math says.
+    ax.set_title(text, loc="left", fontsize="medium", parse_math=False, wrap="$" not in text)
+
+
+def tidy(ax: Axes, grid: str) -> Axes:
+    """No frame where no axis is, and a faint grid behind the data across the axis named."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="x" if grid == "x" else "y", color=QUIET, alpha=0.25, linewidth=0.8)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def named_lines(ax: Axes) -> list[Line2D]:
+    """The lines that were given a label."""
+    return [line for line in ax.get_lines() if not re.fullmatch(r"_child\d+", str(line.get_label()))]
+
+
+def legend(ax: Axes) -> None:
+    """Name the lines. matplotlib would leave out names that begin with an underscore, and read $ as a formula."""
+    lines = named_lines(ax)
+    made = ax.legend(lines, ["entry"] * len(lines), frameon=False, fontsize="small")
+    for text, line in zip(made.get_texts(), lines, strict=True):
+        text.set_parse_math(False)
+        text.set_text(str(line.get_label()))

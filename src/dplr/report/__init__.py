@@ -1,0 +1,236 @@
+"""One self-contained HTML page about one release (jinja2 and matplotlib, extra `plots`)."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import math
+from importlib import metadata, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dplr import plots
+from dplr._validation import sentence
+from dplr.presentation import Model, printable, read_model
+from dplr.privacy import Neighbouring, PrivacyStatement
+from dplr.report._svg import inline_svg
+from dplr.report._words import MECHANISMS, MODELS, alarms, citation, promise, reading, released, secrets
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["report_html", "write_report"]
+
+_LONGEST = 80  # characters of a name in the table
+_PICTURED = 30  # columns in the picture of the coefficients; the table has all of them
+
+
+def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A private model") -> Path:
+    """Write a page about a fitted model: what was released, what that promises, and how to read it.
+
+    Parameters
+    ----------
+    est : a fitted dplr model.
+    path : the HTML file; an older one is replaced.
+    title : heading of the page. It is published with it.
+
+    Returns
+    -------
+    pathlib.Path
+        The file: one page without scripts, network or anything outside itself.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        jinja2 or matplotlib is not installed.
+    ValueError
+        The model is not fitted, or has no privacy statement.
+    OSError
+        The file cannot be written.
+
+    Privacy
+    -------
+    The page holds what was released and public facts, nothing else of the data: it may be published with the model.
+    A model whose noise came from a seed, or that has none, is marked as not private.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr, os, tempfile
+    >>> from dplr.report import write_report
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(dplr.fit(X, X[:, 0] > 0, eps=1.0), os.path.join(folder, "model.html"))
+    ...     "What is promised to one person" in path.read_text(encoding="utf-8")
+    True
+    """
+    page = report_html(est, title=title)
+    target = Path(path)
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+def report_html(est: Any, *, title: str = "A private model") -> str:
+    """The page of `write_report` as text.
+
+    Parameters
+    ----------
+    est : a fitted dplr model.
+    title : heading of the page.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        jinja2 or matplotlib is not installed.
+    ValueError
+        The model is not fitted, or has no privacy statement.
+
+    Privacy
+    -------
+    As `write_report`.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from dplr.report import report_html
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> "<script" in report_html(dplr.fit(X, X[:, 0] > 0, eps=1.0))
+    False
+    """
+    template, mark_safe = _template()
+    model = read_model(est)
+    statement = model.statement
+    if not isinstance(statement, PrivacyStatement):
+        raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", type(est).__name__))
+    style = resources.files("dplr.report").joinpath("page.css").read_text(encoding="utf-8")
+    heads, rows = _table(model)
+    pictures = [{"svg": mark_safe(svg), "caption": caption} for svg, caption in _pictures(est, model)]
+    page = template.render(
+        title=printable(title),
+        policy=_policy(style),
+        style=mark_safe(style),
+        kind_words=MODELS[model.kind],
+        mechanism_words=MECHANISMS.get(statement.mechanism, statement.mechanism),
+        alarms=alarms(statement),
+        facts=_facts(statement),
+        promise=promise(statement),
+        exact=[(label, printable(text)) for label, text in statement.lines if label not in ("released", "assumed")],
+        blocks=_blocks(statement),
+        assumptions=[printable(fact) for fact in statement.assumptions],
+        pictures=pictures,
+        released=released(statement),
+        columns=len(model.names),
+        heads=heads,
+        rows=rows,
+        reading=reading(model),
+        covered=math.isfinite(statement.eps),
+        secrets=secrets(statement),
+        citation=citation(statement),
+        version=metadata.version("dplr"),
+        number=_number,
+        exact_number=repr,
+    )
+    return str(page)
+
+
+def _template() -> tuple[Any, Any]:
+    """The template, and the mark for text that is markup already."""
+    try:
+        import jinja2
+        import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
+        from markupsafe import Markup
+    except ModuleNotFoundError as missing:
+        message = 'a report needs jinja2 and matplotlib. Install them with: pip install "dplr[plots]"'
+        raise ModuleNotFoundError(message, name=missing.name) from missing
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = resources.files("dplr.report").joinpath("page.html").read_text(encoding="utf-8")
+    return environment.from_string(source), Markup
+
+
+def _policy(style: str) -> str:
+    """Nothing may be loaded or run; the one style sheet is named by its hash."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}".replace("-", "\u2212")
+
+
+def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
+    replaced = statement.neighbouring is Neighbouring.REPLACE_ONE
+    return [
+        ("privacy loss eps", "unlimited" if math.isinf(statement.eps) else f"{statement.eps:g}"),
+        ("delta", f"{statement.delta:g}"),
+        ("what is protected", "one record" if replaced else "one record, and that it is there"),
+        ("mechanism", statement.mechanism),
+    ]
+
+
+def _blocks(statement: PrivacyStatement) -> list[str]:
+    """The statement's lines on what was released, each with the sensitivity that its noise covers."""
+    texts = [printable(text) for label, text in statement.lines if label == "released"]
+    found = zip(texts, statement.released.values(), strict=True)
+    return [
+        f"{text}; the noise has standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"
+        if block.scale
+        else text
+        for text, block in found
+    ]
+
+
+def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
+    """Heads and rows: coefficients; odds ratios of two labels; and the effect over the declared bounds."""
+    if len(model.coef) > 1:
+        heads = [printable(label) for label in model.labels]
+        cells: list[list[Any]] = [[float(value) for value in column] for column in model.coef.T]
+        return heads, _rows(model, cells, [float(value) for value in model.intercept])
+    heads = ["coefficient"]
+    cells = [[float(value)] for value in model.coef[0]]
+    last: list[Any] = [float(model.intercept[0])]
+    with np.errstate(over="ignore"):
+        if model.kind == "logistic":
+            heads.append("odds ratio per unit")
+            cells = [[*row, float(np.exp(row[0]))] for row in cells]
+            last.append("")
+        if model.ranges is not None:
+            heads += ["bounds", "odds ratio across them" if model.kind == "logistic" else "effect across them"]
+            effects = model.coef[0] * model.widths("range")
+            across = np.exp(effects) if model.kind == "logistic" else effects
+            bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.ranges]
+            cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
+            last += ["", ""]
+    return heads, _rows(model, cells, last)
+
+
+def _rows(model: Model, cells: list[list[Any]], last: list[Any]) -> list[tuple[str, list[Any]]]:
+    names = [printable(name, _LONGEST) for name in model.names]
+    return [*zip(names, cells, strict=True), ("(intercept)", last)]
+
+
+def _pictures(est: Any, model: Model) -> list[tuple[str, str]]:
+    """SVG and caption of every picture that the model has."""
+    per = "unit" if model.ranges is None else "range"
+    step = "of one unit more of each column" if per == "unit" else "of each column from its lower to its upper bound"
+    caption = f"The effect {step}, the others unchanged."
+    if model.noise is not None:
+        caption += " Grey bars: two standard deviations of the noise to either side; sampling error comes on top."
+    draw = functools.partial(plots.plot_coefficients, est, per=per, most=_PICTURED)
+    drawn = [(inline_svg(draw, "coefficients", caption), caption)]
+    if model.labels and len(model.names) == 2:
+        caption = "Which label the model gives where. No record is drawn."
+        draw = functools.partial(plots.plot_decision_boundary, est)
+        drawn.append((inline_svg(draw, "boundary", caption), caption))
+    if model.history is not None:
+        caption = "Noisy gradient descent: the norm of each released gradient beside that of its noise."
+        draw = functools.partial(plots.plot_history, est)
+        drawn.append((inline_svg(draw, "gradients", caption), caption))
+        if model.history.public_loss is not None:
+            caption = "The loss on the public data that the fit started from; private rows are not part of it."
+            draw = functools.partial(plots.plot_history, est, what="public_loss")
+            drawn.append((inline_svg(draw, "loss", caption), caption))
+    return drawn

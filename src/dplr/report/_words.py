@@ -1,0 +1,171 @@
+"""What a report says in words: functions of the privacy statement and of the model's shape alone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from dplr.presentation import Model, best_guess, printable
+from dplr.privacy import Neighbouring, PrivacyStatement, Pure
+
+MODELS = {
+    "logistic": "A logistic regression",
+    "svm": "A linear support vector machine",
+    "linear": "A linear regression",
+}
+MECHANISMS = {
+    "fm": "the functional mechanism: noise on sums over the records, from which the model is computed",
+    "output": "output perturbation: noise on the coefficients",
+    "objective": "objective perturbation: noise in the function that the coefficients minimise",
+    "ngd": "noisy gradient descent: noise on every step's sum of clipped gradients",
+    "none": "exact minimisation, without noise",
+}
+
+
+class Alarm(NamedTuple):
+    """A banner: why the page promises nothing."""
+
+    head: str
+    text: str
+
+
+def alarms(statement: PrivacyStatement) -> list[Alarm]:
+    """Everything that voids the promise."""
+    found = []
+    if math.isinf(statement.eps):
+        found.append(Alarm("No privacy.", "This model was fitted without noise (eps = inf). Treat it like the data."))
+    if statement.reproducible:
+        found.append(
+            Alarm(
+                "Not private: the noise came from a seed.",
+                "Whoever knows or guesses the seed can take the noise away again. This is a test or a simulation; "
+                "do not publish it as a private release.",
+            )
+        )
+    return found
+
+
+def promise(statement: PrivacyStatement) -> list[str]:
+    """The guarantee for a reader who is one of the persons in the data."""
+    if math.isinf(statement.eps):
+        return ["Nothing: the numbers may tell everything about a record."]
+    paragraphs = [_in_words(statement), _guess(statement)]
+    if statement.reproducible:
+        paragraphs.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
+    if statement.delta:
+        paragraphs.append(
+            f"delta = {statement.delta:g} is the room that the bound leaves for rare events. It should be much smaller "
+            "than one divided by the number of persons."
+        )
+    paragraphs.append(
+        "What is protected is one record. If a person has several records in the data, the protection of that person "
+        f"is weaker: {_group(statement)}. Other releases from the same data add up with this one."
+    )
+    if statement.arithmetic != "integer":
+        paragraphs.append(
+            "The promise is proved for real numbers; the noise was added in floating-point arithmetic, and the numbers "
+            "were rounded to a fixed grid."
+        )
+    return paragraphs
+
+
+def _in_words(statement: PrivacyStatement) -> str:
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        change = "had any one record been replaced by any other, within the public bounds"
+    else:
+        change = "had any one record been left out, or one been added"
+    more = f", plus delta = {statement.delta:g}" if statement.delta else ""
+    factor = math.exp(min(statement.eps, 700.0))
+    return (
+        f"The published numbers would have been nearly as likely {change}: the probability of any outcome is at most "
+        f"exp(eps) = {factor:.4g} times what it would have been{more}. This holds whatever else a reader knows, all "
+        "other records included."
+    )
+
+
+def _guess(statement: PrivacyStatement) -> str:
+    """The same as the success of the best attack, rounded up."""
+    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        question = "which of two possible records of yours was used"
+    else:
+        question = "whether your record was used"
+    if chance >= 99.95:
+        right = "may be right nearly always: a bound this loose promises little"
+    else:
+        right = f"is right at most {chance:g} % of the time"
+    return (
+        f"Put differently: somebody who must guess {question}, thinks both as likely, and then reads these numbers, "
+        f"{right}. Without them it is 50 %."
+    )
+
+
+def _group(statement: PrivacyStatement) -> str:
+    if isinstance(statement.guarantee, Pure):
+        return f"with two records eps is {2 * statement.eps:g}, with k records k times {statement.eps:g}"
+    return "with k records eps is k times as large, and delta grows faster than that"
+
+
+def released(statement: PrivacyStatement) -> str:
+    """What the table of blocks is."""
+    if math.isinf(statement.eps):
+        return "These numbers, without noise, and the model on this page."
+    return (
+        "These noisy numbers, and what is computed from them: the model on this page. To compute more from "
+        "them costs nothing further."
+    )
+
+
+def reading(model: Model) -> list[str]:
+    """How to read the table and the picture."""
+    one = printable(model.labels[0], 60) if model.labels else ""
+    hints = []
+    if len(model.coef) > 1:
+        hints.append("There is one column of numbers for each label: the label with the largest sum is predicted.")
+    elif model.kind == "logistic":
+        hints.append(
+            f"One unit more of a column, the others unchanged, multiplies the odds of “{one}” by its odds ratio: above "
+            "1 makes it likelier, below 1 less likely. A coefficient is the logarithm of its odds ratio."
+        )
+    elif model.kind == "svm":
+        hints.append(f"The sum of coefficients times values, plus the intercept, is a score: above 0 means “{one}”.")
+    else:
+        hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
+    if model.ranges is not None:
+        hints.append(
+            "Columns have different units. To compare them, look at the effect across their declared bounds, "
+            "which the picture shows."
+        )
+    if model.statement is not None and math.isfinite(model.statement.eps):
+        hints.append(
+            "Every number holds noise on purpose. Small coefficients may be nothing but noise, their signs and order "
+            "too. There are no standard errors or p-values here: ordinary ones do not know of the noise."
+        )
+    hints.append("A ridge pulls the coefficients towards zero or towards a public start. They are not causal effects.")
+    hints.append("The intercept belongs to a record with zeros in all columns, which may lie outside the bounds.")
+    return hints
+
+
+def secrets(statement: PrivacyStatement) -> list[str]:
+    """What a data holder has seen that is not covered."""
+    kept = [
+        "warnings and errors of the fit: they depend on the data, such as the share of values outside the bounds;",
+        "scores of this model on private rows, cross-validation included, and choices made by looking at them;",
+        "coefficients of a non-private fit, and differences to it;",
+        "the time and memory that the fit took, progress bars, and logs;",
+        "a seed of the noise, where one was set;",
+    ]
+    if statement.neighbouring is Neighbouring.ADD_REMOVE:
+        kept.append("the exact number of records: under add_remove it is private;")
+    kept.append("the records, parts of them, or pictures with records as points.")
+    return kept
+
+
+def citation(statement: PrivacyStatement) -> str:
+    """A sentence for a paper."""
+    if math.isinf(statement.eps) or statement.reproducible:
+        level = "without differential privacy" + (" (noise from a seed)" if statement.reproducible else "")
+    else:
+        delta = f", delta = {statement.delta:g}" if statement.delta else ""
+        level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring})"
+    return f"Fitted {level}, mechanism {statement.mechanism} ({statement.source}), with dplr {statement.version}."

@@ -1,0 +1,358 @@
+"""Pictures draw the numbers that were released, name them as the user does, and leave nothing behind."""
+
+import math
+import subprocess
+import sys
+import types
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.figure import Figure
+from scipy.special import expit
+from scipy.stats import norm
+
+import dplr
+from dplr import calibration, plots
+from dplr.presentation import best_guess, printable, read_model
+
+HOSTILE = [
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "عمر الشخص", "", "😀", "a" * 500, "$\\frac{1}{$",
+    "]]>--!>{{ 7*7 }}", "\u202egnp.exe", "_child0", "&amp;", "x\ny\x00\ud800",
+]  # fmt: skip
+BOUNDS = {"age": (18, 99), "hours": (0, 80), "married": (0, 1)}
+
+
+def fitted(mechanism, model="logistic", columns=tuple(BOUNDS), **options):
+    """A model of 300 made-up records."""
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame({name: rng.uniform(*BOUNDS[name], 300) for name in columns})
+    y = X[columns[0]] + X[columns[1]] + rng.normal(0, 10, 300)
+    y = y if model == "linear" else np.where(y > 95, "yes", "no")
+    bounds = dplr.Bounds(
+        {name: BOUNDS[name] for name in columns}, target=(0, 200) if model == "linear" else ("no", "yes")
+    )
+    if options.pop("with_public", False):
+        options["public"] = (X[:40], y[:40])
+    return dplr.fit(X, y, mechanism=mechanism, model=model, bounds=bounds, **{"eps": 2.0, **options}), X, np.asarray(y)
+
+
+def of_three_labels(columns=2):
+    """What a model of three labels looks like."""
+    coef = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0], [-1.0, -1.0, 0.5]])[:, :columns]
+    labels = np.array(["red", "_green", "$blue$"])
+    return types.SimpleNamespace(coef_=coef, intercept_=np.zeros(3), classes_=labels, predict_proba=None)
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {
+        "objective": fitted("objective"),
+        "output": fitted("output"),
+        "linear": fitted("fm", "linear"),
+        "svm": fitted("objective", "svm"),
+        "ngd": fitted("ngd", delta=1e-6, with_public=True),
+        "two": fitted("objective", columns=("age", "hours")),
+    }
+
+
+def texts(ax):
+    """What a reader sees: title, axis labels, ticks, legend."""
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend()
+    ticks = [label.get_text() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    entries = [text.get_text() for text in legend.get_texts()] if legend else []
+    return [ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel(), *ticks, *entries]
+
+
+# ---- what every picture has ----
+
+
+@pytest.mark.parametrize("name", ["objective", "output", "linear", "svm", "ngd"])
+def test_every_picture_names_its_axes_and_its_privacy_loss(models, name):
+    est = models[name][0]
+    drawn = [plots.plot_coefficients(est), plots.plot_coefficients(est, per="range")]
+    if name == "ngd":
+        drawn += [plots.plot_history(est), plots.plot_history(est, what="public_loss")]
+    for ax in drawn:
+        assert ax.get_xlabel()
+        assert "eps = 2" in ax.get_title(loc="left")
+        assert ax.get_ylabel() or [label.get_text() for label in ax.get_yticklabels()] == list(BOUNDS)
+
+
+def test_no_picture_is_left_for_the_user_to_close(models):
+    plots.plot_coefficients(models["objective"][0])
+    plots.plot_history(models["ngd"][0])
+    plots.plot_decision_boundary(models["two"][0])
+    plots.plot_error_against_eps([(1, 0.2)])
+    from matplotlib import pyplot
+
+    assert pyplot.get_fignums() == []
+
+
+def test_a_picture_is_drawn_where_the_caller_says(models):
+    ax = Figure().subplots()
+    assert plots.plot_coefficients(models["objective"][0], ax) is ax
+    assert plots.plot_history(models["ngd"][0], Figure().subplots()).lines
+
+
+def test_importing_plots_and_report_does_not_import_matplotlib_or_jinja2():
+    code = "import dplr.plots, dplr.report, sys; print(sorted({'matplotlib', 'jinja2', 'sklearn'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_without_matplotlib_the_error_names_the_extra(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ModuleNotFoundError, match=r'`plot_coefficients` needs matplotlib.*pip install "dplr\[plots\]"'):
+        plots.plot_coefficients(models["objective"][0])
+
+
+def test_only_fitted_linear_models_are_drawn():
+    with pytest.raises(ValueError, match=r"`est` must be a fitted linear model.*Call `fit` first"):
+        plots.plot_coefficients(dplr.LogisticRegression())
+
+
+# ---- names ----
+
+
+def test_hostile_names_are_drawn_as_they_are_and_not_as_formulas():
+    coef = np.arange(1.0, 13.0)[None, :]
+    labels = ["x", "$\\frac{$"]
+    est = types.SimpleNamespace(coef_=coef, intercept_=[0.0], classes_=labels, feature_names_in_=HOSTILE)
+    ax = plots.plot_coefficients(est)
+    shown = texts(ax)
+    for name in HOSTILE:
+        assert printable(name, 28) in shown
+    assert "score for “$\\frac{$”" in ax.get_xlabel()
+
+
+def test_every_label_is_in_the_legend_whatever_it_is():
+    shown = texts(plots.plot_coefficients(of_three_labels()))
+    assert {"red", "_green", "$blue$"} <= set(shown)
+
+
+def test_printable_text_is_one_line_of_visible_characters_and_never_empty():
+    everything = [chr(code) for code in range(0x30000)]
+    for start in range(0, len(everything), 64):
+        text = printable("".join(everything[start : start + 64]))
+        assert text
+        for char in text:
+            assert char in "\u200c\u200d" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn")
+    assert printable("plain name") == "plain name"
+    assert printable("") == printable("\n") == "(no name)"
+    assert len(printable("a" * 500, 28)) == 28
+
+
+def test_names_are_those_of_the_coefficients_then_of_the_columns_then_numbers():
+    est = types.SimpleNamespace(coef_=np.ones((1, 2)), intercept_=0.0)
+    assert read_model(est).names == ("x0", "x1")
+    est.feature_names_in_ = np.array(["a", "b"], dtype=object)
+    assert read_model(est).names == ("a", "b")
+    est.coef_names_ = ("a=1", "a=2")
+    assert read_model(est).names == ("a=1", "a=2")
+
+
+# ---- coefficients ----
+
+
+@pytest.mark.parametrize("name", ["objective", "linear", "svm"])
+def test_points_are_the_released_coefficients_in_the_users_units(models, name):
+    est = models[name][0]
+    (points,) = [line for line in plots.plot_coefficients(est).lines if len(line.get_xdata()) == 3]
+    np.testing.assert_array_equal(points.get_xdata(), np.ravel(est.coef_))
+    (points,) = [line for line in plots.plot_coefficients(est, per="range").lines if len(line.get_xdata()) == 3]
+    np.testing.assert_array_equal(points.get_xdata(), np.ravel(est.coef_) * [81, 80, 1])
+
+
+def test_ranges_are_those_of_the_models_columns():
+    bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b"]}, "gain": {"lower": 0, "upper": 9,
+                          "transform": "log1p"}}, target=("no", "yes"))  # fmt: skip
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": rng.uniform(18, 99, 50), "work": rng.choice(["a", "b"], 50), "gain": rng.uniform(0, 9, 50)}
+    )
+    model = read_model(dplr.fit(X, np.where(X["age"] > 50, "yes", "no"), eps=1.0, bounds=bounds))
+    assert model.names == ("age", "work=a", "work=b", "log1p(gain)")
+    np.testing.assert_allclose(model.widths("range"), [81, 1, 1, math.log(10)])
+
+
+def test_bounds_of_other_columns_give_no_ranges(models):
+    other = types.SimpleNamespace(coef_names_=tuple(BOUNDS), **vars(models["objective"][0]))
+    for names in (["hours", "age", "married"], ["age", "hours"], ["age", "hours", "other"]):
+        other.bounds = dplr.Bounds(dict.fromkeys(names, (0, 1)))
+        assert read_model(other).ranges is None
+        with pytest.raises(ValueError, match='`per` must be "unit" where a model has no declared bounds'):
+            plots.plot_coefficients(other, per="range")
+
+
+def test_three_labels_give_three_series_that_differ_in_colour_and_marker():
+    ax = plots.plot_coefficients(of_three_labels())
+    series = ax.lines[1:]  # the first is the line at zero
+    np.testing.assert_array_equal([line.get_xdata() for line in series], of_three_labels().coef_)
+    assert len({line.get_color() for line in series}) == len({line.get_marker() for line in series}) == 3
+
+
+def test_of_many_columns_the_largest_are_drawn_in_their_order():
+    est = types.SimpleNamespace(coef_=np.array([5.0, -1.0, 3.0, -9.0]), intercept_=0.0)
+    ax = plots.plot_coefficients(est, most=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x0", "x3"]
+    assert ax.get_ylabel() == "the 2 largest of 4 columns"
+
+
+def test_noise_bars_are_two_deviations_in_the_users_units_and_only_where_noise_was_added_to_coefficients(models):
+    def bars(est):
+        drawn = plots.plot_coefficients(est).collections
+        return [item for item in drawn if isinstance(item, LineCollection) and item.get_linewidth()[0] == 5]
+
+    est = models["output"][0]
+    (found,) = bars(est)
+    halves = [(segment[1][0] - segment[0][0]) / 2 for segment in found.get_segments()]
+    reach = np.array([81, 80, 1]) / 2 * math.sqrt(3)  # a scaled column is (x - middle) / reach
+    np.testing.assert_allclose(halves, 2 * est.privacy_.released["coef"].deviation / reach, rtol=1e-5)
+    for name in ("objective", "linear", "ngd"):
+        assert bars(models[name][0]) == []
+    projected, _, _ = fitted(dplr.OutputPerturbation(projection=1.0))
+    assert bars(projected) == []
+
+
+# ---- error against eps ----
+
+
+def test_points_are_means_and_bars_the_middle_of_the_fits():
+    errors = {0.5: np.linspace(0.1, 0.3, 11), 2.0: [0.1], math.inf: [0.04, 0.06]}
+    ax = plots.plot_error_against_eps(errors, label="ours", references={"majority": 0.4})
+    lines = {line.get_label(): line for line in ax.lines}
+    np.testing.assert_allclose(lines["ours"].get_ydata(), [0.2, 0.1])
+    assert ax.get_xscale() == "log"
+    segments = ax.collections[0].get_segments()
+    np.testing.assert_allclose([segment[:, 1] for segment in segments], [[0.12, 0.28], [0.1, 0.1]])
+    np.testing.assert_allclose(lines["ours, no noise"].get_ydata(), 0.05)
+    np.testing.assert_allclose(lines["majority"].get_ydata(), 0.4)
+    assert "1 to 11 fits" in ax.get_title(loc="left")
+
+
+def test_a_second_series_looks_different_and_all_are_in_the_legend():
+    ax = plots.plot_error_against_eps([(1, 0.2)], label="a", references={"majority": 0.4})
+    plots.plot_error_against_eps(pd.DataFrame({"error": [0.3], "eps": [1.0]}), ax, label="b", references={"best": 0})
+    lines = {line.get_label(): line for line in ax.lines}
+    assert lines["a"].get_color() != lines["b"].get_color()
+    assert lines["a"].get_marker() != lines["b"].get_marker()
+    assert lines["majority"].get_linestyle() != lines["best"].get_linestyle()
+    assert {"a", "b", "majority", "best"} <= set(texts(ax))
+
+
+@pytest.mark.parametrize("name", ["objective", "linear"])
+def test_errors_of_estimators_are_measured_on_the_rows_given(models, name):
+    est, X, y = models[name]
+    ax = plots.plot_error_against_eps([est], X=X, y=y)
+    wrong = (est.predict(X) - y) ** 2 if name == "linear" else est.predict(X) != y
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [np.mean(wrong)])
+    assert ax.get_ylabel() == ("mean squared error" if name == "linear" else "share of rows misclassified")
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ([], "at least one fit"),
+        ([(math.inf, 0.1)], "at least one finite eps"),
+        ([(-1, 0.1)], "`eps` must be positive"),
+        ([(1, math.nan)], "must hold finite errors"),
+    ],
+)
+def test_nothing_is_drawn_from_nonsense(results, message):
+    with pytest.raises(ValueError, match=message):
+        plots.plot_error_against_eps(results)
+
+
+def test_estimators_without_rows_are_refused(models):
+    with pytest.raises(ValueError, match="`X` and `y` must be given"):
+        plots.plot_error_against_eps([models["objective"][0]])
+
+
+@pytest.mark.parametrize("name", ["plot_error_against_eps", "plot_decision_boundary"])
+def test_docstrings_warn_where_private_rows_would_be_shown(name):
+    assert "**" in getattr(plots, name).__doc__.split("Privacy\n")[1]
+
+
+# ---- history ----
+
+
+def test_history_shows_released_gradients_beside_their_noise(models):
+    est = models["ngd"][0]
+    released, noise = plots.plot_history(est).lines
+    np.testing.assert_allclose(released.get_ydata(), np.linalg.norm(est.released_["gradients"], axis=1))
+    block = est.privacy_.released["gradients"]
+    draws = np.random.default_rng(0).normal(0, block.scale, (20_000, block.shape[1]))
+    np.testing.assert_allclose(noise.get_ydata()[0], np.sqrt(np.mean(np.sum(draws**2, axis=1))), rtol=0.02)
+    (loss,) = plots.plot_history(est, what="public_loss").lines
+    np.testing.assert_array_equal(loss.get_ydata(), est.history_.public_loss)
+
+
+def test_history_needs_a_descent_and_public_rows_for_their_loss(models):
+    with pytest.raises(ValueError, match='must be fitted with mechanism="ngd"'):
+        plots.plot_history(models["objective"][0])
+    with pytest.raises(ValueError, match="needs a fit with public rows"):
+        plots.plot_history(fitted("ngd", delta=1e-6)[0], what="public_loss")
+
+
+# ---- decision boundary ----
+
+
+def test_the_line_is_where_the_model_changes_its_mind(models):
+    est = models["two"][0]
+    ax = plots.plot_decision_boundary(est)
+    assert ax.get_xlim() == (18, 99)
+    assert ax.get_ylim() == (0, 80)
+    (line,) = [item for item in ax.collections if item.get_linewidth()[0] == 1.2][:1]
+    points = np.concatenate([path.vertices for path in line.get_paths()])
+    margins = points @ est.coef_[0] + est.intercept_[0]
+    assert len(points) > 100
+    np.testing.assert_allclose(margins, 0, atol=1e-9)
+    for text in ax.texts:
+        place = pd.DataFrame([text.get_position()], columns=["age", "hours"])
+        assert est.predict(place)[0] == text.get_text()
+    assert len(ax.texts) == 2
+
+
+def test_rows_are_drawn_only_when_they_are_given(models):
+    est, X, y = models["two"]
+
+    def points(ax):
+        return sum(len(item.get_offsets()) for item in ax.collections if isinstance(item, PathCollection))
+
+    assert points(plots.plot_decision_boundary(est)) == 0
+    assert points(plots.plot_decision_boundary(est, X, y)) == len(X)
+
+
+def test_three_labels_have_three_regions():
+    ax = plots.plot_decision_boundary(of_three_labels())
+    assert [text.get_text() for text in ax.texts] == ["red", "_green", "$blue$"]
+    scores = of_three_labels().coef_ @ np.array([text.get_position() for text in ax.texts]).T
+    assert scores.argmax(axis=0).tolist() == [0, 1, 2]
+
+
+def test_boundaries_need_a_classifier_of_two_features_and_rows_that_fit(models):
+    for name in ("objective", "linear"):
+        with pytest.raises(ValueError, match="must be a classifier of two features"):
+            plots.plot_decision_boundary(models[name][0])
+    with pytest.raises(ValueError, match=r"`X` must be \(n, 2\)"):
+        plots.plot_decision_boundary(models["two"][0], np.ones((3, 3)), np.ones(3))
+
+
+# ---- the words for a guarantee ----
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.8, 3.0, 20.0, 1000.0])
+def test_the_best_guess_is_that_of_randomised_response(eps):
+    """Randomised response is the worst mechanism of pure eps: its truth is told with probability expit(eps)."""
+    assert best_guess(eps, 0.0) == pytest.approx(expit(eps), rel=1e-12)
+
+
+@pytest.mark.parametrize("eps", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3])
+def test_no_gaussian_release_is_guessed_better_than_the_best_guess(eps, delta):
+    """Between N(0, 1) and N(mu, 1) the best test is right with probability Phi(mu / 2)."""
+    assert norm.cdf(calibration.gaussian_mu(eps, delta) / 2) <= best_guess(eps, delta)
+    assert best_guess(0.0, delta) == pytest.approx(0.5 + delta / 2)
