@@ -39,7 +39,7 @@ def fit(
 
     Parameters
     ----------
-    X : (n_rows, n_features) array or data frame.
+    X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).

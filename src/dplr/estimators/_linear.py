@@ -25,9 +25,10 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Attributes
     ----------
-    coef_ : (n_features,) in the units of the user's columns and target.
+    coef_ : (n_columns,) in the units of the user's columns and target.
     intercept_ : float.
-    privacy_, released_, history_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+    coef_names_, named_coef_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
+        `LogisticRegression`.
 
     Privacy
     -------
@@ -53,7 +54,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
         y : (n_rows,) numbers.
 
         Raises

@@ -23,7 +23,7 @@ class LogisticRegression(PrivateClassifier):
     mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
         ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
-        outside onto it.
+        outside onto it. With bounds by name, columns of a table that they do not name are ignored.
     classes : the labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them. More than two
         are fitted one against the rest, each with a share of eps and delta (one_vs_rest.md).
     fit_intercept : whether the model has an intercept.
@@ -46,7 +46,10 @@ class LogisticRegression(PrivateClassifier):
 
     Attributes
     ----------
-    coef_ : (1, n_features) in the units of the user's columns; of more than two classes (n_classes, n_features).
+    coef_ : (1, n_columns) in the units of the user's columns; of more than two classes (n_classes, n_columns). One
+        column a feature, or a level.
+    coef_names_ : names of these columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
+    named_coef_ : name -> coefficient, or (n_classes,) coefficients.
     intercept_ : (1,) or (n_classes,).
     classes_ : labels, sorted; of two, `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
@@ -87,8 +90,8 @@ class LogisticRegression(PrivateClassifier):
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
-        y : (n_rows,) labels.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels; numbers where the bounds have a threshold.
 
         Raises
         ------
