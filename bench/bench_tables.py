@@ -1,0 +1,29 @@
+"""What does encoding a table by its bounds cost, against pandas.get_dummies of the same columns?"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dplr
+from dplr.rows import Encoder, as_table
+
+N = 50_000
+LEVELS = {name: [f"{name} {k}" for k in range(size)] for name, size in {"a": 8, "b": 16, "c": 14, "d": 41}.items()}
+NUMBERS = ("age", "hours", "gain")
+BOUNDS = dplr.Bounds(dict.fromkeys(NUMBERS, (0, 100)) | {name: {"levels": known} for name, known in LEVELS.items()})
+
+
+@pytest.mark.benchmark(group="encoding against pandas.get_dummies")
+@pytest.mark.parametrize(("library", "limit"), [("pandas", 1.2), ("polars", 1.0), ("arrow", 1.0)])
+def test_encoding_a_table(slower_than, library, limit):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 100, N) for name in NUMBERS})
+    frame = frame.assign(**{name: rng.choice(known, N) for name, known in LEVELS.items()})
+    table = {"pandas": lambda t: t, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}[library](frame)
+    slower_than(
+        lambda: Encoder(as_table(table), BOUNDS.layout).block(),
+        lambda: pd.get_dummies(frame, columns=list(LEVELS), dtype=float).to_numpy(),
+        limit,
+    )
