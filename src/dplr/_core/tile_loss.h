@@ -72,7 +72,7 @@ INLINE void dots(const int norms, const int grid, const ptrdiff_t vectors, const
                  ptrdiff_t d, const double *coef, double *margin, double *squared_norm)
 {
     const Some some = first_lanes(d - vectors * LANES);
-    const vec last = load(coef + vectors * LANES);
+    const vec last = load_some(some, coef + vectors * LANES);    /* what lies behind the coefficients may be a NaN */
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
         vec products[LANES], squares[LANES];
 #pragma GCC unroll 8
