@@ -71,6 +71,7 @@ class ArrayRows:
         self._loss_rows: LossRows | None = None
         self._clipped_rows: ClippedRows | None = None
         self._clipped_faults = Faults(0, 0, 0, ())
+        self.clipped_reads = 0
 
     @property
     def geometry(self) -> Geometry:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 # A gradient reads a row and writes none: some products' worth of work an entry.
 _PRODUCTS_AN_ENTRY = 8
+# Rows are kept on the grid once so many passes went over them, or fewer where more than rounding is saved: a copy costs
+# about as much. It is half as large as rows of float64, and never larger than this.
+_PASSES_IN_PLACE = 8
+_OTHER_PASSES = 2
+_MOST_KEPT_BYTES = 2**28
 # A batch of them is never worth a second thread.
 _FEW_ROWS = 4096
 
@@ -27,7 +32,7 @@ _FEW_ROWS = 4096
 def alone(rows: ArrayRows, query: ClippedGradient, coef: Vector, index: NDArray[np.int64] | None) -> Total:
     """See `ArrayRows.total`. Faults are those of all rows, whichever are chosen."""
     known, n = rows.clipped_rows(), len(rows) if index is None else len(index)
-
+    _keep(rows, n, index is not None)
     faults, unit = rows.clipped_faults(), query.per_unit
     points, clip, loss = coef * GRID, query.clip * unit, query.loss
 
@@ -52,6 +57,7 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
     if counts == [1]:
         return [stack([alone(rows, first, coefs[0][0], None)])]
     units = np.repeat([query.per_unit for query in queries], counts)
+    _keep(rows, len(rows), scattered=False)
     clips, points = np.repeat([query.clip for query in queries], counts) * units, np.concatenate(coefs) * GRID
 
     def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,6 +72,17 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
         normalised(hi[end - count : end], lo[end - count : end], query.exponent, faults)
         for query, count, end in zip(queries, counts, ends, strict=True)
     ]
+
+
+def _keep(rows: ArrayRows, n: int, scattered: bool) -> None:
+    """Count what is read, and keep the rows on the grid where that saves more than it costs."""
+    known = rows.clipped_rows()
+    if known.kept:
+        return
+    rows.clipped_reads += n
+    passes = _PASSES_IN_PLACE if known.in_place and not scattered else _OTHER_PASSES
+    if rows.clipped_reads > passes * len(rows) and known.kept_bytes <= _MOST_KEPT_BYTES:
+        known.keep()
 
 
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:
