@@ -39,6 +39,8 @@ cdef extern from "clip.h":
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
+# A panel costs about as much as so many models one by one.
+cdef Py_ssize_t FEW_MODELS = 8
 # As for the loss kernels: rows in memory seldom begin on a cache line.
 cdef Py_ssize_t NARROWER_FROM = 32
 
@@ -243,6 +245,13 @@ cdef class ClippedRows:
             raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
         if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
             raise ValueError("hi and lo must have the shape of coefs")
+        if models % PANEL_MODELS <= FEW_MODELS:
+            for m in range(models // PANEL_MODELS * PANEL_MODELS, models):
+                self.add(kernel, width, coefs[m], clips[m], per_units[m], start, end, index, hi[m], lo[m])
+            models = models // PANEL_MODELS * PANEL_MODELS
+            count = models // PANEL_MODELS
+        if models == 0:
+            return
         for m in range(models):
             _check_model(coefs[m], clips[m], per_units[m])
         _check_span(self.n, start, end, index)
@@ -250,7 +259,7 @@ cdef class ClippedRows:
         for panel in range(count):
             chosen = np.asarray(coefs)[panel * PANEL_MODELS:(panel + 1) * PANEL_MODELS]
             packed[panel, :, :len(chosen)] = chosen.T
-        constants[0, :models], constants[1, :models] = per_units, clips
+        constants[0, :models], constants[1, :models] = per_units[:models], clips[:models]
         cdef double[:, :, ::1] points = packed
         cdef double[:, :, ::1] sums = np.zeros((count, q, PANEL_MODELS))
         cdef double[:, ::1] public = constants
