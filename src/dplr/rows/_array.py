@@ -94,7 +94,8 @@ class ArrayRows:
         """
         total = self.sum(query, coef, rows)
         refuse(total.faults)
-        warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
+        if not isinstance(query, ClippedGradient):  # it counts nothing outside
+            warn_outside(total.faults, self._prep.geometry.half_width is not None, self._columns)
         return total
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
