@@ -131,7 +131,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
     X *= 0.1  # none must be projected
     box = make_prep("cube", 5, labels=True)
     for most_bytes, bounds, passes, options in [
-        (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 2, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
+        (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
     ]:  # fmt: skip
         monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", most_bytes)
         rows, query = as_rows(X, y, bounds), query_of(bounds, LOGISTIC)

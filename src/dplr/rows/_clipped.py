@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 # A gradient reads a row and writes none: some products' worth of work an entry.
 _PRODUCTS_AN_ENTRY = 8
-# Rows are kept on the grid once so many passes went over them, or fewer where more than rounding is saved: a copy costs
-# about as much. It is half as large as rows of float64, and never larger than this.
-_PASSES_IN_PLACE = 8
-_OTHER_PASSES = 2
+# Rows are kept on the grid once so many passes have read them: a copy costs about what it would have saved. It saves
+# more than rounding where rows are bounded or converted, and where they are read one by one. It is half as large as
+# rows of float64, and never larger than this.
+_PASSES_IN_PLACE, _PASSES_BOUNDED, _PASSES_SCATTERED = 8, 2, 1
 _MOST_KEPT_BYTES = 2**28
 # A batch of them is never worth a second thread.
 _FEW_ROWS = 4096
@@ -80,7 +80,7 @@ def _keep(rows: ArrayRows, n: int, scattered: bool) -> None:
     if known.kept:
         return
     rows.clipped_reads += n
-    passes = _PASSES_IN_PLACE if known.in_place and not scattered else _OTHER_PASSES
+    passes = _PASSES_SCATTERED if scattered else _PASSES_IN_PLACE if known.in_place else _PASSES_BOUNDED
     if rows.clipped_reads > passes * len(rows) and known.kept_bytes <= _MOST_KEPT_BYTES:
         known.keep()
 
