@@ -1,0 +1,86 @@
+"""How the fields of a model file fit each other: mechanism, parameters, labels and names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dplr import erm
+from dplr._model_json import refuse
+from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
+from dplr.prep import Prep
+from dplr.privacy import PrivacyStatement
+from dplr.problem import Problem
+
+_MOST_CLASSES = 2
+
+
+def check_mechanism(mechanism: Any, problem: Problem, statement: PrivacyStatement) -> None:
+    """The mechanism takes this problem, as it did in the fit."""
+    if not isinstance(mechanism, type(SHORTHANDS[statement.mechanism])):
+        refuse("model.statement.mechanism", "must be that of the parameters", statement.mechanism)
+    if isinstance(mechanism, FunctionalMechanism):
+        mechanism.check(problem)
+    elif statement.mechanism == "ngd":
+        if problem.n_rows is None:
+            refuse("model.n_rows", "is required with this mechanism", None)
+    else:
+        erm.check(problem, statement.mechanism)
+
+
+def check_parameters(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> None:
+    """The parameters are those of the release that the statement is about."""
+    if parameters["neighbouring"] != statement.neighbouring:
+        refuse("model.parameters.neighbouring", "must be that of the statement", parameters["neighbouring"])
+    if parameters["delta"] != statement.delta:
+        refuse("model.parameters.delta", f"must be that of the statement, {statement.delta:g}", parameters["delta"])
+    # Calibrations as printed may cost more than was asked for.
+    mechanism = parameters["mechanism"]
+    printed = "per-step" in (getattr(mechanism, "composition", ""),)
+    printed |= statement.mechanism == "objective" and mechanism.calibration != "tight"
+    if not printed and not _near(parameters["eps"], statement.eps):
+        refuse("model.parameters.eps", f"must be that of the statement, {statement.eps:g}", parameters["eps"])
+    if statement.mechanism == "none" and math.isfinite(statement.eps):
+        refuse("model.statement.eps", 'must be "inf" without privacy', statement.eps)
+    n_rows, given = values["n_rows"], parameters["n_rows"]
+    if statement.neighbouring == "replace_one" and (n_rows is None or given not in (None, n_rows)):
+        refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)
+    if statement.neighbouring == "add_remove" and n_rows != given:
+        refuse("model.n_rows", "must be the declared one under add_remove", n_rows)
+
+
+def _near(asked: float, stated: float) -> bool:
+    """Equal but for the rounding of a sum of shares."""
+    return asked == stated or abs(asked - stated) <= 2.0**-40 * asked < math.inf
+
+
+def check_labels(fitted: Any, values: dict[str, Any]) -> None:
+    """Classifiers have labels, and those that were declared."""
+    classes = values["classes"]
+    if fitted._loss().classification is (classes is None):
+        refuse("model.classes", "must be given for a classifier, and for nothing else", classes)
+    if classes is None:
+        return
+    if len(classes) > _MOST_CLASSES:
+        refuse("model.classes.labels", f"must be at most {_MOST_CLASSES}", f"{len(classes)} labels")
+    in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
+    for declared in (fitted.classes, in_bounds):
+        if declared is not None and np.unique(np.asarray(declared)).tolist() != classes.tolist():
+            refuse("model.classes.labels", f"must be the declared ones, {list(declared)[:10]}", classes.tolist())
+
+
+def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
+    """Names of columns are as many as columns, all different, and those of the bounds where these have names."""
+    names, columns, d = values["feature_names"], values["column_names"], values["n_features"]
+    for key, given in (("feature_names", names), ("column_names", columns)):
+        if given is not None and (len(given) != d or len(set(given)) < d):
+            refuse(f"model.{key}", f"must be {d} different names", given)
+    layout = prep.layout
+    if layout is not None and layout.named and (names != list(layout.features) or len(layout.features) != d):
+        refuse("model.feature_names", "must be the names in the bounds", names)
+    if columns is not None and (layout is None or layout.named or columns == list(fitted.bounds.layout.features)):
+        refuse("model.column_names", "must be null but for bounds by position", columns)
+    if names is not None and columns is not None and names != columns:
+        refuse("model.column_names", "must be those of feature_names", columns)
