@@ -16,6 +16,8 @@ _MOST_DIGITS = 400  # an integer field holds at most 2^1024
 class ModelFileError(ValueError):
     """A model file is damaged, breaks a rule, or is newer than this version of dplr; no model was made of it."""
 
+    __module__ = "dplr.model_file"  # where users find it
+
 
 def refuse(where: str, rule: str, got: object, remedy: str = "") -> NoReturn:
     """Raise the sentence of an error; lists and tables are named by their size only."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,11 @@ import numpy as np
 from dplr import erm
 from dplr._model_json import refuse
 from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
+from dplr.moments import blocks
+from dplr.one_vs_rest import by_class, class_block, shares_one_release
 from dplr.prep import Prep
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Problem
-
-_MOST_CLASSES = 2
 
 
 def check_mechanism(mechanism: Any, problem: Problem, statement: PrivacyStatement) -> None:
@@ -63,8 +65,6 @@ def check_labels(fitted: Any, values: dict[str, Any]) -> None:
         refuse("model.classes", "must be given for a classifier, and for nothing else", classes)
     if classes is None:
         return
-    if len(classes) > _MOST_CLASSES:
-        refuse("model.classes.labels", f"must be at most {_MOST_CLASSES}", f"{len(classes)} labels")
     in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
     for declared in (fitted.classes, in_bounds):
         if declared is not None and np.unique(np.asarray(declared)).tolist() != classes.tolist():
@@ -84,3 +84,56 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         refuse("model.column_names", "must be null but for bounds by position", columns)
     if names is not None and columns is not None and names != columns:
         refuse("model.column_names", "must be those of feature_names", columns)
+
+
+def check_blocks(
+    problem: Problem, mechanism: Any, statement: PrivacyStatement, of_one: PrivacyStatement, labels: Sequence[Any]
+) -> None:
+    """The statements are about the numbers that a fit with these facts releases.
+
+    `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
+    """
+    where = "model.statement.released"
+    one = _blocks(problem, mechanism, of_one)
+    if len(labels) < 3:
+        if of_one is not statement:
+            refuse("model.statement_of_one", "must be null but for more than two classes", of_one.mechanism)
+        _check_shapes(where, statement, one)
+        return
+    if problem.w0 is not None:
+        refuse("model.start", "must be null with more than two classes", problem.w0)
+    if of_one is statement:
+        refuse("model.statement_of_one", "must be given for more than two classes", None)
+    facts = [(kind.mechanism, kind.neighbouring, kind.reproducible) for kind in (of_one, statement)]
+    if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
+        refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
+    if shares_one_release(mechanism):
+        size = one.pop("linear")
+        one |= {class_block("linear", label): size for label in labels}
+        _check_shapes("model.statement_of_one.released", of_one, one)
+        whole = dict(of_one.released)
+    else:
+        _check_shapes("model.statement_of_one.released", of_one, one)
+        whole = by_class([of_one.released] * len(labels), labels)
+    if list(statement.released.items()) != list(whole.items()):
+        refuse(where, "must be those of the fits of all classes", list(statement.released))
+
+
+def _check_shapes(where: str, statement: PrivacyStatement, expected: dict[str, tuple[int, ...]]) -> None:
+    found = {name: release.shape for name, release in statement.released.items()}
+    if found != expected:
+        refuse(where, f"must be about the blocks {list(expected.items())[:10]}", str(found))
+
+
+def _blocks(problem: Problem, mechanism: Any, statement: PrivacyStatement) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the blocks that one model's release has by its public facts."""
+    geometry = problem.geometry
+    size = geometry.d + (geometry.intercept > 0)
+    if statement.mechanism == "fm":
+        if mechanism.calibration == "paper":  # it knows no one-hot blocks
+            geometry = replace(geometry, blocks=())
+        return {name: (len(rows),) for name, (rows, _) in blocks(geometry, problem.neighbouring).items()}
+    if statement.mechanism == "ngd":
+        first = next(iter(statement.released.values())).shape[0]
+        return {"gradients": (first if mechanism.steps is None else mechanism.steps, size)}
+    return {"coef": (size,)}

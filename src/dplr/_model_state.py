@@ -5,7 +5,6 @@ Nothing is taken over as it stands: every field is named here, so nothing that i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from dplr._model_bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
 from dplr._model_json import ModelFileError, refuse
-from dplr._model_rules import check_labels, check_mechanism, check_names, check_parameters
+from dplr._model_release import read_histories, read_parts, write_histories, write_parts
+from dplr._model_rules import check_blocks, check_labels, check_mechanism, check_names, check_parameters
 from dplr._model_schema import (
     anything,
     array,
@@ -28,22 +28,14 @@ from dplr._model_schema import (
     table,
     text,
 )
-from dplr._model_statement import (
-    check_blocks,
-    expected_blocks,
-    finite,
-    read_mechanism,
-    read_statement,
-    write_mechanism,
-    write_statement,
-)  # fmt: skip
+from dplr._model_statement import finite, read_mechanism, read_statement, write_mechanism, write_statement
 from dplr.bounds import MAX_FEATURES, Bounds, Prep
 from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
 from dplr.mechanisms import SHORTHANDS
+from dplr.one_vs_rest import published, shares_one_release
 from dplr.planning import prepare
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan, Problem
-from dplr.result import History
 
 ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (LogisticRegression, LinearRegression, HuberSVC)}
 
@@ -63,7 +55,6 @@ _PARAMETERS_OF = {
     "HuberSVC": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER, "width": number(0.01, 10.0)}),
 }
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
-_BLOCKS = list_of(table({"block": text, "numbers": anything}))
 _MODEL = table(
     {
         "estimator": choice(*ESTIMATORS),
@@ -78,15 +69,16 @@ _MODEL = table(
         "coef": anything,
         "intercept": anything,
         "statement": read_statement,
-        "released": list_of(_BLOCKS, 1, 1),
-        "history": either(None, list_of(table(dict.fromkeys(("coefs", "intercepts", "public_loss"), anything)))),
+        "statement_of_one": either(None, read_statement),
+        "released": anything,
+        "history": anything,
     }
 )
 
 
 def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
-    mechanism, plan, prep = fitted._release
+    mechanism, plan, prep, parts = fitted._release
     problem: Problem = plan.problem
     names = getattr(fitted, "feature_names_in_", None)
     layout, bounds = prep.layout, fitted.bounds
@@ -117,8 +109,9 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "coef": np.atleast_2d(fitted.coef_).tolist(),
         "intercept": np.atleast_1d(fitted.intercept_).tolist(),
         "statement": write_statement(fitted.privacy_),
-        "released": [[{"block": name, "numbers": block.tolist()} for name, block in fitted.released_.items()]],
-        "history": None if fitted.history_ is None else [_write_history(fitted.history_)],
+        "statement_of_one": None if plan.statement == fitted.privacy_ else write_statement(plan.statement),
+        "released": write_parts(parts),
+        "history": write_histories(fitted.history_),
     }
 
 
@@ -138,11 +131,19 @@ def estimator_of(value: Any) -> Any:
     check_parameters(parameters, values, statement)
     check_labels(fitted, values)
     check_names(fitted, values, prep)
-    check_blocks("model.statement", statement, expected_blocks(problem, parameters["mechanism"], statement))
-    fitted._release = (parameters["mechanism"], Plan(problem, statement), prep)
+    classes = [] if values["classes"] is None else values["classes"].tolist()
+    of_one = values["statement_of_one"] or statement
+    check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
+    models = len(classes) if len(classes) > 2 else 1
+    shared = shares_one_release(parameters["mechanism"])
+    parts = read_parts("model.released", values["released"], of_one, models, shared)
+    histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
+    fitted._release = (parameters["mechanism"], Plan(problem, of_one), prep, parts)
     fitted.privacy_ = statement
-    fitted.released_ = _read_released("model.released[0]", values["released"][0], statement)
-    fitted.history_ = _read_history("model.history", values["history"], fitted.released_, prep.geometry.d)
+    fitted.released_ = published(parts, classes)
+    fitted.history_ = None
+    if histories is not None:
+        fitted.history_ = histories[0] if models == 1 else dict(zip(classes, histories, strict=True))
     _set_model(fitted, values, prep)
     return fitted
 
@@ -178,47 +179,6 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
         size = prep.geometry.d + (prep.geometry.intercept > 0)
         w0 = tuple(array("model.start", values["start"], (size,)).tolist())
     return replace(problem, assumptions=statement.assumptions, w0=w0), prep
-
-
-def _read_released(where: str, parts: Sequence[dict[str, Any]], statement: PrivacyStatement) -> dict[str, Any]:
-    """The noisy numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    stated = statement.released if statement.mechanism in ("fm", "ngd") else {}
-    if [part["block"] for part in parts] != list(stated):
-        refuse(where, f"must hold the blocks {list(stated)}", [part["block"] for part in parts])
-    released = {}
-    for k, part in enumerate(parts):
-        block = stated[part["block"]]
-        numbers = array(f"{where}[{k}].numbers", part["numbers"], block.shape)
-        if block.grid == 0 or not (np.fmod(numbers, block.grid) == 0).all():
-            refuse(f"{where}[{k}].numbers", f"must be multiples of the grid, {block.grid:g}", part["numbers"])
-        released[part["block"]] = numbers
-    return released
-
-
-def _write_history(history: History) -> dict[str, Any]:
-    """Without the gradients: they are a released block."""
-    loss = history.public_loss
-    return {
-        "coefs": history.coefs.tolist(),
-        "intercepts": history.intercepts.tolist(),
-        "public_loss": None if loss is None else loss.tolist(),
-    }
-
-
-def _read_history(where: str, value: Any, released: dict[str, Any], d: int) -> History | None:
-    gradients = released.get("gradients")
-    if (value is None) is not (gradients is None) or (value is not None and len(value) != 1):
-        refuse(where, "must be given for noisy gradient descent, and for nothing else", value)
-    if value is None or gradients is None:
-        return None
-    ways, points = value[0], len(gradients) + 1
-    loss = ways["public_loss"]
-    return History(
-        gradients,
-        array(f"{where}[0].coefs", ways["coefs"], (points, d)),
-        array(f"{where}[0].intercepts", ways["intercepts"], (points,)),
-        None if loss is None else array(f"{where}[0].public_loss", loss, (points,)),
-    )
 
 
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:

@@ -10,22 +10,9 @@ from typing import Any
 import numpy as np
 
 from dplr._model_json import refuse
-from dplr._model_schema import (
-    INFINITE,
-    anything,
-    choice,
-    flag,
-    integer,
-    list_of,
-    number,
-    or_infinite,
-    table,
-    text,
-)  # fmt: skip
+from dplr._model_schema import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
 from dplr.mechanisms import SHORTHANDS, Mechanism
-from dplr.moments import blocks
 from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, PrivacyStatement, Pure, Release
-from dplr.problem import Problem
 
 MECHANISMS: dict[str, Any] = {name: type(spec) for name, spec in SHORTHANDS.items()}
 # The law of the noise for delta = 0 and for delta > 0.
@@ -157,27 +144,6 @@ def read_mechanism(where: str, value: Any) -> Mechanism:
     except (ValueError, TypeError) as error:
         refuse(where, "must have options that its mechanism takes", str(error))
     return spec
-
-
-def expected_blocks(problem: Problem, mechanism: Any, statement: PrivacyStatement) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the blocks that one model's release has by its public facts."""
-    geometry = problem.geometry
-    size = geometry.d + (geometry.intercept > 0)
-    if statement.mechanism == "fm":
-        if mechanism.calibration == "paper":  # it knows no one-hot blocks
-            geometry = dataclasses.replace(geometry, blocks=())
-        return {name: (len(rows),) for name, (rows, _) in blocks(geometry, problem.neighbouring).items()}
-    if statement.mechanism == "ngd":
-        first = next(iter(statement.released.values())).shape[0]
-        return {"gradients": (first if mechanism.steps is None else mechanism.steps, size)}
-    return {"coef": (size,)}
-
-
-def check_blocks(where: str, statement: PrivacyStatement, expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse a statement about other numbers than a fit with these facts releases."""
-    found = {name: release.shape for name, release in statement.released.items()}
-    if found != dict(expected):
-        refuse(f"{where}.released", f"must be about the blocks {dict(expected)}", found)
 
 
 def _option(where: str, value: Any) -> Any:

@@ -109,7 +109,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> dplr.load_model(path)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dplr._model_json.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is no model file.
+    dplr.model_file.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is no model file.
     """
     try:
         return _decode(_read(path))
@@ -127,8 +127,7 @@ def _encode(est: Any) -> bytes:
         _check_same(est, _decode(data))
     except (ValueError, TypeError, AttributeError) as error:
         raise ModelFileError(
-            f"`est` must be as its fit left it, of finite numbers and of labels that are text or numbers; {error} Fit "
-            "it again, or set the parameters back."
+            f"`est` must be as its fit left it, of finite numbers and of labels that are text or numbers; got: {error}"
         ) from None
     return data
 
@@ -176,7 +175,7 @@ def _check_fitted(est: Any) -> None:
 
 def _check_same(est: Any, read: Any) -> None:
     """What the file does not hold but follows from it must be what the fit had."""
-    (mechanism, plan, prep), (own_mechanism, own_plan, own_prep) = read._release, est._release
+    (mechanism, plan, prep, _), (own_mechanism, own_plan, own_prep, _) = read._release, est._release
     same = (mechanism, plan.statement, prep.geometry, prep.layout) == (
         own_mechanism, own_plan.statement, own_prep.geometry, own_prep.layout,
     )  # fmt: skip
