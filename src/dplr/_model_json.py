@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from typing import Any, NoReturn
 
 from dplr._validation import describe
@@ -14,7 +15,23 @@ _MOST_DIGITS = 400  # an integer field holds at most 2^1024
 
 
 class ModelFileError(ValueError):
-    """A model file is damaged, breaks a rule, or is newer than this version of dplr; no model was made of it."""
+    """A model file is damaged, breaks a rule, or is newer than this version of dplr; no model was made of it.
+
+    Privacy
+    -------
+    Says what stands in the file, which holds nothing private.
+
+    Examples
+    --------
+    >>> import dplr, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.json")
+    >>> _ = path.write_text('{"format": "dplr model", "version": 2}')
+    >>> try:
+    ...     dplr.load_model(path)
+    ... except dplr.ModelFileError as error:
+    ...     print(str(error).partition(": ")[2])
+    `version` must be at most 1; got 2. The file is of a newer dplr: upgrade.
+    """
 
     __module__ = "dplr.model_file"  # where users find it
 
@@ -77,6 +94,6 @@ def _constant(text: str) -> NoReturn:
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        seen: set[str] = set()
-        refuse("file", "must hold every key once", next(name for name, _ in pairs if name in seen or seen.add(name)))
+        names = Counter(name for name, _ in pairs)
+        refuse("file", "must hold every key once", names.most_common(1)[0][0])
     return table

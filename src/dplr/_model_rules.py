@@ -12,8 +12,9 @@ import numpy as np
 from dplr import erm
 from dplr._model_json import refuse
 from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
+from dplr.mechanisms.functional import class_block
 from dplr.moments import blocks
-from dplr.one_vs_rest import by_class, class_block, shares_one_release
+from dplr.one_vs_rest import by_class, shares_one_release
 from dplr.prep import Prep
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Problem
@@ -94,19 +95,17 @@ def check_blocks(
     `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
     """
     where = "model.statement.released"
-    one = _blocks(problem, mechanism, of_one)
-    if len(labels) < 3:
-        if of_one is not statement:
-            refuse("model.statement_of_one", "must be null but for more than two classes", of_one.mechanism)
-        _check_shapes(where, statement, one)
-        return
-    if problem.w0 is not None:
-        refuse("model.start", "must be null with more than two classes", problem.w0)
-    if of_one is statement:
-        refuse("model.statement_of_one", "must be given for more than two classes", None)
-    facts = [(kind.mechanism, kind.neighbouring, kind.reproducible) for kind in (of_one, statement)]
+    if (of_one is statement) is (len(labels) > 2):
+        refuse("model.statement_of_one", "must be given for more than two classes, and null else", labels)
+    facts = [(kind.mechanism, kind.neighbouring) for kind in (of_one, statement)]
     if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
+    if len(labels) > 2 and problem.w0 is not None:
+        refuse("model.start", "must be null with more than two classes", problem.w0)
+    one = _blocks(problem, mechanism, of_one)
+    if of_one is statement:
+        _check_shapes(where, statement, one)
+        return
     if shares_one_release(mechanism):
         size = one.pop("linear")
         one |= {class_block("linear", label): size for label in labels}

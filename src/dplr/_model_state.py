@@ -83,7 +83,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
     names = getattr(fitted, "feature_names_in_", None)
     layout, bounds = prep.layout, fitted.bounds
     by_position = layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features
-    parameters = {
+    parameters: dict[str, Any] = {
         "eps": finite(fitted.eps),
         "delta": float(fitted.delta),
         "mechanism": write_mechanism(mechanism),
@@ -124,12 +124,12 @@ def estimator_of(value: Any) -> Any:
     try:
         problem, prep = _public_facts(fitted, values, statement)
         check_mechanism(parameters["mechanism"], problem, statement)
+        check_labels(fitted, values)
     except ModelFileError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
         refuse("model", "must hold public facts that fit each other", str(error))
     check_parameters(parameters, values, statement)
-    check_labels(fitted, values)
     check_names(fitted, values, prep)
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     if ESTIMATORS.get(type(est).__name__) is not type(est):
         remedy = "Of a pipeline save the last step, and describe the steps before it as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(ESTIMATORS)}", type(est).__name__, remedy))
-    _check_fitted(est)
+    _ = est.coef_names_  # raises NotFittedError
     target = os.path.realpath(path)
     _check_replaceable(target)
     data = _encode(est)
@@ -167,12 +168,6 @@ def _decode(data: bytes) -> Any:
     return est
 
 
-def _check_fitted(est: Any) -> None:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(est)
-
-
 def _check_same(est: Any, read: Any) -> None:
     """What the file does not hold but follows from it must be what the fit had."""
     (mechanism, plan, prep, _), (own_mechanism, own_plan, own_prep, _) = read._release, est._release
@@ -186,34 +181,37 @@ def _check_same(est: Any, read: Any) -> None:
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file, never more than allowed; a pipe or a folder is refused without waiting."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            refuse("file", "must be a regular file", stat.filemode(found.st_mode))
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        refuse("file", f"must have at most {MOST_BYTES >> 20} MiB", f"{found.st_size} bytes")
-    return data
+    """The bytes of the file, its size checked before."""
+    with _opened(path) as descriptor:
+        size = os.fstat(descriptor).st_size
+        if size > MOST_BYTES:
+            refuse("file", f"must have at most {MOST_BYTES >> 20} MiB", f"{size} bytes")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(size)
 
 
 def _check_replaceable(target: str) -> None:
     """A model file and an empty file may be replaced; nothing else, such as the data or the ledger."""
     try:
-        start = _read_start(target)
+        with _opened(target) as descriptor:
+            start = os.read(descriptor, 256)
     except FileNotFoundError:
         return
+    except ModelFileError:
+        start = b"no regular file"
     if start and not _START.match(start):
         raise FileExistsError(sentence("path", "must name a new file or a model file", target, "Choose another name."))
 
 
-def _read_start(target: str) -> bytes:
-    descriptor = os.open(target, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
+    """The descriptor of a regular file; a pipe, a device or a folder is refused without waiting."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b"no file"
-        return os.read(descriptor, 256)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            refuse("file", "must be a regular file", stat.filemode(mode))
+        yield descriptor
     finally:
         os.close(descriptor)
 
