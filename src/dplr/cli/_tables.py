@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import difflib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -168,7 +169,10 @@ def _check_header(path: str, header: Sequence[str], wanted: Collection[str]) -> 
     missing = [name for name in wanted if name not in header]
     if missing:
         listed = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
-        raise ValueError(f"`{path}` must have a column for {', '.join(missing)}; its header has {listed or 'nothing'}.")
+        close = difflib.get_close_matches(missing[0], header, 1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        absent = ", ".join(missing[:12])
+        raise ValueError(f"`{path}` must have a column for {absent}; its header has {listed or 'nothing'}.{hint}")
     twice = [name for name in wanted if list(header).count(name) > 1]
     if twice:
         raise ValueError(f"`{path}` must have every column once; {', '.join(twice)} is there twice.")
