@@ -251,7 +251,7 @@ def test_counts_of_numpy_are_counts(tmp_path):
     assert states(ledger) == ["committed"]
 
 
-@pytest.mark.parametrize("name", ["a%41?mode=ro#x&y", "it's \"x\"\nnew line", "not text \udcff"])
+@pytest.mark.parametrize("name", ["a%41?mode=ro#x&y", 'it\'s "x"\nnew line', "not text \udcff"])
 def test_every_name_of_a_file_is_taken_as_it_is(tmp_path, name):
     Ledger(tmp_path / name, eps=1.0).reserve(a_plan(0.25).statement).commit()
     assert os.listdir(tmp_path) == [name]
