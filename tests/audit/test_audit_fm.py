@@ -49,14 +49,14 @@ NO_NOISE_ON_MOMENTS = ("mechanisms/functional.py", "if block.units:", 'if block.
 FLOAT_NOISE = (
     "mechanisms/functional.py",
     "released[name] = np.ldexp(value.astype(np.float64), exponent)",
-    "exact = np.ldexp(total.integers(exponent, cells).astype(np.float64), exponent)\n"
-    "            released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
+    "exact = np.ldexp(total.integers(exponent + power, cells).astype(np.float64), exponent)\n"
+    "        released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
 )
 NO_FLIPPED_LABELS = ("sensitivity.py", "return max(flipped, same)", "return same")
 BLOCK_AS_ONE_NUMBER = (
     "moments.py",
-    "return sensitivity.groups_replace_one(numeric, len(one_hot), c, 1.0, weight, iota)",
-    "return sensitivity.box_replace_one(numeric + len(one_hot), c, 1.0, weight, iota)",
+    "return sensitivity.groups_replace_one(numeric, len(one_hot), c, linear, quadratic, iota)",
+    "return sensitivity.box_replace_one(numeric + len(one_hot), c, linear, quadratic, iota)",
 )
 ONE_LEVEL_CHANGES = ("sensitivity.py", "changed_levels = 2 * c * blocks", "changed_levels = c * blocks")
 BROKEN = [  # and the number of fits of each data set
@@ -79,7 +79,8 @@ BROKEN = [  # and the number of fits of each data set
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     case = CASES[name]
-    measured = measure(case, 25_000 if case.delta else 20_000)
+    # Over seeds the bound for 25,000 Gaussian fits lies between 0.74 and 0.84.
+    measured = measure(case, 60_000 if FLOORS[name] == 0.8 else 25_000 if case.delta else 20_000)
     assert FLOORS[name] * case.eps <= measured <= case.eps
     if not case.delta:
         assert theory(case) <= case.eps
