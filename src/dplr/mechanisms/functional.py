@@ -98,8 +98,7 @@ class FunctionalMechanism:
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
-        if self.calibration == "paper" and problem.geometry.blocks:  # FM12 knows no layout and noises every cell
-            problem = replace(problem, geometry=replace(problem.geometry, blocks=()))
+        problem = self._seen(problem)
         sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
         if classes:
             q = sizes.pop("linear")
@@ -113,8 +112,7 @@ class FunctionalMechanism:
             released, named = self._laplace(problem, sizes, per_run, len(classes))
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
-        source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
-        source += " and lemma 8" if classes else ""
+        theorem = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
         statement = PrivacyStatement(
             mechanism="fm",
             eps=eps,
@@ -126,9 +124,14 @@ class FunctionalMechanism:
             assumptions=problem.assumptions,
             arithmetic="integer",
             reproducible=False,
-            source=f"Zhang et al. 2012; dplr functional.md, {source}",
+            source=f"Zhang et al. 2012; dplr functional.md, {theorem}{' and lemma 8' if classes else ''}",
         )
         return Plan(problem, statement)
+
+    def _seen(self, problem: Problem) -> Problem:
+        """The problem as the calibration takes it: FM12 knows no layout and noises every cell."""
+        every_cell = self.calibration == "paper"
+        return replace(problem, geometry=replace(problem.geometry, blocks=())) if every_cell else problem
 
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
@@ -175,7 +178,7 @@ class FunctionalMechanism:
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
-        problem, loss = plan.problem, plan.problem.loss
+        problem, loss = self._seen(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
         deviation = _diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
