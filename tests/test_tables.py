@@ -169,7 +169,7 @@ def test_numbers_of_every_type_are_the_same_in_every_library(column):
 
 
 def test_integers_of_128_bits_are_numbers_too():
-    frame = pl.DataFrame({"a": pl.Series([2**100, 1, None], dtype=pl.Int128), "b": pl.Series([1, 2, 3], dtype=pl.Int128)})
+    frame = pl.DataFrame({"a": [2**100, 1, None], "b": [1, 2, 3]}, schema={"a": pl.Int128, "b": pl.Int128})
     bounds = dplr.Bounds({"a": {"lower": 0, "upper": 2, "missing": 1}, "b": {"levels": [1, 3]}})
     assert_array_equal(encode(frame, bounds), [[2.0**100, 1, 0], [1, 0, 0], [1, 0, 1]])
 
