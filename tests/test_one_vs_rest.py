@@ -59,7 +59,7 @@ def largest_loss(mechanism, delta, neighbouring, bounds, fit_intercept=True, eps
     rng, worst, statement = np.random.default_rng(0), 0.0, None
     if bounds is not None:
         facts = {"n_rows": 2, "neighbouring": neighbouring, "fit_intercept": fit_intercept, "delta": delta}
-        target = dplr.Bounds(bounds.features, target=CLASSES)
+        target = dplr.Bounds(bounds.to_dict()["features"], target=CLASSES)
         statement = dplr.plan(eps=eps, bounds=target, mechanism=mechanism, **facts).statement
     for _ in range(150):
         (X, y), (other_X, other_y) = neighbours(bounds, rng)
