@@ -4,19 +4,22 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked lint faults bench bench-peers bench-opacus wheel clean
+.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
+# 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
+mutate: $(VENV)/.test
+	$(BIN)/python tests/mutations.py 10000
 # The kernels' tests on a build with bounds checks, in an environment of its own.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
-# Every fault of the ledger, 20 times where it counts; prints a table (a quarter of an hour).
+# Every fault of the ledger, 20 times where it counts; prints a table (half an hour).
 faults: $(VENV)/.test
 	$(BIN)/python tests/faults/run.py
 bench: $(VENV)/.test

@@ -48,38 +48,37 @@ def crash_at_statements(lab, repeats):
 
         return arm
 
-    points = 0
     for seed in range(repeats):
         story_in(lab, lab.fresh(), seed, prepare(0, False))
         points = int(pathlib.Path(counter).read_text())
         for point in lab.points(points):
             for after in (False, True):
                 judge(row, *story_in(lab, lab.fresh(), seed, prepare(point, after)))
-    row.fault += f" ({points} statements, {repeats} times each)"
+    row.fault += f" ({repeats} orders)"
     return row
 
 
 def at_calls(lab, name, kind, mode, repeats):
     """A fault at each system call of a kind."""
-    row, points = Row(name), 0
+    row = Row(name)
     for seed in range(repeats):
         points = count_calls(lab, kind, seed)
         for point in lab.points(points):
             judge(row, *story_in(lab, lab.fresh(), seed, arm(lab, kind, point, mode)))
-    row.fault += f" ({points} calls, {repeats} times each)"
+    row.fault += f" ({repeats} orders)"
     return row
 
 
 def power_cut(lab, name, kind, mode, repeats):
     """The same, and all that was not synced is gone: contents and names as of their last sync."""
-    row, points = Row(name), 0
+    row = Row(name)
     for seed in range(repeats):
         points = count_calls(lab, kind, seed)
         for point in [*lab.points(points), points + 1]:  # the last one: at the end
             root = lab.fresh()
             status, _, events = story_in(lab, root, seed, arm(lab, kind, point, mode, keep=True))
             judge(row, status, restored(root), events)
-    row.fault += f" ({points} calls, {repeats} times each)"
+    row.fault += f" ({repeats} orders)"
     return row
 
 

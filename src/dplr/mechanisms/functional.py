@@ -98,7 +98,7 @@ class FunctionalMechanism:
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
-        problem = self._seen(problem)
+        problem = self._released_problem(problem)
         sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
         if classes:
             q = sizes.pop("linear")
@@ -112,7 +112,8 @@ class FunctionalMechanism:
             released, named = self._laplace(problem, sizes, per_run, len(classes))
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
-        theorem = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
+        source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
+        source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(
             mechanism="fm",
             eps=eps,
@@ -124,14 +125,15 @@ class FunctionalMechanism:
             assumptions=problem.assumptions,
             arithmetic="integer",
             reproducible=False,
-            source=f"Zhang et al. 2012; dplr functional.md, {theorem}{' and lemma 8' if classes else ''}",
+            source=f"Zhang et al. 2012; dplr functional.md, {source}",
         )
         return Plan(problem, statement)
 
-    def _seen(self, problem: Problem) -> Problem:
-        """The problem as the calibration takes it: FM12 knows no layout and noises every cell."""
-        every_cell = self.calibration == "paper"
-        return replace(problem, geometry=replace(problem.geometry, blocks=())) if every_cell else problem
+    def _released_problem(self, problem: Problem) -> Problem:
+        """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
+        if self.calibration == "paper" and problem.geometry.blocks:
+            return replace(problem, geometry=replace(problem.geometry, blocks=()))
+        return problem
 
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
@@ -178,7 +180,7 @@ class FunctionalMechanism:
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
-        problem, loss = self._seen(plan.problem), plan.problem.loss
+        problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
         deviation = _diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
