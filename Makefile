@@ -4,13 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked lint faults bench bench-peers bench-opacus wheel clean
+.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
+# 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
+mutate: $(VENV)/.test
+	$(BIN)/python tests/mutations.py 10000
 # The kernels' tests on a build with bounds checks, in an environment of its own.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py

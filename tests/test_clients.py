@@ -235,7 +235,8 @@ def test_plain_model_predicts_the_same_and_holds_nothing_of_ours(frame, model, c
 def test_plain_model_needs_a_fit_and_columns_of_numbers(frame):
     with pytest.raises(NotFittedError):
         dplr.LinearRegression().to_sklearn()
-    est = clone(FITTED_BY["fm"]).fit(*frame)
-    est.n_features_in_ = 1  # as where bounds encode a column into several coefficients
+    X, y = frame
+    encoded = dplr.Bounds({name: {"lower": 0, "upper": 1, "transform": "log1p"} for name in X.columns})
+    est = clone(FITTED_BY["fm"]).set_params(bounds=encoded).fit(X.abs(), y)
     with pytest.raises(ValueError, match="`bounds` must not encode columns"):
         est.to_sklearn()

@@ -100,6 +100,49 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
+def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monkeypatch):
+    monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
+    X, y, prep = case(kind, d, loss)
+    X[5] *= 3.0  # outside, and clamped or projected
+    query, models = query_of(prep, loss), np.array([point(prep, seed=seed) for seed in range(35)])
+    some = chosen(np.random.default_rng(1).integers(len(y), size=50))
+
+    def sums(rows):
+        together = rows.totals([query], [models])[0]
+        return [
+            integers(rows.total(query, point(prep))),
+            integers(rows.total(query, point(prep), some)),
+            together.integers(together.exponent).tolist(),
+        ]
+
+    rows = as_rows(X, y, prep)
+    expected = sums(rows)
+    for layout in (X, np.asfortranarray(X)):
+        kept = as_rows(layout, y, prep)
+        kept.clipped_rows().keep()
+        assert (kept.clipped_rows().kept, rows.clipped_rows().kept) == (True, False)
+        assert sums(kept) == expected
+
+
+def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatch):
+    X, y, prep = case("ball", 5, LOGISTIC)
+    X *= 0.1  # none must be projected
+    box = make_prep("cube", 5, labels=True)
+    for most_bytes, bounds, passes, options in [
+        (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
+    ]:  # fmt: skip
+        monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", most_bytes)
+        rows, query = as_rows(X, y, bounds), query_of(bounds, LOGISTIC)
+        kept = []
+        for _ in range(12):
+            rows.total(query, point(bounds), *options)
+            kept.append(rows.clipped_rows().kept)
+        assert kept == [passes is not None and k >= passes for k in range(12)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 9, 130])
 def test_chosen_rows_count_as_often_as_they_are_named(path, kind, n):
     X, y, prep = case(kind, 13, LOGISTIC, n=200)

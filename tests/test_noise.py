@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -55,6 +56,90 @@ def test_chi_square_sees_a_wrong_scale():
     """The test above can fail: two percent off are red."""
     sample = Source(seed=1).laplace(7, DRAWS)
     assert chi_square(sample, laplace_probability(7.14), 140) < 1e-4
+
+
+class Twin:
+    """CKS20 with events decided by fractions: one happens where the bytes, read as a number 0.b1 b2 …, are below it."""
+
+    def __init__(self, stream):
+        self.stream = iter(stream)
+
+    def happens(self, probability):
+        number, width = Fraction(next(self.stream), 256), Fraction(1, 256)
+        while number < probability < number + width:
+            width /= 256
+            number += next(self.stream) * width
+        return number + width <= probability
+
+    def below(self, bound):
+        size = -((bound - 1).bit_length() // -8)
+        while True:
+            value = int.from_bytes(bytes(next(self.stream) for _ in range(size)), "big")
+            if (value := value % 2 ** (bound - 1).bit_length()) < bound:
+                return value
+
+    def exp_minus(self, ratio):
+        while ratio > 1:
+            if not self.exp_minus_one():
+                return False
+            ratio -= 1
+        return self.odd(ratio, 1)
+
+    def exp_minus_one(self):
+        return not self.odd(1, 2)
+
+    def odd(self, ratio, first):
+        """Whether an odd number of events of ratio / k, k = first, first + 1, …, were tried until one failed."""
+        tried = 1
+        while self.happens(Fraction(ratio) / (first + tried - 1)):
+            tried += 1
+        return tried % 2 == 1
+
+    def laplace(self, scale):
+        while True:
+            remainder, quotient = self.below(scale), 0
+            if not self.exp_minus(Fraction(remainder, scale)):
+                continue
+            while self.exp_minus_one():
+                quotient += 1
+            magnitude = remainder + scale * quotient
+            if not self.below(2):
+                return magnitude
+            if magnitude:
+                return -magnitude
+
+    def gaussian(self, variance):
+        scale = 2 ** (variance.bit_length() // 2)
+        while True:
+            candidate = self.laplace(scale)
+            if self.exp_minus((abs(candidate) - Fraction(variance, scale)) ** 2 / (2 * variance)):
+                return candidate
+
+
+def tied_bytes(seed):
+    """Bytes in which digits of 1/3, 1/5, 1/7 and their like are often repeated: the first digits decide nothing."""
+    digits = [0x55, 0x2A, 0xAA, 0x33, 0x24, 0x92, 0x49, 0x00, 0xFF, 0x80, 0x7F]
+    rng = np.random.default_rng(seed)
+    tied = np.repeat(rng.choice(digits, 2**15), rng.integers(1, 5, 2**15))[: 2**15]
+    return np.where(rng.random(2**15) < 0.3, rng.integers(256, size=2**15), tied).astype(np.uint8).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("law", "parameter"), [("laplace", k) for k in (1, 3, 7, 2**26 - 3)] + [("gaussian", k) for k in (2, 9, 2**40 + 5)]
+)
+def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
+    """Digit by digit, where the first digits of a number and a probability are the same too."""
+    stream, position = tied_bytes(parameter % 97), 0
+
+    def refill(size):
+        nonlocal position
+        position += size
+        return stream[position - size : position]
+
+    out = np.empty(500, np.int64)
+    getattr(IntegerSampler(refill), law)(parameter, out)
+    twin = Twin(stream)
+    assert out.tolist() == [getattr(twin, law)(parameter) for _ in range(len(out))]
 
 
 @pytest.mark.parametrize("scale", [2**26, 2**27 - 1, 2**40])

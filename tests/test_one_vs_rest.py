@@ -59,7 +59,7 @@ def largest_loss(mechanism, delta, neighbouring, bounds, fit_intercept=True, eps
     rng, worst, statement = np.random.default_rng(0), 0.0, None
     if bounds is not None:
         facts = {"n_rows": 2, "neighbouring": neighbouring, "fit_intercept": fit_intercept, "delta": delta}
-        target = dplr.Bounds(bounds.features, target=CLASSES)
+        target = dplr.Bounds(bounds.to_dict()["features"], target=CLASSES)
         statement = dplr.plan(eps=eps, bounds=target, mechanism=mechanism, **facts).statement
     for _ in range(150):
         (X, y), (other_X, other_y) = neighbours(bounds, rng)
@@ -281,7 +281,7 @@ def test_labels_of_the_data_are_never_taken_for_more_than_two_classes(data, entr
         fit(data, public=(np.zeros(D), 0.0))
     with pytest.raises(ValueError, match="`classes` must agree with the bounds"):
         fit(data, bounds=dplr.Bounds([(-1, 1)] * D, target=("a", "b")))
-    with pytest.raises(ValueError, match="`bounds` must be a pair \\(lower, upper\\) for the target"):
+    with pytest.raises(ValueError, match="`bounds` must have lower and upper as target"):
         fit((data[0], np.ones(6000)), model="linear", classes=None, bounds=dplr.Bounds([(-1, 1)] * D, target=(0, 1, 2)))
     assert entropy.bytes == 0
 

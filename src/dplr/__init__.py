@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ObjectivePerturbation,
         OutputPerturbation,
     )
+    from dplr.model_file import ModelFileError, load_model, save_model
     from dplr.planning import plan
     from dplr.privacy import PrivacyStatement
 
@@ -29,6 +30,7 @@ __all__ = [
     "Ledger",
     "LinearRegression",
     "LogisticRegression",
+    "ModelFileError",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
@@ -37,7 +39,9 @@ __all__ = [
     "PrivacyWarning",
     "fit",
     "fit_many",
+    "load_model",
     "plan",
+    "save_model",
 ]
 
 # scikit-learn takes most of a second to import: every name is loaded on first use.
@@ -49,6 +53,7 @@ _HOMES = {
     "Ledger": "dplr.ledger",
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
+    "ModelFileError": "dplr.model_file",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
@@ -56,7 +61,9 @@ _HOMES = {
     "PrivacyStatement": "dplr.privacy",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
+    "load_model": "dplr.model_file",
     "plan": "dplr.planning",
+    "save_model": "dplr.model_file",
 }
 
 

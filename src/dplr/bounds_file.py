@@ -29,8 +29,7 @@ def read_target(target: Any) -> Target:
             raise ValueError(sentence("bounds", "must have a pair as target, or more labels", target))
         if len(target) > 2:
             return "classes", read_levels("classes", target)
-        first, second = (value.item() if isinstance(value, np.generic) else value for value in target)
-        return "pair", (first, second)
+        return "pair", read_levels("target", target)
     try:
         return _read_table(target)
     except (ValueError, TypeError) as error:

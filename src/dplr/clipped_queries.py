@@ -101,6 +101,8 @@ def on_coef_grid(coefs: Vector) -> Vector:
 
     Margins of rows on the grid are then exact in any order.
     """
-    norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
-    inside = coefs if (norms <= LARGEST_COEF).all() else coefs * np.minimum(1.0, LARGEST_COEF / norms)
+    inside = coefs
+    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # else far inside, as nearly always
+        norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
+        inside = coefs * np.minimum(1.0, np.divide(LARGEST_COEF, norms, out=np.ones_like(norms), where=norms > 0))
     return np.asarray(np.trunc(inside * GRID) / GRID)

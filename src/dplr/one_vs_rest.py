@@ -99,6 +99,11 @@ def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[s
     }
 
 
+def shares_one_release(mechanism: Mechanism) -> bool:
+    """Whether the models of all classes come from one release."""
+    return _joint(mechanism) is not None
+
+
 def _joint(mechanism: Mechanism) -> FunctionalMechanism | None:
     """The functional mechanism, whose one release serves all classes, unless its options are about one model."""
     if isinstance(mechanism, FunctionalMechanism) and (mechanism.calibration, mechanism.unbounded) == ("tight", "trim"):

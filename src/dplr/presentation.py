@@ -99,7 +99,7 @@ def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
     statement, release = getattr(est, "privacy_", None), getattr(est, "_release", None)
     if release is None or statement is None or statement.mechanism != "output" or len(coef) != 1:
         return None
-    mechanism, _, prep = release
+    mechanism, _, prep, *_ = release
     block = statement.released["coef"]
     if mechanism.projection is not None or not block.scale:
         return None

@@ -49,14 +49,14 @@ NO_NOISE_ON_MOMENTS = ("mechanisms/functional.py", "if block.units:", 'if block.
 FLOAT_NOISE = (
     "mechanisms/functional.py",
     "released[name] = np.ldexp(value.astype(np.float64), exponent)",
-    "exact = np.ldexp(total.integers(exponent, cells).astype(np.float64), exponent)\n"
-    "            released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
+    "exact = np.ldexp(total.integers(exponent + power, cells).astype(np.float64), exponent)\n"
+    "        released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
 )
 NO_FLIPPED_LABELS = ("sensitivity.py", "return max(flipped, same)", "return same")
 BLOCK_AS_ONE_NUMBER = (
     "moments.py",
-    "return sensitivity.groups_replace_one(numeric, len(one_hot), c, 1.0, weight, iota)",
-    "return sensitivity.box_replace_one(numeric + len(one_hot), c, 1.0, weight, iota)",
+    "return sensitivity.groups_replace_one(numeric, len(one_hot), c, linear, quadratic, iota)",
+    "return sensitivity.box_replace_one(numeric + len(one_hot), c, linear, quadratic, iota)",
 )
 ONE_LEVEL_CHANGES = ("sensitivity.py", "changed_levels = 2 * c * blocks", "changed_levels = c * blocks")
 BROKEN = [  # and the number of fits of each data set

@@ -12,6 +12,12 @@ class ClippedRows:
     n: int
     q: int
     faults: _Limbs
+    @property
+    def in_place(self) -> bool: ...
+    @property
+    def kept(self) -> bool: ...
+    @property
+    def kept_bytes(self) -> int: ...
     def __init__(
         self,
         X: NDArray[Any],
@@ -27,6 +33,7 @@ class ClippedRows:
         positive: float,
         path: bytes,
     ) -> None: ...
+    def keep(self) -> None: ...
     def add(
         self,
         kernel: str,

@@ -39,6 +39,8 @@ cdef extern from "clip.h":
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
+# A panel costs about as much as so many models one by one.
+cdef Py_ssize_t FEW_MODELS = 8
 # As for the loss kernels: rows in memory seldom begin on a cache line.
 cdef Py_ssize_t NARROWER_FROM = 32
 
@@ -66,11 +68,14 @@ cdef class ClippedRows:
     Attributes
     ----------
     n, q : rows, and entries of a gradient.
+    in_place : whether passes use rows where they lie, and round as they read.
+    kept, kept_bytes : whether `keep` was called, and what it takes.
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
     cdef ClipPass base
     cdef const Tiles *tiles
+    cdef const Tiles *widest
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t q
     cdef readonly object faults
@@ -83,7 +88,7 @@ cdef class ClippedRows:
         cdef Py_ssize_t d, stride
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
-        self.tiles = find_tiles(path)
+        self.tiles = self.widest = find_tiles(path)
         if self.tiles == NULL and path != b"portable":
             raise ValueError("path must be one of cpu_paths()")
         _attach_rows(self, X)
@@ -135,6 +140,51 @@ cdef class ClippedRows:
             self.owners.append(scales)
             with nogil:
                 project_rows(&self.base, measure, &scratch[0], &inverse[0], &scale[0])
+
+    def keep(self):
+        """Keep a copy of the rows on the grid; later passes read it alone.
+
+        Whole numbers of at most 2^20 are exact in single precision. A box that is not inside the ball may have larger
+        ones, but then only in rows that count as zero.
+        """
+        cdef Py_ssize_t start = 0, rows, j, stride = self.base.stride
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * self.base.stride + 4 * (MOST_BLOCK_ROWS + 8))
+        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * self.base.stride]
+        cdef float[:, ::1] kept
+        cdef float *out
+        cdef MeasureRows measure = measure_rows_portably
+        if self.base.kept != NULL or self.n == 0:
+            return
+        if self.tiles != NULL:
+            measure = self.tiles.measure_rows
+        memory = np.empty(self.n * stride + 16, np.float32)
+        first = -(memory.ctypes.data // 4) % 16    # whole vectors of eight never cross a cache line
+        copy = memory[first:first + self.n * stride].reshape(self.n, stride)
+        kept = copy
+        out = &kept[0, 0]
+        with nogil:
+            while start < self.n:
+                rows = min(MOST_BLOCK_ROWS, self.n - start)
+                measure(&self.base, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                for j in range(rows * stride):
+                    out[start * stride + j] = <float> scratch[j]
+                start += rows
+        self.owners.append(memory)
+        self.base.kept = out
+        self.tiles = self.widest
+
+    @property
+    def in_place(self):
+        return self.base.X.column_stride == sizeof(double) and not (
+            self.base.map.box or self.base.scale != NULL or self.base.X.single or self.base.kept != NULL)
+
+    @property
+    def kept(self):
+        return self.base.kept != NULL
+
+    @property
+    def kept_bytes(self):
+        return self.n * self.base.stride * sizeof(float)
 
     def add(
         self, str kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
@@ -195,6 +245,13 @@ cdef class ClippedRows:
             raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
         if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
             raise ValueError("hi and lo must have the shape of coefs")
+        if models % PANEL_MODELS <= FEW_MODELS:
+            for m in range(models // PANEL_MODELS * PANEL_MODELS, models):
+                self.add(kernel, width, coefs[m], clips[m], per_units[m], start, end, index, hi[m], lo[m])
+            models = models // PANEL_MODELS * PANEL_MODELS
+            count = models // PANEL_MODELS
+        if models == 0:
+            return
         for m in range(models):
             _check_model(coefs[m], clips[m], per_units[m])
         _check_span(self.n, start, end, index)
@@ -202,7 +259,7 @@ cdef class ClippedRows:
         for panel in range(count):
             chosen = np.asarray(coefs)[panel * PANEL_MODELS:(panel + 1) * PANEL_MODELS]
             packed[panel, :, :len(chosen)] = chosen.T
-        constants[0, :models], constants[1, :models] = per_units, clips
+        constants[0, :models], constants[1, :models] = per_units[:models], clips[:models]
         cdef double[:, :, ::1] points = packed
         cdef double[:, :, ::1] sums = np.zeros((count, q, PANEL_MODELS))
         cdef double[:, ::1] public = constants

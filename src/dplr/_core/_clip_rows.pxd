@@ -21,6 +21,7 @@ cdef extern from "clip.h":
         const double *scale
         const double *inverse
         const double *target
+        const float *kept
         const int64_t *index
         int kind
         double width

@@ -51,6 +51,10 @@ cdef void pack(
     cdef double v, total, outside, scale
     for r in range(rows):
         number = row_number(p, start + r)
+        if p.kept != NULL:
+            for j in range(p.q):
+                block[r * p.stride + j] = p.kept[number * p.stride + j]
+            continue
         scale = GRID if p.scale == NULL else p.scale[number]
         total = outside = 0.0
         for j in range(d):

@@ -4,8 +4,6 @@ And exact Poisson batches. Only integer arithmetic on uniform bits: no floating-
 probability, and a table of rounded ones decides only where the rounding cannot matter. The samplers reject, so their
 running time depends on the noise drawn (never on the data): see docs/attack-model.md.
 """
-from math import isqrt
-
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -43,25 +41,38 @@ cdef class IntegerSampler:
         memset(self.buffer, 0, BUFFER_BYTES)
         self.position = BUFFER_BYTES
 
-    cdef int read(self, void *out, Py_ssize_t size) except -1:
-        cdef const uint8_t[::1] fresh
+    cdef int fill(self) except -1:
+        cdef const uint8_t[::1] fresh = self.refill(BUFFER_BYTES)
+        if fresh.shape[0] != BUFFER_BYTES:
+            raise OSError("the entropy source returned too few bytes")
+        memcpy(self.buffer, &fresh[0], BUFFER_BYTES)
+        self.position = 0
+        return 0
+
+    cdef int read(self, uint8_t *out, Py_ssize_t size) except -1:
         if self.position + size > BUFFER_BYTES:
-            fresh = self.refill(BUFFER_BYTES)
-            if fresh.shape[0] != BUFFER_BYTES:
-                raise OSError("the entropy source returned too few bytes")
-            memcpy(self.buffer, &fresh[0], BUFFER_BYTES)
-            self.position = 0
+            self.fill()
         memcpy(out, self.buffer + self.position, size)
         memset(self.buffer + self.position, 0, size)
         self.position += size
         self.drawn += size
         return 0
 
+    cdef inline int digit(self) except -1:
+        """A random byte."""
+        cdef int value
+        if self.position == BUFFER_BYTES:
+            self.fill()
+        value = self.buffer[self.position]
+        self.buffer[self.position] = 0
+        self.position += 1
+        self.drawn += 1
+        return value
+
     cdef uint64_t below(self, uint64_t bound) except? 0:
         """Uniform on {0, …, bound - 1} by rejection from the next power of two."""
         cdef uint64_t mask = bound - 1, value
-        cdef uint8_t raw[8]
-        cdef Py_ssize_t size = 0, i
+        cdef Py_ssize_t size = 0, _i
         mask |= mask >> 1
         mask |= mask >> 2
         mask |= mask >> 4
@@ -71,52 +82,56 @@ cdef class IntegerSampler:
         while size < 8 and (mask >> (8 * size)) != 0:
             size += 1
         while True:
-            self.read(raw, size)
             value = 0
-            for i in range(size):      # byte by byte: the same on every byte order
-                value = (value << 8) | raw[i]
+            for _i in range(size):      # byte by byte: the same on every byte order
+                value = (value << 8) | <uint64_t> self.digit()
             value &= mask
             if value < bound:
                 return value
 
-    cdef uint128 below_wide(self, uint128 bound) except? 0:
-        cdef uint128 mask = bound - 1, value = 0
-        cdef int shift = 1
-        while shift < 128:
-            mask |= mask >> shift
-            shift *= 2
+    cdef inline bint at_odds(self, uint128 numerator, uint128 denominator) except -1:
+        """True with probability numerator / denominator, a ratio of at most 1; denominators up to 2^119.
+
+        A uniform number is compared with the ratio digit by digit, in base 256, and seldom needs a second digit.
+        """
+        cdef uint128 lower
         while True:
-            self.read(&value, sizeof(uint128))
-            value &= mask
-            if value < bound:
-                return value
+            lower = denominator * <uint64_t> self.digit()
+            numerator <<= 8
+            if lower >= numerator:
+                return False
+            if lower + denominator <= numerator:
+                return True
+            numerator -= lower
 
-    cdef bint exp_minus_fraction(self, uint64_t numerator, uint64_t denominator) except -1:
-        """True with probability exp(-numerator / denominator), for a ratio in [0, 1] and denominators up to 2^57."""
-        cdef uint64_t k = 1
-        while self.below(denominator * k) < numerator:
+    cdef bint exp_minus_one(self) except -1:
+        """True with probability 1 / e."""
+        cdef uint64_t k = 2
+        while self.at_odds(1, k):
             k += 1
         return k & 1
 
-    cdef bint exp_minus_wide(self, uint128 numerator, uint128 denominator) except -1:
-        """True with probability exp(-numerator / denominator), for any ratio; denominators up to 2^120."""
-        cdef uint128 k = 1
+    cdef bint exp_minus(self, uint128 numerator, uint128 denominator) except -1:
+        """True with probability exp(-numerator / denominator), for any ratio; denominators up to 2^100."""
+        cdef uint128 multiple = denominator
+        cdef bint even = True
         while numerator > denominator:
-            if not self.exp_minus_fraction(1, 1):
+            if not self.exp_minus_one():
                 return False
             numerator -= denominator
-        while self.below_wide(denominator * k) < numerator:
-            k += 1
-        return <int> (k & 1)
+        while self.at_odds(numerator, multiple):
+            multiple += denominator
+            even = not even
+        return even
 
     cdef int64_t one_laplace(self, uint64_t scale) except? -1:
         cdef uint64_t remainder, quotient, magnitude
         while True:
             remainder = self.below(scale)
-            if not self.exp_minus_fraction(remainder, scale):
+            if not self.exp_minus(remainder, scale):
                 continue
             quotient = 0
-            while self.exp_minus_fraction(1, 1):
+            while self.exp_minus_one():
                 quotient += 1
             magnitude = remainder + scale * quotient
             if self.below(2):
@@ -137,7 +152,7 @@ cdef class IntegerSampler:
                 gap = variance - product
             # Accept with exp(-(|y| - variance / scale)^2 / (2 variance)). Leaving out gaps from 2^63 on keeps the
             # square within 128 bits and changes the law by less than exp(-2^36).
-            if (gap >> 63) == 0 and self.exp_minus_wide(gap * gap, <uint128> 2 * variance * scale * scale):
+            if (gap >> 63) == 0 and self.exp_minus(gap * gap, <uint128> 2 * variance * scale * scale):
                 return candidate
 
     def laplace(self, uint64_t scale, int64_t[::1] out):
@@ -154,7 +169,8 @@ cdef class IntegerSampler:
         cdef uint64_t scale
         if not 1 <= variance <= (<uint64_t> 1) << 44:
             raise ValueError("variance must be in [1, 2^44]")
-        scale = isqrt(variance) + 1      # any scale gives the same law; this one rejects least
+        # Any scale gives the same law. The power of two nearest to the deviation draws a remainder without rejection.
+        scale = <uint64_t> 1 << (int(variance).bit_length() >> 1)
         for i in range(out.shape[0]):
             out[i] = self.one_gaussian(variance, scale)
 

@@ -21,6 +21,7 @@ struct ClipPass {
     const double *scale;        /* (n) grid units in 1.0, fewer where a row is projected; NULL where none is */
     const double *inverse;      /* (n) a little less than 1 / norm, signed by the label; 0: the row counts as zero */
     const double *target;       /* (n) numeric targets; NULL with labels */
+    const float *kept;          /* (n, stride) rows in whole grid units, constant and zeros behind them; NULL: from X */
     const int64_t *index;       /* which rows; NULL for rows side by side */
     int kind;
     double width, slope;        /* of the Huber losses; slope = 0.5 / width */

@@ -81,6 +81,28 @@ INLINE void pack_rows_on_grid(const int layout, const int bounds, const ptrdiff_
     }
 }
 
+/* Rows that are kept, and their products with coef where there is one. */
+static void unpack_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef, double *block,
+                        double *product)
+{
+    const ptrdiff_t whole = (pass->q + LANES - 1) / LANES * LANES;
+    for (ptrdiff_t i = 0; i < rows; i += LANES) {
+        vec products[LANES];
+#pragma GCC unroll 8
+        for (int k = 0; k < LANES; ++k) {
+            const ptrdiff_t r = i + k < rows ? i + k : rows - 1;
+            const float *row = pass->kept + row_number(pass, start + r) * pass->stride;
+            products[k] = all(0.0);
+            for (ptrdiff_t j = 0; j < whole; j += LANES) {
+                const vec v = load_single(row + j);
+                store(block + r * pass->stride + j, v);
+                if (coef) products[k] = multiply_add(v, load(coef + j), products[k]);
+            }
+        }
+        if (coef) store(product + i, lane_sums(products));
+    }
+}
+
 /* Few vectors have a loop each, in which the coefficients stay in registers. */
 INLINE void pack_as(const int layout, const int bounds, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows,
                     const double *coef, double *block, double *product)
@@ -114,7 +136,9 @@ INLINE void pack_bounded(const int bounds, const ClipPass *pass, ptrdiff_t start
 static void pack_with_margins(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef,
                               double *block, double *product)
 {
-    if (pass->map.box && pass->cube > 0)
+    if (pass->kept)
+        unpack_kept(pass, start, rows, coef, block, product);
+    else if (pass->map.box && pass->cube > 0)
         pack_bounded(CUBE, pass, start, rows, coef, block, product);
     else if (pass->map.box)
         pack_bounded(BOX, pass, start, rows, coef, block, product);
@@ -213,7 +237,14 @@ INLINE ptrdiff_t clip_block_rows(ptrdiff_t d) { return d >= 96 ? 16 : 32; }
 INLINE void prefetch_chosen(const ClipPass *pass, ptrdiff_t from, ptrdiff_t count)
 {
     const Rows *X = &pass->X;
-    if (!pass->index || layout_of(X) == SCATTERED) return;
+    if (!pass->index) return;
+    if (pass->kept) {
+        const ptrdiff_t bytes = pass->stride * (ptrdiff_t)sizeof(float);
+        for (ptrdiff_t i = from; i < from + count; ++i)
+            prefetch_bytes((const char *)(pass->kept + pass->index[i] * pass->stride), bytes);
+        return;
+    }
+    if (layout_of(X) == SCATTERED) return;
     const ptrdiff_t bytes = X->d * (ptrdiff_t)(X->single ? sizeof(float) : sizeof(double));
     for (ptrdiff_t i = from; i < from + count; ++i) prefetch_bytes(X->data + pass->index[i] * X->row_stride, bytes);
 }
@@ -221,7 +252,13 @@ INLINE void prefetch_chosen(const ClipPass *pass, ptrdiff_t from, ptrdiff_t coun
 static void add_rounded_gradient(const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
                                  const double *residual, double *gradient)
 {
-    add_gradient_of(1, x, stride, rows, d, residual, gradient);
+    add_gradient_of(ROUNDED, x, stride, rows, d, residual, gradient);
+}
+
+static void add_kept_gradient(const float *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d, const double *residual,
+                              double *gradient)
+{
+    add_gradient_of(SINGLE, x, stride, rows, d, residual, gradient);
 }
 
 static void residuals_of_block(const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows, const ClipModel *model,
@@ -245,7 +282,7 @@ static void add_clipped_in_place(const ClipPass *pass, ptrdiff_t start, ptrdiff_
     for (ptrdiff_t first = 0; first < rows; first += step) {
         const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
         const double *x = (const double *)(pass->X.data + from * pass->X.row_stride);
-        dots_of_block(0, 1, x, stride, n, d, model->coef, work->residual, NULL);
+        dots_of_block(0, ROUNDED, x, stride, n, d, model->coef, work->residual, NULL);
         for (ptrdiff_t i = 0; i < n; i += LANES)
             store(work->residual + i, load(work->residual + i) * all(GRID) + all(shift));
         residuals_of_block(pass, from, n, model, work->residual);
@@ -256,11 +293,29 @@ static void add_clipped_in_place(const ClipPass *pass, ptrdiff_t start, ptrdiff_
     if (pass->q > d) work->gradient[d] = lanes_total(residuals) * constant;
 }
 
+/* Rows that are kept in whole grid units. */
+static void add_clipped_of_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
+                                const ClipWork *work)
+{
+    const ptrdiff_t step = pass->q >= 32 ? 16 : 32, whole = (pass->q + LANES - 1) / LANES * LANES;
+    for (ptrdiff_t first = 0; first < rows; first += step) {
+        const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
+        const float *x = pass->kept + from * pass->stride;
+        dots_of_block(0, SINGLE, x, pass->stride, n, whole, model->coef, work->residual, NULL);
+        residuals_of_block(pass, from, n, model, work->residual);
+        add_kept_gradient(x, pass->stride, n, whole, work->residual, work->gradient);
+    }
+}
+
 /* Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work->gradient. */
 static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
                         const ClipWork *work)
 {
     const ptrdiff_t step = clip_block_rows(pass->X.d), whole = (pass->q + LANES - 1) / LANES * LANES;
+    if (pass->kept && !pass->index) {
+        add_clipped_of_kept(pass, start, rows, model, work);
+        return;
+    }
     if (!pass->map.box && !pass->scale && !pass->index && layout_of(&pass->X) == DOUBLES &&
         pass->X.row_stride % (ptrdiff_t)sizeof(double) == 0) {
         add_clipped_in_place(pass, start, rows, model, work);

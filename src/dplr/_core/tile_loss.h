@@ -59,29 +59,44 @@ INLINE double lanes_total(vec v)
 /* To the nearest multiple of 2^-20: the spacing of numbers around 1.5 * 2^32. For numbers up to 2^31. */
 INLINE vec on_fine_grid(vec v) { return (v + all(6442450944.0)) - all(6442450944.0); }
 
-/* Entries of a row, rounded to the grid where that is asked for. */
-INLINE vec entry_of(const int grid, const double *p) { return grid ? on_fine_grid(load(p)) : load(p); }
-INLINE vec some_entries_of(const int grid, Some some, const double *p)
+/* What entries of a row are: numbers, numbers to round to the grid, or whole numbers in single precision. */
+enum { PLAIN, ROUNDED, SINGLE };
+
+INLINE vec entry_of(const int form, const void *row, ptrdiff_t j)
 {
-    return grid ? on_fine_grid(load_some(some, p)) : load_some(some, p);
+    if (form == SINGLE) return load_single((const float *)row + j);
+    const vec v = load((const double *)row + j);
+    return form == ROUNDED ? on_fine_grid(v) : v;
+}
+
+INLINE vec some_entries_of(const int form, Some some, const void *row, ptrdiff_t j)
+{
+    const vec v = load_some(some, (const double *)row + j);
+    return form == ROUNDED ? on_fine_grid(v) : v;
+}
+
+INLINE const void *row_of(const int form, const void *x, ptrdiff_t i, ptrdiff_t stride)
+{
+    return (const char *)x + i * stride * (ptrdiff_t)(form == SINGLE ? sizeof(float) : sizeof(double));
 }
 
 /* Products of a block's rows with the coefficients and, with `norms`, with themselves. `vectors` of a row are whole; it
    is a constant of the caller where there are few, so that loops vanish and the coefficients stay in registers. */
-INLINE void dots(const int norms, const int grid, const ptrdiff_t vectors, const double *x, ptrdiff_t stride, ptrdiff_t rows,
-                 ptrdiff_t d, const double *coef, double *margin, double *squared_norm)
+INLINE void dots(const int norms, const int form, const ptrdiff_t vectors, const void *x, ptrdiff_t stride,
+                 ptrdiff_t rows, ptrdiff_t d, const double *coef, double *margin, double *squared_norm)
 {
     const Some some = first_lanes(d - vectors * LANES);
-    const vec last = load(coef + vectors * LANES);
+    const vec last = load_some(some, coef + vectors * LANES);    /* what lies behind the coefficients may be a NaN */
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
         vec products[LANES], squares[LANES];
 #pragma GCC unroll 8
         for (int k = 0; k < LANES; ++k) {
-            const double *row = x + (i + k < rows ? i + k : rows - 1) * stride;
-            vec v = some_entries_of(grid, some, row + vectors * LANES);
+            const void *row = row_of(form, x, i + k < rows ? i + k : rows - 1, stride);
+            vec v = all(0.0);    /* rows in single precision are whole vectors */
+            if (form != SINGLE) v = some_entries_of(form, some, row, vectors * LANES);
             vec product = v * last, square = v * v;
             for (ptrdiff_t j = 0; j < vectors; ++j) {
-                v = entry_of(grid, row + j * LANES);
+                v = entry_of(form, row, j * LANES);
                 product = multiply_add(v, load(coef + j * LANES), product);
                 if (norms) square = multiply_add(v, v, square);
             }
@@ -93,15 +108,15 @@ INLINE void dots(const int norms, const int grid, const ptrdiff_t vectors, const
     }
 }
 
-INLINE void dots_of_block(const int norms, const int grid, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
+INLINE void dots_of_block(const int norms, const int form, const void *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
                           const double *coef, double *margin, double *squared_norm)
 {
     switch (d / LANES) {
-    case 0: dots(norms, grid, 0, x, stride, rows, d, coef, margin, squared_norm); break;
-    case 1: dots(norms, grid, 1, x, stride, rows, d, coef, margin, squared_norm); break;
-    case 2: dots(norms, grid, 2, x, stride, rows, d, coef, margin, squared_norm); break;
-    case 3: dots(norms, grid, 3, x, stride, rows, d, coef, margin, squared_norm); break;
-    default: dots(norms, grid, d / LANES, x, stride, rows, d, coef, margin, squared_norm);
+    case 0: dots(norms, form, 0, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 1: dots(norms, form, 1, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 2: dots(norms, form, 2, x, stride, rows, d, coef, margin, squared_norm); break;
+    case 3: dots(norms, form, 3, x, stride, rows, d, coef, margin, squared_norm); break;
+    default: dots(norms, form, d / LANES, x, stride, rows, d, coef, margin, squared_norm);
     }
 }
 
@@ -147,8 +162,8 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
     double *margins = work->residual, *squared_norms = work->root;
     vec residuals = all(0.0), losses = all(0.0);
     mask outside = {0};
-    if (norms) dots_of_block(1, 0, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
-    else dots_of_block(0, 0, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
+    if (norms) dots_of_block(1, PLAIN, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
+    else dots_of_block(0, PLAIN, x, stride, rows, pass->X.d, pass->coef, margins, squared_norms);
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
         vec margin = load(margins + i), factor = all(pass->map.box ? 1.0 / GRID : 1.0), target = load(targets + i);
         mask present = ~(mask){0}, here = (mask)(target == target);
@@ -189,8 +204,8 @@ static int curves_of_block(const int settled, const LossPass *pass, const double
 }
 
 /* Columns [0, width vectors) of the block times the residuals; `splits` sets of sums hide the latency. */
-INLINE void add_panel(const int width, const int splits, const int partial, const int grid, const double *x, ptrdiff_t stride,
-                      ptrdiff_t rows, const double *residual, Some some, double *gradient)
+INLINE void add_panel(const int width, const int splits, const int partial, const int form, const void *x,
+                      ptrdiff_t stride, ptrdiff_t rows, const double *residual, Some some, double *gradient)
 {
     vec sums[4][8] = {0};
     ptrdiff_t i = 0;
@@ -198,21 +213,21 @@ INLINE void add_panel(const int width, const int splits, const int partial, cons
 #pragma GCC unroll 4
         for (int s = 0; s < splits; ++s) {
             const vec r = all(residual[i + s]);
-            const double *row = x + (i + s) * stride;
+            const void *row = row_of(form, x, i + s, stride);
 #pragma GCC unroll 8
             for (int v = 0; v < width; ++v) {
-                vec entry = partial && v == width - 1 ? some_entries_of(grid, some, row + v * LANES)
-                                                      : entry_of(grid, row + v * LANES);
+                vec entry = partial && v == width - 1 ? some_entries_of(form, some, row, v * LANES)
+                                                      : entry_of(form, row, v * LANES);
                 sums[s][v] = multiply_add(r, entry, sums[s][v]);
             }
         }
     for (; i < rows; ++i) {
         const vec r = all(residual[i]);
-        const double *row = x + i * stride;
+        const void *row = row_of(form, x, i, stride);
 #pragma GCC unroll 8
         for (int v = 0; v < width; ++v) {
-            vec entry = partial && v == width - 1 ? some_entries_of(grid, some, row + v * LANES)
-                                                      : entry_of(grid, row + v * LANES);
+            vec entry = partial && v == width - 1 ? some_entries_of(form, some, row, v * LANES)
+                                                      : entry_of(form, row, v * LANES);
             sums[0][v] = multiply_add(r, entry, sums[0][v]);
         }
     }
@@ -227,16 +242,16 @@ INLINE void add_panel(const int width, const int splits, const int partial, cons
 
 #define PANEL_OF(width, splits)                                                                                       \
     case width:                                                                                                       \
-        if (partial) add_panel(width, splits, 1, grid, x, stride, rows, residual, some, gradient);                          \
-        else add_panel(width, splits, 0, grid, x, stride, rows, residual, some, gradient);                                  \
+        if (partial) add_panel(width, splits, 1, form, x, stride, rows, residual, some, gradient);                 \
+        else add_panel(width, splits, 0, form, x, stride, rows, residual, some, gradient);                         \
         break
 
-INLINE void add_gradient_of(const int grid, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
+INLINE void add_gradient_of(const int form, const void *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d,
                             const double *residual, double *gradient)
 {
     const ptrdiff_t vectors = (d + LANES - 1) / LANES;
     const Some some = first_lanes(d % LANES);
-    for (ptrdiff_t first = 0; first < vectors; first += 8, x += 8 * LANES, gradient += 8 * LANES) {
+    for (ptrdiff_t first = 0; first < vectors; first += 8, x = row_of(form, x, 1, 8 * LANES), gradient += 8 * LANES) {
         const ptrdiff_t width = vectors - first < 8 ? vectors - first : 8;
         const int partial = first + width == vectors && d % LANES != 0;
         switch (width) {
@@ -255,7 +270,7 @@ INLINE void add_gradient_of(const int grid, const double *x, ptrdiff_t stride, p
 static void add_gradient(const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t d, const double *residual,
                          double *gradient)
 {
-    add_gradient_of(0, x, stride, rows, d, residual, gradient);
+    add_gradient_of(PLAIN, x, stride, rows, d, residual, gradient);
 }
 
 /* Rows times the roots of their weights, transposed into packed columns; then the constant's column. */

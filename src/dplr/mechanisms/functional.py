@@ -98,8 +98,7 @@ class FunctionalMechanism:
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
-        if self.calibration == "paper" and problem.geometry.blocks:  # FM12 knows no layout and noises every cell
-            problem = replace(problem, geometry=replace(problem.geometry, blocks=()))
+        problem = self._released_problem(problem)
         sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
         if classes:
             q = sizes.pop("linear")
@@ -129,6 +128,12 @@ class FunctionalMechanism:
             source=f"Zhang et al. 2012; dplr functional.md, {source}",
         )
         return Plan(problem, statement)
+
+    def _released_problem(self, problem: Problem) -> Problem:
+        """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
+        if self.calibration == "paper" and problem.geometry.blocks:
+            return replace(problem, geometry=replace(problem.geometry, blocks=()))
+        return problem
 
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
@@ -175,7 +180,7 @@ class FunctionalMechanism:
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
-        problem, loss = plan.problem, plan.problem.loss
+        problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
         deviation = _diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0

@@ -57,6 +57,7 @@ class ArrayRows:
         self._loss_rows: LossRows | None = None
         self._clipped_rows: ClippedRows | None = None
         self._clipped_faults = Faults(0, 0, 0, ())
+        self.clipped_reads = 0
 
     @property
     def geometry(self) -> Geometry:
@@ -81,7 +82,8 @@ class ArrayRows:
         if total.faults.non_finite_rows and self._encoder is not None:
             refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
+        if not isinstance(query, ClippedGradient):  # it counts nothing outside
+            warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
