@@ -2,6 +2,8 @@
 
 import pathlib
 import re
+import subprocess
+import sys
 import tomllib
 import urllib.parse
 
@@ -40,6 +42,17 @@ def test_snippets_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
     namespace = {}
     for number, body in enumerate(snippets(text, "python"), 1):
         exec(compile(body, f"{name(page)}, snippet {number}", "exec"), namespace)
+
+
+def test_commands_of_the_readme_run(tmp_path):
+    """On made-up people, with a command `dplr` that is this package's."""
+    (tmp_path / "census.toml").write_text('features.age = {lower = 17, upper = 90}\ntarget.classes = ["no", "yes"]\n')
+    (tmp_path / "people.csv").write_text("age,income\n" + "20,no\n50,yes\n" * 500)
+    command = f'dplr() {{ "{sys.executable}" -m dplr "$@"; }}\n'
+    (block,) = snippets(README.read_text(), "sh")
+    done = subprocess.run(["sh", "-euc", command + block], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
 def test_readme_begins_with_a_snippet_of_a_dozen_lines():
