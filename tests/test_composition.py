@@ -69,6 +69,31 @@ def test_largest_rho_is_the_inverse_of_the_conversion():
     assert composition.eps_of_rho(0.0, 1e-6) == 0
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("eps", [1e-9, 1e-7, 1e-5, 1.0, 1e6])
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-30, 1e-12, 0.4])
+def test_conversions_are_on_the_safe_side_also_where_their_parts_cancel(oracle, eps, delta):
+    mp = oracle("mpmath").mp.clone()
+    mp.dps = 60
+
+    def way_back(log_excess):
+        excess = mp.exp(log_excess)
+        return 1 + excess, (mp.log(delta) + mp.log1p(excess)) / excess + mp.log1p(1 / excess)
+
+    def least(curve):
+        low, high = mp.mpf(-30), mp.mpf(60)
+        for _ in range(160):
+            left, right = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, right) if curve(left) <= curve(right) else (left, high)
+        return curve((low + high) / 2)
+
+    largest = -least(lambda x: -(eps + way_back(x)[1]) / way_back(x)[0])
+    rho = composition.largest_rho(eps, delta)
+    assert largest * (1 - 1e-5) < rho < largest
+    smallest = least(lambda x: way_back(x)[0] * mp.mpf(rho) - way_back(x)[1])
+    assert max(smallest, 0) <= composition.eps_of_rho(rho, delta) <= max(smallest, 0) + 1e-5 * eps + 1e-13
+
+
 def exact_delta_of_responses(eps_each, k, eps):
     """Hockey stick of k randomised responses, by counting."""
     p = math.exp(eps_each) / (1 + math.exp(eps_each))

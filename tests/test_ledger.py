@@ -10,6 +10,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
+import warnings
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -24,6 +27,7 @@ import dplr
 from dplr import _ledger_store, rows
 from dplr._ledger_entries import guarantee_of, guarantee_text
 from dplr.ledger import BudgetExceeded, Ledger
+from dplr.privacy import Pure
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -215,6 +219,51 @@ def test_threads_and_forks_share_a_handle(ledger):
     assert ledger.spent()[0] == 0.5
 
 
+def test_a_fork_waits_for_the_operation_of_another_thread(ledger, monkeypatch):
+    monkeypatch.setattr(_ledger_store, "WAIT_SECONDS", 1.0)
+    inside = threading.Event()
+
+    def hold():
+        with _ledger_store.writing(ledger.path):
+            inside.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ledger.reserve(a_plan(0.1).statement).commit()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    thread.join()
+    assert os.waitpid(pid, 0)[1] == 0
+    assert states(ledger) == ["committed"]
+
+
+def test_counts_of_numpy_are_counts(tmp_path):
+    X, y = data()
+    mechanism = dplr.NoisyGradientDescent(steps=np.int64(3))
+    ledger = Ledger(tmp_path / "numpy", eps=1.0, delta=1e-6)
+    dplr.fit(X, y, eps=np.float32(1), delta=1e-6, n_rows=np.int64(len(y)), mechanism=mechanism, ledger=ledger)
+    assert states(ledger) == ["committed"]
+
+
+@pytest.mark.parametrize("name", ["a%41?mode=ro#x&y", 'it\'s "x"\nnew line', "not text \udcff"])
+def test_every_name_of_a_file_is_taken_as_it_is(tmp_path, name):
+    Ledger(tmp_path / name, eps=1.0).reserve(a_plan(0.25).statement).commit()
+    assert os.listdir(tmp_path) == [name]
+    assert Ledger(tmp_path / name).remaining()[0] == 0.75
+    assert Ledger(f"/{tmp_path}/{name}").remaining()[0] == 0.75  # two slashes at the start stay two
+
+
+def test_a_label_that_no_file_can_hold_is_refused(ledger):
+    with pytest.raises(ValueError, match="`label` must be a text that can be written as UTF-8"):
+        ledger.labelled("not text \udcff")
+
+
 def test_a_handle_notices_that_its_file_was_replaced(ledger, path):
     path.unlink()
     Ledger(path, eps=100.0)
@@ -313,6 +362,9 @@ def test_statements_that_promise_nothing_or_something_else_are_refused(ledger):
         dplr.fit(X, y, eps=0.1, neighbouring="add_remove", n_rows=400, ledger=ledger)
     with pytest.warns(dplr.PrivacyWarning), pytest.raises(ValueError, match="`rng` must be None with a ledger"):
         dplr.fit(X, y, eps=0.1, rng=1, ledger=ledger)
+    for eps, delta in ((-5.0, 0.0), (0.1, -0.5)):  # a statement made by hand gives nothing back
+        with pytest.raises(ValueError, match="must be"):
+            ledger.reserve(replace(a_plan(0.1).statement, eps=eps, delta=delta, guarantee=Pure(eps)))
     with pytest.raises(TypeError, match=r"`ledger` must be None, a dplr\.Ledger or the path"):
         dplr.fit(X, y, eps=0.1, ledger=3)
     with pytest.raises(FileNotFoundError, match="`ledger` must be"):
@@ -392,6 +444,63 @@ def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
 def test_a_strict_ledger_shows_no_share_of_clipped_rows(strict):
     X, y = data()
     dplr.fit(9 * X, y, eps=0.4, classes=(0, 1), ledger=strict)
+
+
+def test_a_strict_ledger_stays_silent_when_another_thread_ends_first(strict, monkeypatch):
+    X, y = data()
+    begun = {"first": threading.Event(), "second": threading.Event()}
+    run = dplr.FunctionalMechanism.run
+
+    def in_turn(self, *what):
+        begun[threading.current_thread().name].set()
+        begun["second"].wait()
+        if threading.current_thread() is second:
+            first.join()
+        return run(self, *what)
+
+    monkeypatch.setattr(dplr.FunctionalMechanism, "run", in_turn)
+    est = dplr.LogisticRegression(eps=0.1, classes=(0, 1), ledger=strict)
+    first, second = (threading.Thread(target=clone(est).fit, args=(9 * X, y), name=name) for name in begun)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        filters = list(warnings.filters)
+        first.start()
+        begun["first"].wait()
+        second.start()
+        second.join()
+        assert seen == []
+        assert warnings.filters == filters
+    assert states(strict) == ["committed"] * 2
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_strict_ledger_takes_numbers_of_any_library_and_nothing_that_values_decide(strict, library):
+    table = pytest.importorskip(library)
+    frame = table.DataFrame if library == "polars" else table.table
+    column = table.Series if library == "polars" else lambda values: table.chunked_array([values])
+    X, y = data()
+    numbers = frame({"a": X[:, 0], "b": X[:, 1]})
+    dplr.fit(numbers, column(y), eps=0.1, classes=(0, 1), ledger=strict)
+    with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
+        dplr.fit(frame({"a": ["1"] * len(y)}), y, eps=0.1, classes=(0, 1), ledger=strict)
+    for values in (["1"] * len(y), [True, None] * (len(y) // 2)):
+        with pytest.raises(TypeError, match="`y` must be an array or a frame of numbers"):
+            dplr.fit(numbers, column(values), eps=0.1, model="linear", ledger=strict)
+    holes = column([None, 1] * (len(y) // 2))
+    with pytest.raises(RuntimeError, match="it says no more"):
+        dplr.fit(numbers, holes, eps=0.1, model="linear", ledger=strict)
+    assert states(strict) == ["committed", "reserved"]
+
+
+def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):
+    X, y = data()
+    said = set()
+    for longest in ("9", "99999"):
+        texts = np.array(["1", longest])[y]
+        with pytest.raises(ValueError, match="`y` must be numeric") as caught:
+            dplr.fit(X, texts, eps=0.1, model="linear", ledger=strict)
+        said.add(str(caught.value))
+    assert len(said) == 1
 
 
 def test_a_strict_ledger_needs_declared_labels_and_plain_types(strict):

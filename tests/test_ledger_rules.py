@@ -145,6 +145,15 @@ def test_loss_distributions_charge_the_discreteness_of_all_noise_together():
     assert Cost.of(dplr.plan(n_rows=1000, n_features=2, eps=0.5).statement).draws == 0
 
 
+def test_loss_distributions_refuse_at_once_what_alone_is_too_much():
+    budget = Pld(1.0, 1e-6, REPLACE)
+    huge = [pure(1e9), approx(400.0, 1e-9), gaussian(1e6), gaussian(12.0)]
+    for cost in huge:  # their grids of losses would fill the memory, or take the ledger for seconds
+        before = accounting._distribution.cache_info().misses
+        assert not budget.fits({cost: 1, gaussian(0.01): 1})
+        assert accounting._distribution.cache_info().misses == before
+
+
 def test_an_entry_costs_what_its_guarantee_says_where_that_is_more_than_was_asked():
     asked = statement(0.5)
     assert Cost.of(asked).eps == 0.5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -85,7 +86,7 @@ def _accounted(
     drawn_before = source.drawn
     reservation = ledger.reserve(*statements)
     fits = None
-    with warnings.catch_warnings(action="ignore") if ledger.strict else contextlib.nullcontext():
+    with _silence() if ledger.strict else contextlib.nullcontext():
         try:
             fits = work()
         except BaseException as error:
@@ -97,6 +98,27 @@ def _accounted(
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
     reservation.commit()
     return fits
+
+
+_quiet = threading.Lock()
+_quiet_fits = [0]  # that run now
+_quiet_until = contextlib.ExitStack()
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
+    with _quiet:
+        if _quiet_fits[0] == 0:
+            _quiet_until.enter_context(warnings.catch_warnings(action="ignore"))
+        _quiet_fits[0] += 1
+    try:
+        yield
+    finally:
+        with _quiet:
+            _quiet_fits[0] -= 1
+            if _quiet_fits[0] == 0:
+                _quiet_until.close()
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from dplr import accounting
 from dplr._validation import sentence
-from dplr.calibration import continuous_target
+from dplr.calibration import continuous_target, gaussian_eps
 from dplr.composition import (
     eps_of_rho,
     exact,
@@ -23,6 +23,7 @@ from dplr.composition import (
 from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, PrivacyStatement, Pure
 
 Guarantee = Pure | Gaussian | Poisson | Approx
+_LARGEST_PLD_EPS = 100.0  # the time that a loss distribution takes grows with it; beyond 700 it overflows
 _SEARCH_STEPS = 24  # of what remains under loss distributions: to a 10^-7 part
 
 
@@ -154,7 +155,9 @@ class Pld:
     neighbouring: Neighbouring
 
     def _eps(self, costs: Costs) -> float:
-        """eps at the budget's delta, discreteness of the noise charged; inf where there is too much of it."""
+        """eps at the budget's delta, discreteness of the noise charged; inf where there is too much of anything."""
+        if any(_alone(cost, self.delta) > self.eps for cost in costs):  # its loss distribution may fill the memory
+            return math.inf
         draws = sum(cost.draws * count for cost, count in costs.items() if cost.draws)
         eps, delta = self.eps, self.delta
         if draws:
@@ -188,6 +191,17 @@ class Pld:
         return self.fits({**costs, one: costs.get(one, 0) + 1})
 
 
+def _alone(cost: Cost, delta: float) -> float:
+    """A lower bound on the eps that one release needs at `delta`."""
+    promised = cost.guarantee
+    if isinstance(promised, Gaussian):
+        return gaussian_eps(promised.mu, delta) * (1 - 2**-30)
+    if isinstance(promised, Poisson):
+        return 0.0
+    # Randomised response: delta = (e^promised - e^eps)/(1 + e^promised), of which 2 delta e^promised is no more.
+    return promised.eps + math.log1p(-2 * delta) if delta < 0.5 else 0.0
+
+
 RULES = ("basic", "zcdp", "pld")
 
 
@@ -204,4 +218,7 @@ def rule_for(composition: str, eps: float, delta: float, neighbouring: Neighbour
     if delta < accounting.SMALLEST_DELTA:
         rule = f"must be at least {accounting.SMALLEST_DELTA:.2g} with composition='pld'"
         raise ValueError(sentence("delta", rule, delta))
+    if eps > _LARGEST_PLD_EPS:
+        rule = f"must be at most {_LARGEST_PLD_EPS:g} with composition='pld'"
+        raise ValueError(sentence("eps", rule, eps, "Use composition='zcdp'."))
     return Pld(eps, delta, neighbouring)

@@ -1,7 +1,8 @@
 """The ledger's file: SQLite with a write-ahead log, one connection an operation. Knows no rule of composition.
 
-A connection is never kept: it would not survive a fork, a pickle or a deep copy. The file is never opened by other
-means while it is in use: closing such a descriptor would drop this process's locks.
+A connection is never kept: it would not survive a fork, a pickle or a deep copy. A fork waits for the operation of
+another thread: the child would take the locks of that thread's connection for its own, and overwrite entries. The file
+is never opened by other means while it is in use: closing such a descriptor would drop this process's locks.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import secrets
 import sqlite3
 import stat
+import threading
 import time
 import urllib.parse
 from collections.abc import Iterator, Sequence
@@ -24,6 +26,10 @@ from dplr.privacy import PrivacyStatement
 APPLICATION = 0x64706C72  # "dplr" in the file's header
 VERSION = 1
 WAIT_SECONDS = 60.0
+# Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.
+_OPEN = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_OPEN.acquire, after_in_parent=_OPEN.release, after_in_child=_OPEN.release)
 _SCHEMA = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -55,7 +61,7 @@ def create(path: str, terms: Terms) -> None:
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.new-{secrets.token_hex(8)}")
-    with _explained(path):
+    with _OPEN, _explained(path):
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = _open(temporary)
@@ -124,7 +130,8 @@ def _remove_leftovers(path: str) -> None:
 
 def _open(path: str) -> sqlite3.Connection:
     """A connection that waits for others, and for whose commits the disk has confirmed."""
-    address = f"file:{urllib.parse.quote(path)}?mode=rw"
+    name = urllib.parse.quote(os.fsencode(path))  # bytes: not every name of a file is text
+    address = f"file://{name}?mode=rw"
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
     try:
         connection.execute("PRAGMA synchronous = FULL")
@@ -156,7 +163,7 @@ def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection,
 
 @contextlib.contextmanager
 def _transaction(path: str, identity: str, begin: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
-    with _explained(path), _connected(path) as connection:
+    with _OPEN, _explained(path), _connected(path) as connection:
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:

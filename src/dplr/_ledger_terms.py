@@ -28,6 +28,10 @@ def checked_path(path: Any) -> str:
 def checked_label(label: Any) -> str | None:
     if label is not None and (not isinstance(label, str) or not label):
         raise TypeError(sentence("label", "must be None or a text", label))
+    try:
+        (label or "").encode()
+    except UnicodeEncodeError:
+        raise ValueError(sentence("label", "must be a text that can be written as UTF-8", label)) from None
     return label
 
 
@@ -74,7 +78,10 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
         rule = f"must be {terms.neighbouring!r}, the relation of the ledger"
         remedy = "A budget has one relation: use another ledger."
         raise ValueError(sentence("neighbouring", rule, str(statement.neighbouring), remedy))
-    return Cost.of(statement)
+    cost = Cost.of(statement)
+    check_eps(cost.eps)  # a negative cost, of a statement made by hand, would give budget back
+    check_delta(cost.delta)
+    return cost
 
 
 def refusal(path: str, terms: Terms, left: tuple[float, float], statements: tuple[PrivacyStatement, ...]) -> str:

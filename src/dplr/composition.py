@@ -81,8 +81,7 @@ def eps_of_rho(rho: float, delta: float) -> float:
     """Smallest eps >= 0 such that rho-zCDP is shown to imply (eps, delta)-DP, rounded up (composition.md, lemma 3)."""
     if rho == 0:
         return 0.0
-    least = _least(lambda log_excess: _eps_at(rho, delta, log_excess))
-    return max(least * (1 + _MARGIN) + _MARGIN * rho, 0.0)
+    return max(_least(lambda log_excess: _eps_at(rho, delta, log_excess)), 0.0)
 
 
 @functools.lru_cache(maxsize=256)
@@ -94,17 +93,25 @@ def largest_rho(eps: float, delta: float) -> float:
 
 
 def _eps_at(rho: float, delta: float, log_excess: float) -> float:
-    """CKS 2020, Proposition 12, at alpha = 1 + e^log_excess."""
-    excess = math.exp(log_excess)
-    alpha = 1 + excess
-    return alpha * rho - (math.log(delta) + math.log(alpha)) / excess + log_excess - math.log(alpha)
+    """CKS 2020, Proposition 12, at alpha = 1 + e^log_excess, rounded up."""
+    alpha, way_back, error = _way_back(delta, log_excess)
+    return alpha * rho - way_back + _MARGIN * (alpha * rho + error)
 
 
 def _rho_at(eps: float, delta: float, log_excess: float) -> float:
-    """The same equation, solved for rho."""
+    """The same equation, solved for rho, rounded down."""
+    alpha, way_back, error = _way_back(delta, log_excess)
+    return (eps + way_back - _MARGIN * (eps + error)) / alpha
+
+
+def _way_back(delta: float, log_excess: float) -> tuple[float, float, float]:
+    """alpha, (log delta + log alpha)/(alpha - 1) - log(1 - 1/alpha), and the size of what was added for it.
+
+    Where eps is tiny the parts nearly cancel, so rounding is charged by their size and not by that of the sum.
+    """
     excess = math.exp(log_excess)
-    alpha = 1 + excess
-    return (eps + (math.log(delta) + math.log(alpha)) / excess - log_excess + math.log(alpha)) / alpha
+    log_alpha, last = math.log1p(excess), math.log1p(1 / excess)
+    return 1 + excess, (math.log(delta) + log_alpha) / excess + last, (log_alpha - math.log(delta)) / excess + last
 
 
 def _least(curve: Callable[[float], float]) -> float:

@@ -79,7 +79,8 @@ BROKEN = [  # and the number of fits of each data set
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     case = CASES[name]
-    measured = measure(case, 25_000 if case.delta else 20_000)
+    # Over seeds the bound for 25,000 Gaussian fits lies between 0.74 and 0.84.
+    measured = measure(case, 60_000 if FLOORS[name] == 0.8 else 25_000 if case.delta else 20_000)
     assert FLOORS[name] * case.eps <= measured <= case.eps
     if not case.delta:
         assert theory(case) <= case.eps

@@ -79,7 +79,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
         if y.dtype.kind not in "biufO":
-            raise ValueError(sentence("y", 'must be numeric with model="linear"', y.dtype.name))
+            raise ValueError(sentence("y", 'must be numeric with model="linear"', y.dtype.type.__name__))
         if y.dtype.kind != "O":
             return y
         try:

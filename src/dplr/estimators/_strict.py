@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dplr._validation import sentence
+from dplr.rows import declared_kinds
 
 
 def check_types(X: Any, y: Any) -> None:
@@ -14,8 +15,7 @@ def check_types(X: Any, y: Any) -> None:
 
 
 def _check(name: str, value: Any, kinds: str) -> None:
-    types = value.dtypes if hasattr(value, "columns") else [getattr(value, "dtype", None)]
-    if any(getattr(kind, "kind", "O") not in kinds for kind in types):
+    if any(kind not in kinds for kind in declared_kinds(value)):
         rule = "must be an array or a frame of numbers with a strict ledger"
         remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
         raise TypeError(sentence(name, rule, type(value).__name__, remedy))

@@ -81,7 +81,7 @@ class NoisyGradientDescent:
     def __post_init__(self) -> None:
         """Check the options."""
         if self.steps is not None:
-            check_count("steps", self.steps)
+            object.__setattr__(self, "steps", check_count("steps", self.steps))  # a NumPy integer would overflow
         for name in ("learning_rate", "clip"):
             if getattr(self, name) is not None:  # a NumPy float32 would do its arithmetic in float32
                 object.__setattr__(self, name, check_positive(name, getattr(self, name)))

@@ -14,6 +14,7 @@ from dplr.clipped_queries import ClippedGradient
 from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
 from dplr.rows._array import ArrayRows, check_shapes
+from dplr.rows._declared import declared_kinds
 from dplr.rows._labels import Labels, above
 from dplr.rows._labels import resolve as resolve_labels
 from dplr.rows._selection import ALL, Selection, chosen, every
@@ -21,7 +22,7 @@ from dplr.rows._table import Encoder, Table, as_table, as_target, predictors
 
 __all__ = [
     "ALL", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "above", "as_rows", "as_table",
-    "as_target", "check_shapes", "chosen", "every", "predictors", "resolve_labels",
+    "as_target", "check_shapes", "chosen", "declared_kinds", "every", "predictors", "resolve_labels",
 ]  # fmt: skip
 
 

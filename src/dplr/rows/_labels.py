@@ -69,7 +69,7 @@ def above(y: NDArray[Any], threshold: float) -> Labels:
     """The labels of a numeric target: True above a public threshold. A missing number is neither, and is refused."""
     numbers = _of_one_type(y)
     if numbers.dtype.kind not in "iuf":
-        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.dtype.name))
+        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.dtype.type.__name__))
     encoded = np.where(np.isnan(numbers), _NEITHER, numbers > threshold)
     return Labels(np.array([False, True]), encoded, (0.0, 1.0), f"y is True above {threshold:g}, a declared threshold")
 
