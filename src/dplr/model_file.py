@@ -72,9 +72,9 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(sentence("est", f"must be one of {', '.join(ESTIMATORS)}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
     target = os.path.realpath(path)
-    _check_replaceable(target)
+    check_replaceable(target)
     data = _encode(est)
-    _write(target, data)
+    write_whole(target, data)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -190,7 +190,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
             return file.read(size)
 
 
-def _check_replaceable(target: str) -> None:
+def check_replaceable(target: str) -> None:
     """A model file and an empty file may be replaced; nothing else, such as the data or the ledger."""
     try:
         with _opened(target) as descriptor:
@@ -216,7 +216,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _write(target: str, data: bytes) -> None:
+def write_whole(target: str, data: bytes) -> None:
     """Into a file beside the target, onto the disk, then in its place: a crash leaves the old file or the new one."""
     folder = os.path.dirname(target)
     beside = os.path.join(folder, f".{os.path.basename(target)[:100]}.{secrets.token_hex(8)}.tmp")

@@ -1,0 +1,74 @@
+"""From exceptions to one sentence on standard error and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+BUG, USAGE, FILE, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
+
+
+class Refused(click.ClickException):
+    """What the user reads, and the exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        vars(self)["exit_code"] = exit_code  # to the type checker a class variable
+
+
+class Commands(click.Group):
+    """A group whose commands never end in a traceback, unless DPLR_DEBUG asks for it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Refused("interrupted.", INTERRUPTED) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if debugging():
+                raise
+            kind = type(error).__name__
+            raise Refused(f"{kind}: {error} This is a fault of dplr: please report it.", BUG) from None
+
+
+@contextlib.contextmanager
+def blamed(exit_code: int) -> Iterator[None]:
+    """Turn what is raised inside into a sentence, with this exit code or that of an exceeded budget."""
+    from dplr.budget import BudgetExceeded
+
+    try:
+        yield
+    except BudgetExceeded as error:
+        _refuse(error, BUDGET)
+    except click.ClickException:
+        raise
+    except (ValueError, TypeError, OSError, RuntimeError, ModuleNotFoundError, sqlite_fault()) as error:
+        _refuse(error, exit_code)
+
+
+def sqlite_fault() -> type[Exception]:
+    """What a damaged ledger raises."""
+    import sqlite3
+
+    return sqlite3.Error
+
+
+def debugging() -> bool:
+    """Whether tracebacks are wanted."""
+    return os.environ.get("DPLR_DEBUG", "") not in ("", "0")
+
+
+def _refuse(error: Exception, exit_code: int) -> None:
+    if debugging():
+        raise error
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        text = f"`{error.filename}`: {error.strerror}."
+    raise Refused(text, exit_code) from None

@@ -1,0 +1,43 @@
+"""Output files: checked before anything is spent, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from dplr.cli._faults import FILE, USAGE, Refused, blamed
+
+
+def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()) -> None:
+    """Refuse an output that cannot be written, or that would replace what is still needed."""
+    target = Path(os.path.realpath(path))
+    if target.exists():
+        if any(given is not None and target.samefile(given) for given in inputs):
+            raise Refused(f"`{path}` is an input of this command, and must not be its output too.", USAGE)
+        if not target.is_file():
+            raise Refused(f"`{path}` is no regular file, so it cannot be the output.", USAGE)
+        if not overwrite:
+            raise Refused(f"`{path}` exists. Give another name, or --overwrite.", USAGE)
+    try:
+        with tempfile.TemporaryFile(dir=target.parent) as probe:
+            probe.write(b"x")
+    except OSError as error:
+        raise Refused(f"`{path}` cannot be written: {error.strerror}. Nothing was done.", USAGE) from None
+
+
+def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...]) -> None:
+    """Also refuse to replace what is no model."""
+    from dplr.model_file import check_replaceable
+
+    check_output(path, overwrite, inputs)
+    with blamed(USAGE):
+        check_replaceable(os.path.realpath(path))
+
+
+def write(path: str, data: bytes) -> None:
+    """The file appears whole under its name, or there is an error and the name is as it was."""
+    from dplr.model_file import write_whole
+
+    with blamed(FILE):
+        write_whole(os.path.realpath(path), data)

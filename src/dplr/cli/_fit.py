@@ -1,0 +1,223 @@
+"""``dplr fit``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed
+from dplr.cli._files import check_model_output
+from dplr.cli._options import (
+    EXISTING,
+    bounds_option,
+    format_options,
+    note,
+    output_option,
+    overwrite_option,
+    privacy_options,
+    told,
+)
+from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+
+if TYPE_CHECKING:
+    from dplr.bounds import Bounds
+    from dplr.ledger import Ledger
+
+
+@click.command(short_help="Fit a private model to a CSV or Parquet file.")
+@click.argument("data", type=EXISTING)
+@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@bounds_option
+@privacy_options
+@click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
+@click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
+@click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")
+@output_option
+@overwrite_option
+@format_options
+@click.option("--progress/--no-progress", default=None, help="Bars; by default where standard error is a terminal.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
+def fit(
+    data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
+    l2: float | str, no_intercept: bool, public: str | None, n_rows: int | None, ledger_path: str | None,
+    label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    progress: bool | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Fit a private model to DATA, a CSV or Parquet file with one record a row and a header.
+
+    \b
+    dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
+    dplr fit people.parquet --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
+
+    Each run draws new noise and spends eps again, also when its model is thrown away: running until a model looks good
+    is many releases. Look at `dplr plan` first, which costs nothing.
+
+    The bounds name the columns that are used, and say what each of them holds; other columns are not read. In a CSV
+    file a field of a number's column that is no number counts as missing where the bounds say what a missing value
+    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1".
+
+    The privacy statement is printed to standard output, and is part of the model file; both may be published. Before
+    anything is read or spent it is made sure that the output can be written.
+    """
+    check_model_output(output, overwrite, (data, bounds, ledger_path, public))
+    with blamed(USAGE):
+        form = Format(encoding, delimiter, spellings)
+    ledger = _opened(ledger_path, label)
+    with told():
+        with blamed(FILE):
+            known = _read_bounds(bounds)
+        with blamed(USAGE):
+            kinds = feature_kinds(known)
+            if target in kinds:
+                raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
+            kinds[target] = target_kind(known, model != "linear")
+        with blamed(FILE):
+            X, y = _read(data, kinds, target, form)
+            other = None if public is None else _read(public, kinds, target, form)
+        options: dict[str, Any] = {
+            "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
+            "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other,
+        }  # fmt: skip
+        public_rows = n_rows if neighbouring == "add_remove" else len(y)
+        with blamed(USAGE):
+            if neighbouring == "replace_one" and n_rows not in (None, public_rows):
+                raise ValueError(f"`--n-rows` must be left out, or {public_rows}, which the data have; got {n_rows}.")
+            _check_plan(options, public_rows, ledger, ledger_path)
+        bars = _bars(progress)
+        est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
+    with _uninterrupted():
+        _save(est, output)
+    if not quiet:
+        click.echo(str(est.privacy_))
+        click.echo(f"Wrote {output}.")
+        if ledger is not None:
+            left = ledger.remaining()
+            click.echo(f"Left in {ledger_path}: eps = {left[0]:.6g}, delta = {left[1]:.6g}.")
+    if ledger is None and mechanism != "none" and eps != float("inf"):
+        note("No --ledger was given: nothing counted what this fit spent.", quiet)
+
+
+def _opened(path: str | None, label: str | None) -> Ledger | None:
+    if path is None:
+        if label is not None:
+            raise Refused("`--label` is of an entry in a ledger: give --ledger too.", USAGE)
+        return None
+    import dplr
+
+    with blamed(FILE):
+        ledger = dplr.Ledger(path)
+    with blamed(USAGE):
+        ledger = ledger.labelled(label)
+    if ledger.strict:
+        raise Refused(
+            f"`{path}` is a strict ledger, for analysts who must not see the data; who runs this command reads the "
+            "file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
+            USAGE,
+        )
+    return ledger
+
+
+def _read_bounds(path: str) -> Bounds:
+    import dplr
+
+    return dplr.Bounds.from_toml(path)
+
+
+def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[Any, Any]:
+    table = read_table(path, kinds, form)
+    return table.drop_columns([target]), table[target]
+
+
+def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
+    """All that can be refused without the rows."""
+    import dplr
+
+    plan = dplr.plan(n_rows=n_rows, **options)
+    if ledger is not None and not (price := ledger.price(plan.statement)).fits:
+        raise Refused(
+            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has "
+            f"eps = {price.before[0]:.6g}, delta = {price.before[1]:.6g} left. Nothing was spent. Use a smaller eps, "
+            "or a model that was already released.",
+            BUDGET,
+        )
+
+
+def _bars(progress: bool | None) -> bool:
+    """Asked for, or a terminal that can show them."""
+    from importlib import util
+
+    if progress is not None:
+        return progress
+    return sys.stderr.isatty() and util.find_spec("tqdm") is not None
+
+
+def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> Any:
+    import dplr
+
+    before = 0 if ledger is None else len(ledger.entries())
+    try:
+        with blamed(FILE):
+            return dplr.fit(X, y, **options)
+    except KeyboardInterrupt:
+        said = _still_spent(ledger, before) or "No model was released, and nothing was spent."
+        raise Refused(f"interrupted. {said}", INTERRUPTED) from None
+    except Refused as refused:
+        raise Refused(f"{refused.message} {_still_spent(ledger, before)}".rstrip(), refused.exit_code) from None
+
+
+def _still_spent(ledger: Ledger | None, before: int) -> str:
+    """What a fit that failed leaves in the ledger, in words; empty for nothing."""
+    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "released"]
+    if not held:
+        return ""
+    return (
+        f"Noise may have been drawn, so its cost stays spent: entry {held[-1].number} of the ledger, "
+        f"eps = {held[-1].eps:g}, delta = {held[-1].delta:g}. Nothing can give it back."
+    )
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """What was released is written, whoever presses Ctrl-C."""
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+def _save(est: Any, output: str) -> None:
+    """To the output; if that fails, elsewhere: the model is paid for."""
+    import dplr
+
+    try:
+        dplr.save_model(est, output)
+    except (OSError, ValueError) as error:
+        folder = tempfile.mkdtemp(prefix="dplr-")
+        spare = os.path.join(folder, "model.json")
+        with suppress(OSError, ValueError):
+            dplr.save_model(est, spare)
+            raise Refused(f"`{output}` could not be written ({error}). The model is in {spare}.", FILE) from None
+        _print_model(est)
+        raise Refused(f"`{output}` could not be written ({error}). The model is on standard output.", FILE) from None
+
+
+def _print_model(est: Any) -> None:
+    """The last resort: what can be typed in again."""
+    import json
+
+    classes = getattr(est, "classes_", None)
+    click.echo(json.dumps({
+        "coef": est.coef_.tolist(),
+        "intercept": est.intercept_.tolist() if hasattr(est.intercept_, "tolist") else est.intercept_,
+        "names": list(est.coef_names_),
+        "classes": None if classes is None else classes.tolist(),
+        "statement": str(est.privacy_),
+    }))  # fmt: skip

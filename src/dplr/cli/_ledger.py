@@ -1,0 +1,97 @@
+"""``dplr ledger init`` and ``dplr ledger show``."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed
+from dplr.cli._options import EXISTING, RELATIONS, Eps
+
+if TYPE_CHECKING:
+    from dplr.ledger import Entry, Ledger
+
+
+@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, show.")
+def ledger() -> None:
+    """A budget in a file: every fit that names it spends from it, and one that is too dear is refused.
+
+    One ledger for the records of one group of people. It holds privacy statements and no data. Spent is spent: a fit
+    that was interrupted after it drew noise stays in it.
+    """
+
+
+@ledger.command()
+@click.argument("path", type=click.Path(dir_okay=False))
+@click.option("--eps", type=Eps(), required=True, help="The whole budget, for ever.")
+@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0, show_default=True,
+    help="The whole delta; 0 admits fits with delta = 0 alone.")  # fmt: skip
+@click.option("--composition", type=click.Choice(("basic", "zcdp", "pld")), default="basic", show_default=True,
+    help="How costs add up. basic: eps and delta add. zcdp: less, for many fits and delta > 0. pld: least, where all "
+    "fits were fixed in advance (extra `accounting`).")  # fmt: skip
+@click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
+    help="The relation of all its fits.")  # fmt: skip
+def init(path: str, eps: float, delta: float, composition: str, neighbouring: str) -> None:
+    """Make a ledger. Its terms never change.
+
+    \b
+    dplr ledger init budget.db --eps 3
+    dplr ledger init budget.db --eps 3 --delta 1e-6 --composition zcdp
+    """
+    import dplr
+
+    if os.path.lexists(path):
+        raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
+    with blamed(USAGE):
+        made = dplr.Ledger(path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring)
+    click.echo(f"Made {path}: {_terms(made)}.")
+
+
+@ledger.command()
+@click.argument("path", type=EXISTING)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object, with every statement.")
+def show(path: str, as_json: bool) -> None:
+    """Show what was spent, what is left, and every fit. The whole of it may be published."""
+    import dplr
+
+    with blamed(FILE):
+        opened = dplr.Ledger(path)
+        terms, spent, left, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
+    if as_json:
+        found = {
+            "path": path, "terms": _fields(terms), "spent": {"eps": spent[0], "delta": spent[1]},
+            "remaining": {"eps": left[0], "delta": left[1]}, "entries": [_fields(entry) for entry in entries],
+        }  # fmt: skip
+        click.echo(json.dumps(found, indent=2))
+        return
+    click.echo(f"Ledger {path}: {_terms(opened)}")
+    click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
+    click.echo(f"  remaining  eps = {left[0]:.6g}, delta = {left[1]:.6g}")
+    for entry in entries:
+        click.echo(_line(entry))
+    if any(entry.state == "reserved" for entry in entries):
+        click.echo("  Reserved: a fit that is running, or that ended after it drew noise. It counts as spent.")
+
+
+def _terms(opened: Ledger) -> str:
+    terms = opened.terms()
+    return f"eps = {terms.eps:g}, delta = {terms.delta:g}, {terms.composition} composition, {terms.neighbouring}" + (
+        ", strict" if terms.strict else ""
+    )
+
+
+def _line(entry: Entry) -> str:
+    day = entry.reserved_at[:16].replace("T", " ")
+    label = "" if entry.label is None else f"  {entry.label}"
+    how, cost = entry.statement["mechanism"], f"eps = {entry.eps:g}, delta = {entry.delta:g}"
+    return f"  {entry.number:>3}  {day}  {entry.state:9}  {how:9}  {cost}{label}"
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """A frozen value as plain ones; the guarantee as its words."""
+    plain = (str, int, float, dict, type(None))
+    found = {name: getattr(value, name) for name in value.__slots__}
+    return {name: each if isinstance(each, plain) else str(each) for name, each in found.items()}

@@ -1,0 +1,106 @@
+"""Options that several commands have, and what they mean in words."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MECHANISMS = ("fm", "objective", "output", "ngd", "none")
+MODELS = ("logistic", "linear", "svm")
+RELATIONS = ("replace_one", "add_remove")
+EXISTING = click.Path(exists=True, dir_okay=False, readable=True)
+
+
+class Ridge(click.ParamType[float | str]):
+    """A number, or auto."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Read it."""
+        if value == "auto":
+            return "auto"
+        with contextlib.suppress(ValueError):
+            if 0 <= float(value) < float("inf"):
+                return float(value)
+        self.fail(f"{value!r} is neither 'auto' nor a number of at least 0.", param, ctx)
+
+
+class Eps(click.ParamType[float]):
+    """A privacy loss."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        with contextlib.suppress(ValueError):
+            if float(value) > 0:
+                return float(value)
+        self.fail(f"it must be positive; inf fits without privacy. Got {value!r}.", param, ctx)
+
+
+def privacy_options(function: Function) -> Function:
+    """What is promised, and by which mechanism."""
+    delta = click.FloatRange(min=0, max=1, max_open=True)
+    for option in (
+        click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
+            "already: the fit starts there."),
+        click.option("--no-intercept", is_flag=True, help="Force the model through zero."),
+        click.option("--l2", type=Ridge(), default="auto", show_default=True,
+            help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),
+        click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
+            help="What is protected: what a record says (the number of records is public), or also that it is there."),
+        click.option("--model", type=click.Choice(MODELS), default="logistic", show_default=True,
+            help="Classes: logistic or svm. A number: linear."),
+        click.option("--mechanism", type=click.Choice(MECHANISMS), default="fm", show_default=True,
+            help="How privacy is made; `dplr plan` compares their noise. ngd needs delta > 0; none is not private."),
+        click.option("--delta", type=delta, default=0.0, show_default=True,
+            help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
+        click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "
+            "accurate. 0.1 to 1 is usual; inf is not private."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def format_options(function: Function) -> Function:
+    """How a CSV file is written."""
+    for option in (
+        click.option("--missing", "spellings", multiple=True, metavar="TEXT",
+            help="CSV: text that means a missing value, such as '?'; may be repeated. An empty field always does."),
+        click.option("--delimiter", default=",", show_default=True, help="CSV: what is between two fields."),
+        click.option("--encoding", default="utf-8", show_default=True, help="CSV: of the text, such as latin-1."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+bounds_option = click.option("--bounds", type=EXISTING, required=True, help="TOML file: what is public of the columns.")
+output_option = click.option("-o", "--output", required=True, metavar="FILE", help="File to write.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
+
+
+def note(message: str, quiet: bool = False) -> None:
+    """Say something on standard error."""
+    if not quiet:
+        click.echo(message, err=True)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Show warnings of dplr to the data holder at once, as sentences."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, UserWarning):
+            note(f"Warning (not for publication): {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,95 @@
+"""``dplr plan``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed
+from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
+from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._utility import expected_utility
+
+if TYPE_CHECKING:
+    from dplr.problem import Plan
+
+
+@click.command(short_help="What a fit would release; reads no data, spends nothing.")
+@bounds_option
+@click.option("--n-rows", type=click.IntRange(min=1), help="Number of records. With add_remove: a public guess of it.")
+@privacy_options
+@click.option("--target", metavar="COLUMN", help="With --public: its target.")
+@click.option("--ledger", "ledger_path", type=EXISTING, help="Also say whether this budget could pay.")
+@format_options
+def plan(
+    bounds: str, n_rows: int | None, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
+    l2: float | str, no_intercept: bool, public: str | None, target: str | None, ledger_path: str | None,
+    encoding: str, delimiter: str, spellings: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
+
+    \b
+    dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
+    dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism objective --ledger budget.db
+
+    Run it as often as you like, with several mechanisms, values of eps and fewer columns: that is free, and trying
+    them on the data is not. Compare the noise of one mechanism at several settings: mechanisms put it into different
+    things (sums, gradients, coefficients of the scaled problem), which have different units.
+
+    Exit code 4 where the ledger has not enough left.
+    """
+    import dplr
+
+    with told():
+        with blamed(USAGE):
+            form = Format(encoding, delimiter, spellings)
+            if neighbouring == "replace_one" and n_rows is None:
+                raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
+            if public is not None and target is None:
+                raise ValueError("`--target` is required with --public: it is the column to predict.")
+        with blamed(FILE):
+            known = dplr.Bounds.from_toml(bounds)
+        with blamed(USAGE):
+            kinds = feature_kinds(known)
+            wanted = target_kind(known, model != "linear")
+        other = None
+        if public is not None and target is not None:
+            with blamed(FILE):
+                table = read_table(public, {**kinds, target: wanted}, form)
+                other = (table.drop_columns([target]), table[target])
+        with blamed(USAGE):
+            planned = dplr.plan(
+                n_rows=n_rows, bounds=known, eps=eps, delta=delta, mechanism=mechanism, model=model, l2=l2,
+                fit_intercept=not no_intercept, neighbouring=neighbouring, public=other,
+            )  # fmt: skip
+    classes = len(known.target_classes() or ()) if model != "linear" else 0
+    click.echo(str(planned))
+    for line in [*_noise(planned), expected_utility(planned, classes)]:
+        click.echo(line)
+    if ledger_path is not None:
+        _price(planned, ledger_path)
+
+
+def _price(planned: Plan, path: str) -> None:
+    with blamed(FILE):
+        import dplr
+
+        ledger = dplr.Ledger(path)
+    with blamed(USAGE):
+        price = planned.cost(ledger)
+    click.echo(f"Ledger {path}: {price}")
+    if not price.fits:
+        raise Refused("the ledger has not enough left for this fit.", BUDGET)
+
+
+def _noise(planned: Plan) -> list[str]:
+    """Sensitivity and noise of each block, also for each record."""
+    # The noise of output perturbation is that of the coefficients themselves; the others' is that of sums.
+    n = None if planned.statement.mechanism == "output" else planned.problem.n_rows
+    lines = []
+    for name, block in planned.released.items():
+        noise = f"standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"
+        each = "" if n is None else f"; over the number of records {block.deviation / n:.3g}"
+        lines.append(f"Noise of {name}: {noise}{each}" if block.scale else f"Noise of {name}: none")
+    return lines

@@ -1,0 +1,104 @@
+"""``dplr predict``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dplr.cli._faults import FILE, USAGE, blamed
+from dplr.cli._files import check_output, write
+from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option, told
+from dplr.cli._tables import AS_WRITTEN, NUMBER, Format, Kind, feature_kinds, read_table
+
+PREDICTION = "prediction"
+
+
+@click.command(short_help="Predict the rows of a file with a model file.")
+@click.argument("model", type=EXISTING)
+@click.argument("data", type=EXISTING)
+@click.option("--proba", is_flag=True, help="Also a column of probabilities for each class (logistic models).")
+@click.option("--keep", multiple=True, metavar="COLUMN", help="Copy a column of DATA, such as an id; may be repeated.")
+@output_option
+@overwrite_option
+@format_options
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
+def predict(
+    model: str, data: str, proba: bool, keep: tuple[str, ...], output: str, overwrite: bool,
+    encoding: str, delimiter: str, spellings: tuple[str, ...], quiet: bool,
+) -> None:  # fmt: skip
+    """Predict the target of each row of DATA (CSV or Parquet) with a model file; writes CSV.
+
+    \b
+    dplr predict model.json people.csv -o predictions.csv
+    dplr predict model.json people.csv --proba --keep id -o - | head      (- is standard output)
+
+    Columns are found by their names; what each of them holds is part of the model. Rows keep their order.
+
+    Predicting costs no privacy for the people whose records made the model. The rows of DATA are another matter: a
+    prediction tells something of its row, and nothing here protects that. So no column of DATA is copied unless --keep
+    asks for it; think before you publish predictions for private rows.
+    """
+    if output != "-":
+        check_output(output, overwrite, (model, data))
+    with blamed(USAGE):
+        form = Format(encoding, delimiter, spellings)
+    import dplr
+
+    with told():
+        with blamed(FILE):
+            est = dplr.load_model(model)
+            kinds = _kinds(est)
+        with blamed(USAGE):
+            _check_request(est, proba, keep)
+        with blamed(FILE):
+            table = read_table(data, kinds, form)
+            found = _predictions(est, table, proba)
+            kept = read_table(data, dict.fromkeys(keep, AS_WRITTEN), form) if keep else None
+    text = _csv(kept, found)
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    write(output, text)
+    note(f"Wrote {output}: {table.num_rows} predictions.", quiet)
+
+
+def _kinds(est: Any) -> dict[str, Kind]:
+    """What each column of the model holds."""
+    if est.bounds is not None:
+        return feature_kinds(est.bounds)
+    names = getattr(est, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("`model` must know the names of its columns; it was fitted on an array without names.")
+    return dict.fromkeys([str(name) for name in names], NUMBER)
+
+
+def _check_request(est: Any, proba: bool, keep: tuple[str, ...]) -> None:
+    if proba and not hasattr(est, "predict_proba"):
+        raise ValueError(f"`--proba` needs a logistic model; got {type(est).__name__}.")
+    names = _names(est, proba)
+    taken = [name for name in keep if name in names]
+    if taken or len(set(keep)) < len(keep):
+        raise ValueError(f"`--keep` must name columns once, and none of {', '.join(names)}; got {', '.join(keep)}.")
+
+
+def _names(est: Any, proba: bool) -> list[str]:
+    return [PREDICTION, *([f"probability of {label}" for label in est.classes_.tolist()] if proba else [])]
+
+
+def _predictions(est: Any, X: Any, proba: bool) -> dict[str, Any]:
+    columns = [est.predict(X), *(est.predict_proba(X).T if proba else [])]
+    return dict(zip(_names(est, proba), columns, strict=True))
+
+
+def _csv(kept: Any, found: dict[str, Any]) -> bytes:
+    import csv
+    import io
+
+    copied = {} if kept is None else {name: kept[name].to_pylist() for name in kept.column_names}
+    columns = {**copied, **{name: column.tolist() for name, column in found.items()}}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()
