@@ -12,7 +12,11 @@ import copy
 import importlib
 import inspect
 import math
+import os
 import pickle
+import subprocess
+import sys
+import tempfile
 import warnings
 from importlib import metadata
 
@@ -63,7 +67,6 @@ def table(n=400, d=3, classes=2):
 
 def check_dplr():
     dplr = importlib.import_module("dplr")
-    tree = importlib.import_module("sklearn.model_selection")
     X, y = table()
     for mechanism, delta in (("fm", 0.0), ("fm", DELTA), ("objective", 0.0), ("output", DELTA), ("ngd", DELTA)):
         for relation in ("replace_one", "add_remove"):
@@ -73,19 +76,33 @@ def check_dplr():
             stated = outcome(lambda options=options: dplr.fit(X, y, **options).privacy_.arithmetic)
             say(f"{mechanism}, delta = {delta:g}, {relation}", f"fitted, arithmetic {stated}")
     say("ngd with delta = 0", outcome(lambda: dplr.fit(X, y, mechanism="ngd", eps=EPS)))
-    say("three classes", outcome(lambda: dplr.fit(*table(classes=3), mechanism="fm", eps=EPS)))
-    estimator = dplr.LogisticRegression(mechanism="fm", eps=EPS)
-    tree.cross_val_score(estimator, X, y, cv=5)
-    say(
-        "five folds of eps = 1",
-        f"ran; budgets that stop or record it: {[n for n in dplr.__all__ if 'udget' in n or 'edger' in n]}",
-    )
+    many = {"mechanism": "fm", "eps": EPS}
+    say("three classes, not declared", outcome(lambda: dplr.fit(*table(classes=3), **many)))
+    three = dplr.fit(*table(classes=3), classes=(0, 1, 2), **many)
+    say("three classes, declared", f"{three.coef_.shape}, one statement of eps {three.privacy_.eps:g}")
+    _dplr_ledger(dplr, X, y)
     same = {dplr.fit(X, y, mechanism="objective", eps=EPS).coef_.tobytes() for _ in range(10)}
     say("different releases in 10 fits", len(same))
     say(
         "intervals, tuning",
         [name for name in dplr.__all__ if any(part in name.lower() for part in ("interval", "search"))],
     )
+
+
+def _dplr_ledger(dplr, X, y):
+    tools = importlib.import_module("sklearn.model_selection")
+    path = os.path.join(tempfile.mkdtemp(), "budget.ledger")
+    ledger = dplr.Ledger(path, eps=5 * EPS)
+    estimator = dplr.LogisticRegression(mechanism="fm", eps=EPS, ledger=ledger)
+    tools.cross_val_score(estimator, X, y, cv=5, n_jobs=2)
+    found = f"recorded {ledger.spent()}, left {ledger.remaining()}"
+    say("five folds of eps 1 in two processes under a budget of 5", found)
+    say("a sixth fit", outcome(lambda: estimator.fit(X, y)))
+    for name, again in (("copied", copy.deepcopy(ledger)), ("pickled", pickle.loads(pickle.dumps(ledger)))):
+        say(f"a fit with the {name} ledger", outcome(lambda again=again: estimator.set_params(ledger=again).fit(X, y)))
+    code = f"import dplr; print(dplr.Ledger({path!r}).remaining())"
+    left = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    say("left, as another process sees it", left)
 
 
 # diffprivlib

@@ -35,7 +35,7 @@ def small(n=300, d=3):
 def test_every_finding_names_tests_that_exist():
     table = (HERE.parent / "docs" / "known-failures.md").read_text().splitlines()
     rows = [line for line in table if line.startswith("| ") and "finding there" not in line]
-    assert len(rows) == 11
+    assert len(rows) == 12
     for row in rows:
         named = re.findall(r"`(\w+\.py)::(\w+)`", row)
         assert named, row
@@ -74,6 +74,16 @@ def test_the_curvature_grows_with_the_square_of_the_row_norm():
     noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
     assert noise_eps == pytest.approx(largest_noise_eps(lambda e: logistic_loss(e, 144 / 100, 2), eps), rel=1e-9)
     assert noise_eps < 0.9 * largest_noise_eps(lambda e: logistic_loss(e, 12 / 100, 2), eps)
+
+
+def test_ridge_that_leaks_more_than_eps_elsewhere_is_refused_here(entropy):
+    """Rows of norm 100 and a sum ridge of 1 are, in the unit ball, a sum ridge of 1e-4 on two rows."""
+    options = {"mechanism": "objective", "eps": 1.0, "fit_intercept": False}
+    with pytest.raises(ValueError, match=r"`l2` must be above .*: the curvature alone would cost more"):
+        dplr.fit(np.array([[1.0], [0.0]]), np.array([1, 0]), l2=1e-4 / 2, **options)
+    assert entropy.bytes == 0
+    dplr.fit(np.array([[1.0], [0.0]]), np.array([1, 0]), l2=0.1, **options)
+    assert entropy.bytes > 0
 
 
 @pytest.mark.parametrize("calibration", ["tight", "cms11", "cm08"])

@@ -129,15 +129,6 @@ def test_docstring_examples_run(module):
     assert result.failed == 0
 
 
-def test_readme_snippets_run():
-    text = (ROOT / "README.md").read_text()
-    snippets = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert snippets
-    namespace = {}
-    for snippet in snippets:
-        exec(snippet, namespace)
-
-
 def test_every_mechanism_has_its_proof_beside_it():
     for path in set((SOURCE / "mechanisms").glob("[a-z]*.py")) - {SOURCE / "mechanisms" / "none.py"}:
         proof = path.with_suffix(".md").read_text()

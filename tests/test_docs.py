@@ -1,0 +1,139 @@
+"""What a newcomer reads is true: snippets run, links lead somewhere, commands exist, figures have one home."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+import urllib.parse
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+README = ROOT / "README.md"
+# Followed step by step, with its files and commands, by a test of its own.
+TOLD_ELSEWHERE = {"walkthrough.md"}
+GUIDES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def snippets(text, language):
+    return [body for kind, body in FENCE.findall(text) if kind == language]
+
+
+def programs():
+    """The pages with snippets."""
+    return [page for page in GUIDES if snippets(page.read_text(), "python") and page.name not in TOLD_ELSEWHERE]
+
+
+@pytest.mark.parametrize("page", programs(), ids=name)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_snippets_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text()
+    for body in snippets(text, "toml"):  # a file that names itself in its first line
+        (tmp_path / re.match(r"# ([\w.]+)\n", body)[1]).write_text(body)
+    namespace = {}
+    for number, body in enumerate(snippets(text, "python"), 1):
+        exec(compile(body, f"{name(page)}, snippet {number}", "exec"), namespace)
+
+
+def test_commands_of_the_readme_run(tmp_path):
+    """On made-up people, with a command `dplr` that is this package's."""
+    (tmp_path / "census.toml").write_text('features.age = {lower = 17, upper = 90}\ntarget.classes = ["no", "yes"]\n')
+    (tmp_path / "people.csv").write_text("age,income\n" + "20,no\n50,yes\n" * 500)
+    command = f'dplr() {{ "{sys.executable}" -m dplr "$@"; }}\n'
+    (block,) = snippets(README.read_text(), "sh")
+    done = subprocess.run(["sh", "-euc", command + block], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_readme_begins_with_a_snippet_of_a_dozen_lines():
+    first = snippets(README.read_text(), "python")[0]
+    assert len([line for line in first.splitlines() if line]) <= 12
+
+
+def anchors(page):
+    """What GitHub calls the headings: lower case, no punctuation, hyphens for blanks, a number for a repeated one."""
+    outside_of_fences = FENCE.sub("", page.read_text())
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", outside_of_fences, re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", LINK.sub("]", heading).lower()).replace(" ", "-")
+        found.append(f"{slug}-{found.count(slug)}" if slug in found else slug)
+    return found
+
+
+def broken_links(page):
+    broken = []
+    for link in LINK.findall(FENCE.sub("", page.read_text())):
+        target, _, anchor = link.partition("#")
+        if urllib.parse.urlparse(link).scheme:
+            continue
+        file = (page.parent / urllib.parse.unquote(target)).resolve() if target else page
+        if not file.exists() or not file.is_relative_to(ROOT) or (anchor and anchor not in anchors(file)):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page):
+    assert broken_links(page) == []
+
+
+def test_broken_links_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    (tmp_path / "b.md").write_text("# One thing, two\n# `one` thing two\n")
+    page = tmp_path / "a.md"
+    page.write_text("[1](b.md) [2](c.md) [3](b.md#one-thing-two-1) [4](b.md#three) [5](#here) [6](../a.md)\n# Here\n")
+    assert broken_links(page) == ["c.md", "b.md#three", "../a.md"]
+
+
+def test_every_guide_can_be_reached_from_the_readme():
+    reached, waiting = set(), [README]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        linked = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())]
+        waiting += [path for path in linked if path in GUIDES and path not in reached]
+    assert [name(page) for page in GUIDES if page not in reached] == []
+
+
+def test_commands_of_make_are_targets():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [*GUIDES, ROOT / "CONTRIBUTING.md"]:
+        named = set(re.findall(r"(?:`|^ {4})make ([\w-]+)", page.read_text(), re.MULTILINE))
+        assert named <= targets, name(page)
+
+
+def test_extras_that_are_named_exist():
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    for page in GUIDES:
+        text = page.read_text()
+        groups = re.findall(r'"(?:\.|dplr)\[([\w,]+)\]"', text) + re.findall(r"\(extra `(\w+)`\)", text)
+        assert {extra for group in groups for extra in group.split(",")} <= extras, name(page)
+
+
+def test_ci_runs_the_two_commands_of_the_readme():
+    commands = re.findall(r"^ {4}(make \w+)$", README.read_text(), re.MULTILINE)
+    assert commands == ["make demo", "make test"]
+    assert set(commands) <= set((ROOT / ".ci" / "run").read_text().splitlines())
+
+
+def test_benchmarks_that_are_named_exist():
+    for page in GUIDES:
+        named = re.findall(r"(?:`|python )(bench/\w+\.py)", page.read_text())
+        assert [path for path in named if not (ROOT / path).exists()] == [], name(page)
+
+
+def test_errors_in_the_readme_stand_in_the_page_on_accuracy():
+    section = README.read_text().partition("## How good, how fast")[2].partition("\n## ")[0]
+    figures = re.findall(r"\b0\.\d{4}\b", section)
+    assert figures
+    assert set(figures) <= set(re.findall(r"\b0\.\d{4}\b", (ROOT / "docs" / "accuracy.md").read_text()))
