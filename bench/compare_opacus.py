@@ -66,7 +66,7 @@ def summing(X, y):
     n, d = X.shape
     query, source = ClippedGradient(LOGISTIC, d, True, CLIP), Source()
     known = as_rows(X, y, ball_prep(d, True, (0.0, 1.0)), threads=1).clipped_rows()
-    known.keep()  # as a fit does after some hundred steps
+    known.keep(chosen=True)  # as a fit does after some hundred steps
     units = max(1, round(BATCH / n * 2**32))
     batches = [source.bernoulli_indices(n, units) for _ in range(BATCHES)]
     coef = on_coef_grid(np.random.default_rng(1).normal(size=d + 1))

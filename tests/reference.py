@@ -88,14 +88,14 @@ def loss_sums(X, y, prep, loss, coef):
     return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()
 
 
-def exp_of_minus(z):
+def two_to_minus(z):
     """The kernels' own sequence: every operation rounds once."""
-    a = -np.minimum(z, 40.0)
-    k = (a * 1.4426950408889634 + 6755399441055744.0) - 6755399441055744.0
-    r = (a - k * float.fromhex("0x1.62e42fefa2p-1")) + k * -7.371002565167799e-13
-    power = 0.0001973360447142567
-    for c in (0.0013935233973822521, 0.008333586083168299, 0.041666461299660736, 0.16666665581455786, 0.5, 1.0, 1.0):
-        power = power * r + c
+    k = (6755399441055744.0 - z) - 6755399441055744.0
+    r = z + k
+    s = r * r
+    power = 0.00015353372399332793 * s + (-0.0013398873873849443 * r + 0.009618437321455484)
+    power = power * s + (-0.05550332473247291 * r + 0.24022647913859302)
+    power = power * s + (-0.693147202852676 * r + 1.0)
     return np.ldexp(power, k.astype(int))
 
 
@@ -127,7 +127,7 @@ def clipped_gradient(X, y, prep, loss, coef, clip):
         signs = 1.0 * (y == prep.labels[1]) - (y == prep.labels[0])
         v, away, counts = np.where(signs < 0, -margins, margins), -signs, counts & (signs != 0)
         if loss.name == "logistic":
-            t = exp_of_minus(np.abs(v))
+            t = two_to_minus(np.minimum(np.abs(v) * 1.4426950408889634, 58.0))
             size = np.where(v > 0, t, 1.0) / (1.0 + t)
         else:
             size = np.clip(((1.0 - v) + loss.width) * (0.5 / loss.width), 0.0, 1.0)

@@ -121,9 +121,10 @@ def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monke
     expected = sums(rows)
     for layout in (X, np.asfortranarray(X)):
         kept = as_rows(layout, y, prep)
-        kept.clipped_rows().keep()
-        assert (kept.clipped_rows().kept, rows.clipped_rows().kept) == (True, False)
-        assert sums(kept) == expected
+        for chosen_ones in (False, True):
+            kept.clipped_rows().keep(chosen=chosen_ones)
+            assert [each.clipped_rows().is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
+            assert sums(kept) == expected
 
 
 def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatch):
@@ -138,7 +139,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
         kept = []
         for _ in range(12):
             rows.total(query, point(bounds), *options)
-            kept.append(rows.clipped_rows().kept)
+            kept.append(rows.clipped_rows().is_kept(chosen=bool(options)))
         assert kept == [passes is not None and k >= passes for k in range(12)]
 
 

@@ -193,6 +193,17 @@ def test_paper_calibration_is_the_printed_noise():
         assert "paper" in plan.statement.calibration
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_paper_calibration_of_levels_releases_every_cell_and_is_refitted_from_them(fit_intercept):
+    bounds = dplr.Bounds([(0, 1), {"levels": [0, 1, 2]}])
+    X = np.random.default_rng(0).integers(0, 3, (500, 2)) * [0.5, 1]
+    spec = FunctionalMechanism(calibration="paper")
+    est = dplr.fit(X, X[:, 0] > 0, eps=50.0, bounds=bounds, mechanism=spec, fit_intercept=fit_intercept)
+    q = 4 + fit_intercept
+    assert len(est.released_["off_diagonal"]) == q * (q - 1) // 2
+    assert_array_equal(est.refit().coef_, est.coef_)
+
+
 def test_tight_noise_is_many_times_smaller_than_the_papers():
     bounds = dplr.Bounds([(0, 1)] * 13)
     tight = dplr.plan(n_rows=9, bounds=bounds, eps=0.8).released

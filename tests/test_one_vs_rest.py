@@ -342,6 +342,13 @@ def test_labels_may_be_numbers_of_any_kind_and_declared_in_any_order(data):
     assert list(named.classes_) == list(CLASSES)
 
 
+def test_classes_that_one_float_among_the_labels_would_merge_are_refused(data, entropy):
+    codes = np.where(data[1] == "a", 2**53, 2**53 + 1)
+    with pytest.raises(ValueError, match="`classes` must differ as float64"):
+        fit((data[0], codes), classes=(0, 2**53, 2**53 + 1))
+    assert entropy.bytes == 0
+
+
 def test_declared_class_without_a_row_is_fitted_too(data):
     est = fit(data, classes=(*CLASSES, "never"), eps=20.0)
     assert est.coef_.shape == (4, D)

@@ -168,6 +168,12 @@ def test_numbers_of_every_type_are_the_same_in_every_library(column):
         assert_array_equal(encode(make({"a": column}), bounds), want)
 
 
+def test_integers_of_128_bits_are_numbers_too():
+    frame = pl.DataFrame({"a": [2**100, 1, None], "b": [1, 2, 3]}, schema={"a": pl.Int128, "b": pl.Int128})
+    bounds = dplr.Bounds({"a": {"lower": 0, "upper": 2, "missing": 1}, "b": {"levels": [1, 3]}})
+    assert_array_equal(encode(frame, bounds), [[2.0**100, 1, 0], [1, 0, 0], [1, 0, 1]])
+
+
 # ---- the layout ----
 
 NUMBERS = [None, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, -1.0, -2.0, 2**60]
@@ -192,6 +198,20 @@ def hostile(n, seed):
             for name, usual in USUAL.items()
         }
     )
+
+
+@pytest.mark.parametrize("dtype", [object, "string[python]", "str", "string[pyarrow]"])
+@pytest.mark.parametrize("texts", [["a\x00b", "a", "a\x00", "a"], ["\ud800", *[r"'\ud800'"] * 3]])
+def test_no_row_decides_what_the_text_of_another_counts_as(texts, dtype):
+    try:
+        frame = pd.DataFrame({"w": pd.Series(texts, dtype=dtype)})
+    except UnicodeEncodeError:
+        pytest.skip("this type holds no lone surrogate")
+    bounds = dplr.Bounds({"w": {"levels": ["a", r"'\ud800'", "a\x00"], "missing": "indicator"}})
+    alone = np.concatenate([encode(frame[i : i + 1], bounds) for i in range(4)])
+    assert_array_equal(encode(frame, bounds), alone)
+    assert_array_equal(encode(frame[::-1], bounds), alone[::-1])
+    assert alone[1:].sum() == 3
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

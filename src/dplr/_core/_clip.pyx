@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_rows cimport (
-    PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably,
+    MOST_COLUMNS, PANEL_MODELS, TILE_ROWS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably,
     measure_rows_portably)
 from dplr._core._clip_survey cimport MeasureRows, project_rows, survey_rows
 from dplr._core._limbs cimport add_limbs
@@ -32,6 +32,10 @@ cdef extern from "clip.h":
         void (*add_clipped_many)(
             const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipPanel *panels, Py_ssize_t count,
             double *block
+        ) noexcept nogil
+        void (*add_columns)(
+            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *models, Py_ssize_t count,
+            double *sums, double *gradients
         ) noexcept nogil
 
     const Tiles *find_tiles(const char *path) noexcept nogil
@@ -69,7 +73,7 @@ cdef class ClippedRows:
     ----------
     n, q : rows, and entries of a gradient.
     in_place : whether passes use rows where they lie, and round as they read.
-    kept, kept_bytes : whether `keep` was called, and what it takes.
+    kept_bytes : what a call of `keep` takes, at most.
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
@@ -141,46 +145,58 @@ cdef class ClippedRows:
             with nogil:
                 project_rows(&self.base, measure, &scratch[0], &inverse[0], &scale[0])
 
-    def keep(self):
-        """Keep a copy of the rows on the grid; later passes read it alone.
+    def keep(self, *, bint chosen):
+        """Keep a copy of the rows on the grid; later passes of that kind, over chosen rows or all, read it alone.
 
-        Whole numbers of at most 2^20 are exact in single precision. A box that is not inside the ball may have larger
-        ones, but then only in rows that count as zero.
+        Rows of few columns are kept by columns where all are read, else row by row. Whole numbers of at most 2^20 are
+        exact in single precision. A box that is not inside the ball may have larger ones, but then only in rows that
+        count as zero.
         """
-        cdef Py_ssize_t start = 0, rows, j, stride = self.base.stride
-        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * self.base.stride + 4 * (MOST_BLOCK_ROWS + 8))
-        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * self.base.stride]
-        cdef float[:, ::1] kept
-        cdef float *out
-        cdef MeasureRows measure = measure_rows_portably
-        if self.base.kept != NULL or self.n == 0:
+        cdef bint by_columns = not chosen and self.base.X.d <= MOST_COLUMNS
+        cdef Py_ssize_t tiles = (self.n + TILE_ROWS - 1) // TILE_ROWS
+        cdef float[::1] kept
+        if self.n == 0 or self.is_kept(chosen=chosen):
             return
+        memory = np.zeros((tiles * TILE_ROWS * self.base.X.d if by_columns else self.n * self.base.stride) + 16, np.float32)
+        kept = memory[-(memory.ctypes.data // 4) % 16:]    # whole vectors never cross a cache line
+        self.copy_rows(by_columns, &kept[0])
+        self.owners.append(memory)
+        if by_columns:
+            self.base.columns = &kept[0]
+        else:
+            self.base.kept = &kept[0]
+            self.tiles = self.widest
+
+    cdef copy_rows(self, bint by_columns, float *out):
+        cdef Py_ssize_t start = 0, rows, r, j, d = self.base.X.d, stride = self.base.stride
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 4 * (MOST_BLOCK_ROWS + 8))
+        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
+        cdef ClipPass raw = self.base
+        cdef MeasureRows measure = measure_rows_portably
         if self.tiles != NULL:
             measure = self.tiles.measure_rows
-        memory = np.empty(self.n * stride + 16, np.float32)
-        first = -(memory.ctypes.data // 4) % 16    # whole vectors of eight never cross a cache line
-        copy = memory[first:first + self.n * stride].reshape(self.n, stride)
-        kept = copy
-        out = &kept[0, 0]
+        raw.kept = raw.columns = NULL
         with nogil:
             while start < self.n:
-                rows = min(MOST_BLOCK_ROWS, self.n - start)
-                measure(&self.base, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
-                for j in range(rows * stride):
-                    out[start * stride + j] = <float> scratch[j]
+                rows = min(TILE_ROWS, self.n - start)
+                measure(&raw, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                if by_columns:
+                    for j in range(d):
+                        for r in range(rows):
+                            out[start * d + j * TILE_ROWS + r] = <float> scratch[r * stride + j]
+                else:
+                    for j in range(rows * stride):
+                        out[start * stride + j] = <float> scratch[j]
                 start += rows
-        self.owners.append(memory)
-        self.base.kept = out
-        self.tiles = self.widest
+
+    def is_kept(self, *, bint chosen):
+        """Whether passes over chosen rows, or over all, read a copy."""
+        return self.base.kept != NULL or (self.base.columns != NULL and not chosen)
 
     @property
     def in_place(self):
         return self.base.X.column_stride == sizeof(double) and not (
-            self.base.map.box or self.base.scale != NULL or self.base.X.single or self.base.kept != NULL)
-
-    @property
-    def kept(self):
-        return self.base.kept != NULL
+            self.base.map.box or self.base.scale != NULL or self.base.X.single)
 
     @property
     def kept_bytes(self):
@@ -210,6 +226,11 @@ cdef class ClippedRows:
         if coef.shape[0] != q or hi.shape[0] != q or lo.shape[0] != q:
             raise ValueError("coef, hi and lo must have an entry for each column and the intercept")
         _check_span(self.n, start, end, index)
+        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        if self.by_columns(index):
+            model = ClipModel(&coef[0], per_unit, clip)
+            self.add_columns(&p, &model, 1, start, end, &hi[0], &lo[0])
+            return
         cdef double[::1] scratch = np.empty((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 8)
         memset(&scratch[0], 0, (MOST_BLOCK_ROWS + 2) * stride * sizeof(double))
         work.block, work.gradient = &scratch[0], &scratch[MOST_BLOCK_ROWS * stride]
@@ -217,7 +238,6 @@ cdef class ClippedRows:
         work.residual = &scratch[(MOST_BLOCK_ROWS + 2) * stride]
         memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
         model.clip, model.per_unit = clip, per_unit
-        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
         p.index = &index[0] if index is not None and end > start else NULL
         add_rows = add_clipped_portably
         if self.tiles != NULL:
@@ -245,6 +265,9 @@ cdef class ClippedRows:
             raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
         if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
             raise ValueError("hi and lo must have the shape of coefs")
+        if self.by_columns(index):
+            self.add_columns_many(kernel, width, coefs, clips, per_units, start, end, hi, lo)
+            return
         if models % PANEL_MODELS <= FEW_MODELS:
             for m in range(models // PANEL_MODELS * PANEL_MODELS, models):
                 self.add(kernel, width, coefs[m], clips[m], per_units[m], start, end, index, hi[m], lo[m])
@@ -283,6 +306,42 @@ cdef class ClippedRows:
                 for m in range(models):
                     exact &= flush(
                         &sums[m // PANEL_MODELS, 0, m % PANEL_MODELS], PANEL_MODELS, q, &hi[m, 0], &lo[m, 0])
+                start += rows
+        if not exact:
+            raise RuntimeError("X or y changed while they were summed")
+
+    cdef bint by_columns(self, index):
+        """Whether a pass reads columns, with vectors."""
+        return index is None and self.base.columns != NULL and self.widest != NULL
+
+    cdef add_columns_many(
+        self, str kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
+        const double[::1] per_units, Py_ssize_t start, Py_ssize_t end, int64_t[:, ::1] hi, int64_t[:, ::1] lo,
+    ):
+        cdef ClipPass p = self.base
+        cdef Py_ssize_t m, models = coefs.shape[0]
+        cdef uint8_t[::1] memory = np.empty(models * sizeof(ClipModel), np.uint8)
+        cdef ClipModel *of = <ClipModel *> &memory[0]
+        for m in range(models):
+            _check_model(coefs[m], clips[m], per_units[m])
+            of[m] = ClipModel(&coefs[m, 0], per_units[m], clips[m])
+        _check_span(self.n, start, end, None)
+        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        self.add_columns(&p, of, models, start, end, &hi[0, 0], &lo[0, 0])
+
+    cdef add_columns(
+        self, const ClipPass *p, const ClipModel *models, Py_ssize_t count, Py_ssize_t start, Py_ssize_t end,
+        int64_t *hi, int64_t *lo,
+    ):
+        """Rows that are kept by columns: one kernel for any number of models."""
+        cdef Py_ssize_t rows, q = self.q, size = count * q
+        cdef double[::1] scratch = np.empty(size + count * (p.X.d + 1) * 8)    # lanes of the widest path
+        cdef bint exact = True
+        with nogil:
+            while start < end and exact:
+                rows = min(FLUSH_ROWS, end - start)
+                self.widest.add_columns(p, start, rows, models, count, &scratch[size], &scratch[0])
+                exact = flush(&scratch[0], 1, size, hi, lo)
                 start += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")

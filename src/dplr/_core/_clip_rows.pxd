@@ -5,11 +5,16 @@ from dplr._core._snap cimport Map
 
 cdef extern from "clip.h":
     enum: PANEL_MODELS
-    const double EXP_3
-    const double EXP_4
-    const double EXP_5
-    const double EXP_6
-    const double EXP_7
+    enum: TILE_ROWS
+    enum: MOST_COLUMNS
+    const double POWER_1
+    const double POWER_2
+    const double POWER_3
+    const double POWER_4
+    const double POWER_5
+    const double POWER_6
+    const double LOG2_OF_E
+    const double STEEPEST
 
     ctypedef struct ClipPass:
         Rows X
@@ -22,6 +27,7 @@ cdef extern from "clip.h":
         const double *inverse
         const double *target
         const float *kept
+        const float *columns
         const int64_t *index
         int kind
         double width

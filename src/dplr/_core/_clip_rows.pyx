@@ -3,7 +3,7 @@
 `tile_clip.h` has the same sequence in vectors: what rounds is done alike, what is summed is whole numbers, so every
 path has the same bits.
 """
-from libc.math cimport fabs
+from libc.math cimport fabs, ldexp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -55,14 +55,18 @@ cdef void pack(
             for j in range(p.q):
                 block[r * p.stride + j] = p.kept[number * p.stride + j]
             continue
+        if p.q > d:
+            block[r * p.stride + d] = p.constants[d]
+        if p.columns != NULL:
+            for j in range(d):
+                block[r * p.stride + j] = p.columns[(number // TILE_ROWS * d + j) * TILE_ROWS + number % TILE_ROWS]
+            continue
         scale = GRID if p.scale == NULL else p.scale[number]
         total = outside = 0.0
         for j in range(d):
             v = on_grid(p, j, raw_entry(&p.X, number, j), scale, &outside)
             block[r * p.stride + j] = v
             total += v * v
-        if p.q > d:
-            block[r * p.stride + d] = p.constants[d]
         squared_norm[r], excess[r] = total, outside
 
 
@@ -73,30 +77,15 @@ cdef void measure_rows_portably(
     pack(p, start, rows, block, squared_norm, excess)
 
 
-cdef double exp_of_minus(double z) noexcept nogil:
-    """e^-z for z >= 0, to 1e-10 of it, and e^-40 beyond 40."""
-    cdef double a = -at_most(z, 40.0)
-    cdef double k = nearest_of_product(a)
-    cdef double r = (a - k * 0.6931471805592082) + k * -7.371002565167799e-13
-    cdef double power = EXP_7
-    cdef double scale = 1.0
-    cdef int64_t _i
-    power = power * r + EXP_6
-    power = power * r + EXP_5
-    power = power * r + EXP_4
-    power = power * r + EXP_3
-    power = power * r + 0.5
-    power = power * r + 1.0
-    power = power * r + 1.0
-    for _i in range(<int64_t> -k):
-        scale *= 0.5
-    return power * scale
-
-
-cdef inline double nearest_of_product(double a) noexcept nogil:
-    """How often log 2 goes into a."""
-    cdef double shifted = a * 1.4426950408889634 + ROUNDER
-    return shifted - ROUNDER
+cdef double two_to_minus(double z) noexcept nogil:
+    """2^-z for 0 <= z < 1000, to 2e-9 of it."""
+    cdef double k = (ROUNDER - z) - ROUNDER
+    cdef double r = z + k
+    cdef double s = r * r
+    cdef double power = POWER_6 * s + (POWER_5 * r + POWER_4)
+    power = power * s + (POWER_3 * r + POWER_2)
+    power = power * s + (POWER_1 * r + 1.0)
+    return ldexp(power, <int> k)
 
 
 cdef double clipped_residual(
@@ -108,7 +97,7 @@ cdef double clipped_residual(
         v = -m if inverse < 0 else m
         sign = -inverse
         if p.kind == LOGISTIC:
-            t = exp_of_minus(fabs(v))
+            t = two_to_minus(at_most(fabs(v) * LOG2_OF_E, STEEPEST))
             size = (t if v > 0 else 1.0) / (1.0 + t)
         else:
             size = at_least(at_most(((1.0 - v) + p.width) * p.slope, 1.0), 0.0)

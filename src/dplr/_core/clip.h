@@ -4,12 +4,20 @@
 
 #include "loss.h"
 
-/* e^r = 1 + r + r^2/2 + r^3 (EXP_3 + ... + EXP_7 r^4) for |r| <= log(2) / 2, to 1e-10 of it. */
-#define EXP_3 0.16666665581455786
-#define EXP_4 0.041666461299660736
-#define EXP_5 0.008333586083168299
-#define EXP_6 0.0013935233973822521
-#define EXP_7 0.0001973360447142567
+/* 2^-r = 1 + r (POWER_1 + ... + POWER_6 r^5) for |r| <= 1/2, to 2e-9 of it. */
+#define POWER_1 -0.693147202852676
+#define POWER_2 0.24022647913859302
+#define POWER_3 -0.05550332473247291
+#define POWER_4 0.009618437321455484
+#define POWER_5 -0.0013398873873849443
+#define POWER_6 0.00015353372399332793
+#define LOG2_OF_E 1.4426950408889634
+/* Sigmoids are at least 2^-58: far below what residuals are rounded to. */
+#define STEEPEST 58.0
+
+/* Rows of a tile, kept by columns, and how many features such rows may have. */
+#define TILE_ROWS 32
+#define MOST_COLUMNS 32
 
 /* Public constants of a pass, and what is known of every row. */
 struct ClipPass {
@@ -22,6 +30,7 @@ struct ClipPass {
     const double *inverse;      /* (n) a little less than 1 / norm, signed by the label; 0: the row counts as zero */
     const double *target;       /* (n) numeric targets; NULL with labels */
     const float *kept;          /* (n, stride) rows in whole grid units, constant and zeros behind them; NULL: from X */
+    const float *columns;       /* (tiles, d, TILE_ROWS) rows in whole grid units, without their constant; or NULL */
     const int64_t *index;       /* which rows; NULL for rows side by side */
     int kind;
     double width, slope;        /* of the Huber losses; slope = 0.5 / width */

@@ -168,23 +168,16 @@ static void measure_rows(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, 
 #undef MEASURE
 }
 
-/* e^-z for z >= 0, to 1e-10 of it, and e^-40 beyond 40: far below what residuals are rounded to. */
-INLINE vec exp_of_minus(vec z)
+/* 2^-z for 0 <= z < 1000, to 2e-9 of it. */
+INLINE vec two_to_minus(vec z)
 {
-    vec a = negated(at_most(z, all(40.0)));
-    vec shifted = a * all(1.4426950408889634) + all(ROUNDER);
-    vec k = shifted - all(ROUNDER);
-    vec r = (a - k * all(0x1.62e42fefa2p-1)) + k * all(-7.371002565167799e-13);
-    vec p = all(EXP_7);
-    p = p * r + all(EXP_6);
-    p = p * r + all(EXP_5);
-    p = p * r + all(EXP_4);
-    p = p * r + all(EXP_3);
-    p = p * r + all(0.5);
-    p = p * r + all(1.0);
-    p = p * r + all(1.0);
-    mask scale = ((mask)shifted << 52) + ((int64_t)1023 << 52);
-    return p * (vec)scale;
+    vec shifted = all(ROUNDER) - z;
+    vec r = z + (shifted - all(ROUNDER));
+    vec s = r * r;
+    vec p = all(POWER_6) * s + (all(POWER_5) * r + all(POWER_4));
+    p = p * s + (all(POWER_3) * r + all(POWER_2));
+    p = p * s + (all(POWER_1) * r + all(1.0));
+    return (vec)((mask)p + ((mask)shifted << 52));    /* the nearest whole number goes to the exponent */
 }
 
 INLINE vec with_sign(vec size, vec sign) { return (vec)((mask)size | ((mask)sign & INT64_MIN)); }
@@ -197,7 +190,7 @@ INLINE vec clipped_residual(const int kind, const ClipPass *pass, vec m, vec inv
         vec v = (vec)((mask)m ^ ((mask)inverse & INT64_MIN));
         sign = negated(inverse);
         if (kind == LOGISTIC) {
-            vec t = exp_of_minus(magnitude(v));
+            vec t = two_to_minus(at_most(magnitude(v) * all(LOG2_OF_E), all(STEEPEST)));
             size = choose((mask)(v > all(0.0)), t, all(1.0)) / (all(1.0) + t);
         } else {
             vec raw = ((all(1.0) - v) + all(pass->width)) * all(pass->slope);

@@ -1,7 +1,7 @@
 /* The kernels of one instruction set. Compiled once for each, with LANES and TILES_NAME defined by the build. */
 #include "tile_gram.h"
 #include "tile_snap.h"
-#include "tile_clip.h"
+#include "tile_columns.h"
 
 #define QUOTE(name) #name
 #define QUOTED(name) QUOTE(name)
@@ -10,4 +10,4 @@
 
 const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
                                            add_losses, measure_rows, add_clipped,
-                                           add_clipped_many, sign_labels, sigmoids, softplus};
+                                           add_clipped_many, add_columns, sign_labels, sigmoids, softplus};

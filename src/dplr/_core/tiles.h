@@ -84,6 +84,9 @@ typedef struct {
                         const ClipWork *work);
     void (*add_clipped_many)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipPanel *panels,
                              ptrdiff_t count, double *block);
+    /* The same over rows kept by columns, for any number of models: see tile_columns.h. */
+    void (*add_columns)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *models,
+                        ptrdiff_t count, double *sums, double *gradients);
     /* Raw labels to -1 and 1, NaN for others; returns whether there were any. */
     int (*sign_labels)(const Map *map, ptrdiff_t rows, double *target);
     /* The curves alone, for tests; whole vectors of eight. */

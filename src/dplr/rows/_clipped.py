@@ -24,7 +24,7 @@ _PRODUCTS_AN_ENTRY = 8
 # Rows are kept on the grid once so many passes have read them: a copy costs about what it would have saved. It saves
 # more than rounding where rows are bounded or converted, and where they are read one by one. It is half as large as
 # rows of float64, and never larger than this.
-_PASSES_IN_PLACE, _PASSES_BOUNDED, _PASSES_SCATTERED = 8, 2, 1
+_PASSES_IN_PLACE, _PASSES_BOUNDED, _PASSES_CHOSEN = 8, 2, 1
 _MOST_KEPT_BYTES = 2**28
 # A batch of them is never worth a second thread.
 _FEW_ROWS = 4096
@@ -58,7 +58,7 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
     if counts == [1]:
         return [stack([alone(rows, first, coefs[0][0], None)])]
     units = np.repeat([query.per_unit for query in queries], counts)
-    _keep(rows, len(rows), scattered=False)
+    _keep(rows, len(rows), chosen=False)
     clips, points = np.repeat([query.clip for query in queries], counts) * units, np.concatenate(coefs) * GRID
 
     def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -75,15 +75,15 @@ def together(rows: ArrayRows, queries: Sequence[ClippedGradient], coefs: Sequenc
     ]
 
 
-def _keep(rows: ArrayRows, n: int, scattered: bool) -> None:
+def _keep(rows: ArrayRows, n: int, chosen: bool) -> None:
     """Count what is read, and keep the rows on the grid where that saves more than it costs."""
     known = rows.clipped_rows()
-    if known.kept:
+    if known.is_kept(chosen=chosen):
         return
     rows.clipped_reads += n
-    passes = _PASSES_SCATTERED if scattered else _PASSES_IN_PLACE if known.in_place else _PASSES_BOUNDED
+    passes = _PASSES_CHOSEN if chosen else _PASSES_IN_PLACE if known.in_place else _PASSES_BOUNDED
     if rows.clipped_reads > passes * len(rows) and known.kept_bytes <= _MOST_KEPT_BYTES:
-        known.keep()
+        known.keep(chosen=chosen)
 
 
 def _shares(rows: ArrayRows, n: int, models: int) -> list[tuple[int, int]]:

@@ -123,6 +123,8 @@ def _declared_classes(declared: Sequence[Any]) -> NDArray[Any]:
 
 def _positions(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
     """More than two classes by their position."""
+    if classes.dtype.kind in "biuf":
+        _codes(classes)
     if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
         nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         positions = np.where(classes[nearest] == y, nearest, len(classes))
@@ -134,10 +136,16 @@ def _positions(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Label
 
 def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
     if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
-        codes = float(classes[0]), float(classes[1])
-        if codes[0] == codes[1]:
-            raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
-        return Labels(classes, y, codes, assumption)
+        negative, positive = _codes(classes)
+        return Labels(classes, y, (negative, positive), assumption)
     lookup = {label: float(code) for code, label in enumerate(classes.tolist())}
     encoded = np.array([lookup.get(value, _NEITHER) for value in y.tolist()])
     return Labels(classes, encoded, (0.0, 1.0), assumption)
+
+
+def _codes(classes: NDArray[Any]) -> list[float]:
+    """Labels as float64, all different: one label that is a float makes all of a column floats."""
+    codes: list[float] = classes.astype(np.float64).tolist()
+    if len(set(codes)) < len(codes):
+        raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
+    return codes

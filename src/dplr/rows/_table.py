@@ -187,7 +187,8 @@ def numbers(values: Any) -> Matrix:
     if values.dtype.is_float():
         return np.ascontiguousarray(values.to_numpy(), np.float64)
     missing = values.is_null().to_numpy()
-    if values.dtype.is_decimal() or not (values.dtype.is_numeric() or values.dtype == nw.Boolean):
+    wide = values.dtype.is_decimal() or values.dtype in (nw.Int128, nw.UInt128)  # libraries have no array of these
+    if wide or not (values.dtype.is_numeric() or values.dtype == nw.Boolean):
         return np.array(
             [np.nan if gap else _number(v) for v, gap in zip(values.to_list(), missing, strict=True)], float
         )
@@ -210,10 +211,18 @@ def _text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     native = values.to_native()
     if values.dtype == nw.Object or not hasattr(native, "astype"):
         return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
-    categories = native.astype("category").cat  # pandas: faster than any of its joins
+    # pandas. Its own hash tables take texts for one that differ behind a NUL or a lone surrogate: one row would decide
+    # over the others. Only where texts have codes already, and by Arrow's tables, are they told apart.
+    if values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype):
+        return _slow_codes(values, known)
+    categories = native.astype("category").cat
     table = [_place(name, known) for name in categories.categories.tolist()]
     places: Codes = np.array([*table, _MISSING], np.intp)[categories.codes.to_numpy()]
     return places
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype")
 
 
 def _joined_codes(values: Any, known: Mapping[str, int]) -> Codes:
@@ -223,10 +232,9 @@ def _joined_codes(values: Any, known: Mapping[str, int]) -> Codes:
 
 
 def _slow_codes(values: Any, known: Mapping[str, int]) -> Codes:
-    """Objects of any type: only text can be a level."""
-    missing = values.is_null().to_list()
-    found = [_place(value, known) for value in values.to_list()]
-    return np.where(missing, _MISSING, found).astype(np.intp)
+    """Objects of any type, one by one: only text can be a level."""
+    found = [known.get(value, _UNKNOWN) if isinstance(value, str) else _UNKNOWN for value in values.to_list()]
+    return np.where(values.is_null().to_numpy(), _MISSING, np.array(found, np.intp))
 
 
 def _place(value: Any, known: Mapping[str, int]) -> int:
