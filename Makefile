@@ -16,7 +16,7 @@ mutate: $(VENV)/.test
 	$(BIN)/python tests/mutations.py 10000
 # The kernels' tests on a build with bounds checks, in an environment of its own.
 checked: $(VENV)-checked/.test
-	$(VENV)-checked/bin/python -m pytest -n auto tests/test_moments.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
+	$(VENV)-checked/bin/python -m pytest -n auto tests/test_moments.py tests/test_clipped.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).

@@ -42,6 +42,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             {
                 '"BEGIN IMMEDIATE") as opened': '"SELECT 1") as opened',
                 'raise\n        connection.execute("COMMIT")': "raise",
+                "    time_now = now()\n": "    time_now = now()\n    time.sleep(0.02)\n",  # others read meanwhile
             },
             "overspent",
         ),

@@ -105,4 +105,7 @@ def on_coef_grid(coefs: Vector) -> Vector:
     if not np.vdot(coefs, coefs) < LARGEST_COEF:  # else far inside, as nearly always
         norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
         inside = coefs * np.minimum(1.0, np.divide(LARGEST_COEF, norms, out=np.ones_like(norms), where=norms > 0))
-    return np.asarray(np.trunc(inside * GRID) / GRID)
+    units = inside * GRID
+    np.trunc(units, out=units)
+    units /= GRID
+    return units

@@ -52,6 +52,8 @@ class _Walk:
         self.iterates = np.empty((models, self.descent.steps + 1, size))
         self.iterates[:, 0] = self.coefs
         self.gradients = np.empty((models, self.descent.steps, size))
+        self.block = plan.statement.released[BLOCK]
+        self.exponent = math.frexp(self.block.grid)[1] - 1
 
     def of_batches(self, rows: Rows, source: Source) -> Total:
         """The exact sum of each model at its point, over a fresh Poisson batch of its own."""
@@ -62,18 +64,20 @@ class _Walk:
 
     def step(self, number: int, total: Total, source: Source) -> None:
         """Release the sums with noise, and go down them."""
-        walk, block = self.descent, self.plan.statement.released[BLOCK]
-        exponent = math.frexp(block.grid)[1] - 1
-        value = total.integers(exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
+        walk, block = self.descent, self.block
+        value = total.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
         if block.units:
             value = value + source.gaussian(block.units, value.size).reshape(value.shape)
-        gradients = np.asarray(value * block.grid, dtype=np.float64)  # exact: a power of two
+        gradients = self.gradients[:, number]
+        gradients[...] = value * block.grid  # exact: a power of two
         slope = gradients / walk.rows
         if walk.l2:
             slope += walk.l2 * (self.coefs - self.center)
-        self.velocity = walk.momentum * self.velocity + (1 - walk.momentum) * slope
+        slope *= 1 - walk.momentum
+        self.velocity *= walk.momentum
+        self.velocity += slope
         self.coefs = on_coef_grid(self.coefs - walk.learning_rate * self.velocity)
-        self.gradients[:, number], self.iterates[:, number + 1] = gradients, self.coefs
+        self.iterates[:, number + 1] = self.coefs
 
     def fits(self) -> Iterator[Fit]:
         """The average of the last iterates of each model: post-processing of what was released."""

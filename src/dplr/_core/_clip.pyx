@@ -12,8 +12,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_rows cimport (
-    MOST_COLUMNS, PANEL_MODELS, TILE_ROWS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably,
-    measure_rows_portably)
+    MOST_COLUMNS, PANEL_MODELS, TILE_ROWS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably,
+    add_clipped_portably, measure_rows_portably)
 from dplr._core._clip_survey cimport MeasureRows, project_rows, survey_rows
 from dplr._core._limbs cimport add_limbs
 from dplr._core._loss_rows cimport MOST_BLOCK_ROWS
@@ -45,6 +45,8 @@ cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
 # A panel costs about as much as so many models one by one.
 cdef Py_ssize_t FEW_MODELS = 8
+# From here on panels of models are quicker than rows by columns, one model after another. Measured.
+cdef Py_ssize_t WIDE_FROM = 17
 # As for the loss kernels: rows in memory seldom begin on a cache line.
 cdef Py_ssize_t NARROWER_FROM = 32
 
@@ -157,7 +159,8 @@ cdef class ClippedRows:
         cdef float[::1] kept
         if self.n == 0 or self.is_kept(chosen=chosen):
             return
-        memory = np.zeros((tiles * TILE_ROWS * self.base.X.d if by_columns else self.n * self.base.stride) + 16, np.float32)
+        numbers = tiles * TILE_ROWS * self.base.X.d if by_columns else self.n * self.base.stride
+        memory = np.zeros(numbers + 16, np.float32)
         kept = memory[-(memory.ctypes.data // 4) % 16:]    # whole vectors never cross a cache line
         self.copy_rows(by_columns, &kept[0])
         self.owners.append(memory)
@@ -265,7 +268,7 @@ cdef class ClippedRows:
             raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
         if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
             raise ValueError("hi and lo must have the shape of coefs")
-        if self.by_columns(index):
+        if self.by_columns(index) and self.base.X.d < WIDE_FROM:
             self.add_columns_many(kernel, width, coefs, clips, per_units, start, end, hi, lo)
             return
         if models % PANEL_MODELS <= FEW_MODELS:
