@@ -490,6 +490,7 @@ def test_a_fault_of_dplr_itself_is_a_sentence_and_a_traceback_with_dplr_debug(fo
 
 INTERRUPT = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may have it ignored
 import {module} as module
 real = module.{name}
 def interrupted(*arguments, **options):
