@@ -27,3 +27,17 @@ def test_encoding_a_table(slower_than, library, limit):
         lambda: pd.get_dummies(frame, columns=list(LEVELS), dtype=float).to_numpy(),
         limit,
     )
+
+
+@pytest.mark.benchmark(group="a fit to a frame of numbers against the same fit to its array, conversion included")
+@pytest.mark.parametrize("n", [17_500, 370_000])
+def test_a_frame_of_numbers_costs_little_more_than_its_array(slower_than, quick, n):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(0, 1, (n, 10)), columns=[f"c{j}" for j in range(10)])
+    y = rng.integers(0, 2, n)
+    named, placed = dplr.Bounds(dict.fromkeys(frame, (0, 1))), dplr.Bounds([(0, 1)] * 10)
+    slower_than(
+        lambda: dplr.fit(frame, y, eps=1.0, bounds=named),
+        lambda: dplr.fit(np.ascontiguousarray(frame.to_numpy()), y, eps=1.0, bounds=placed),
+        2.0 if n > 100_000 else 4.0,  # of few rows the calls into the frame's library are most of it
+    )

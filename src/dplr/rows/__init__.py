@@ -18,7 +18,8 @@ from dplr.rows._declared import declared_kinds
 from dplr.rows._labels import Labels, above
 from dplr.rows._labels import resolve as resolve_labels
 from dplr.rows._selection import ALL, Selection, chosen, every
-from dplr.rows._table import Encoder, Table, as_table, as_target, predictors
+from dplr.rows._table import Encoder, Table, as_table, predictors
+from dplr.rows._target import as_target
 
 __all__ = [
     "ALL", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "above", "as_rows", "as_table",

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr.columns import INDICATOR, Column, Levels, Numeric
 from dplr.layout import Layout
+from dplr.rows._plain import plain_numbers
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 _UNKNOWN, _MISSING = -1, -2
-_ENTRIES = 2**17  # of one block: not much memory, and few calls into the table's library
+_ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
 _REMEDIES = {
     "text": "Encode them with public categories, declare their levels, or drop them.",
@@ -42,6 +43,7 @@ class Table:
         self._keys = list(found.columns)  # a pandas frame may have numbers for names
         self.columns = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = found.shape
+        self._schema = found.schema
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -54,7 +56,12 @@ class Table:
 
     def dtype(self, place: int) -> Any:
         """Type of a column."""
-        return self._frame.schema[self._keys[place]]
+        return self._schema[self._keys[place]]
+
+    @property
+    def native(self) -> Any:
+        """The frame as its own library has it."""
+        return self._frame.to_native()
 
 
 class Encoder:
@@ -81,6 +88,7 @@ class Encoder:
         self.features = [names[place] for place in self._places]
         self._firsts = range(count) if layout is None else layout.firsts
         self.width = count if layout is None else layout.width
+        self._plain = isinstance(X, Table) and (layout is None or layout.plain)
         if isinstance(X, Table):
             self._check_types([X.dtype(place) for place in self._places])
         elif any(isinstance(column, Levels) and column.text for column in self._columns):
@@ -100,6 +108,8 @@ class Encoder:
         marks : (2 * features,) values that are no level of each feature, then missing ones that count as something.
         """
         rows = slice(None) if rows is None else rows
+        if self._plain and (together := plain_numbers(self._X.native, self._places, rows)) is not None:
+            return together, np.zeros(2 * len(self._columns), np.int64)
         count = len(range(*rows.indices(len(self._X)))) if isinstance(rows, slice) else len(rows)
         matrix = np.zeros((count, self.width))
         marks = np.zeros((2, len(self._columns)), np.int64)
@@ -166,18 +176,6 @@ def predictors(X: Any, layout: Layout | None) -> Matrix:
         remedy = "The model has no answer for them; it was fitted with bounds that refuse missing values."
         raise ValueError(sentence("X", "must not hold NaN, infinity or missing values", encoder.not_finite(), remedy))
     return matrix
-
-
-def as_target(y: Any) -> Any:
-    """Arrays of numbers, booleans or objects from a column of any library; what is no column stays as it is."""
-    series = None if isinstance(y, np.ndarray) else nw.from_native(y, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series) or hasattr(y, "iloc"):
-        return y
-    if series.dtype.is_decimal() or (series.dtype.is_numeric() and series.is_null().any()):
-        return numbers(series)
-    if series.dtype.is_numeric() or (series.dtype == nw.Boolean and not series.is_null().any()):
-        return series.to_numpy()
-    return np.array([*series.to_list(), None], object)[:-1]  # never two-dimensional
 
 
 def numbers(values: Any) -> Matrix:
