@@ -88,15 +88,17 @@ def loss_sums(X, y, prep, loss, coef):
     return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()
 
 
-def two_to_minus(z):
-    """The kernels' own sequence: every operation rounds once."""
-    k = (6755399441055744.0 - z) - 6755399441055744.0
-    r = z + k
+def sigmoid_of_minus(v):
+    """1 / (1 + e^v) by the kernels' own sequence: every operation rounds once, to single precision."""
+    single = np.float32
+    z = np.clip(v.astype(single) * single(1.442695), single(-58), single(58))
+    k = (z + single(12582912)) - single(12582912)
+    r = z - k
     s = r * r
-    power = 0.00015353372399332793 * s + (-0.0013398873873849443 * r + 0.009618437321455484)
-    power = power * s + (-0.05550332473247291 * r + 0.24022647913859302)
-    power = power * s + (-0.693147202852676 * r + 1.0)
-    return np.ldexp(power, k.astype(int))
+    power = single(0.0013264723) * r + single(0.009671513)
+    power = power * s + (single(0.05550734) * r + single(0.24022242))
+    power = power * s + (single(0.69314697) * r + single(1))
+    return (single(1) / (single(1) + np.ldexp(power, k.astype(int)))).astype(np.float64)
 
 
 def gridded_rows(X, prep):
@@ -127,8 +129,7 @@ def clipped_gradient(X, y, prep, loss, coef, clip):
         signs = 1.0 * (y == prep.labels[1]) - (y == prep.labels[0])
         v, away, counts = np.where(signs < 0, -margins, margins), -signs, counts & (signs != 0)
         if loss.name == "logistic":
-            t = two_to_minus(np.minimum(np.abs(v) * 1.4426950408889634, 58.0))
-            size = np.where(v > 0, t, 1.0) / (1.0 + t)
+            size = sigmoid_of_minus(v)
         else:
             size = np.clip(((1.0 - v) + loss.width) * (0.5 / loss.width), 0.0, 1.0)
     else:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import special
 
 import reference
 from conftest import make_data, make_prep
@@ -273,6 +274,18 @@ def test_sums_beyond_64_bits_are_exact(path):
     X, y = np.broadcast_to(np.ones((1, 1)), (n, 1)), np.broadcast_to(-np.ones(1), (n,))
     total = as_rows(X, y, prep).total(query_of(prep, SQUARED, 1.0), np.zeros(1))
     assert int(total.integers(total.exponent)[0]) == n * (2**20 - 1) * 2**20  # the clip is rounded down by a unit
+
+
+def test_residuals_of_the_logistic_loss_are_as_close_as_proved(path):
+    """A short row and a small clip, which caps nothing, show residuals to 2^-27."""
+    x, clip = 2.0**-8, 2.0**-7
+    rows = as_rows(np.array([[x]]), np.ones(1), ball_prep(1, False, (-1.0, 1.0)))
+    query = query_of(rows.prep, LOGISTIC, clip)
+    for coef in on_coef_grid(np.linspace(-4095, 4095, 1001)[:, None]):
+        total = rows.total(query, coef)
+        residual = -int(total.integers(total.exponent)[0]) * 2.0**total.exponent / x
+        exact = special.expit(-x * coef[0])
+        assert abs(residual - exact) <= min(1.2e-7, 6e-6 * exact) + clip * 2.0**-20
 
 
 def test_points_off_the_grid_or_too_far_are_refused(path):

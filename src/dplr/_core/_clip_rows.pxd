@@ -7,14 +7,14 @@ cdef extern from "clip.h":
     enum: PANEL_MODELS
     enum: TILE_ROWS
     enum: MOST_COLUMNS
-    const double POWER_1
-    const double POWER_2
-    const double POWER_3
-    const double POWER_4
-    const double POWER_5
-    const double POWER_6
-    const double LOG2_OF_E
-    const double STEEPEST
+    const float POWER_1
+    const float POWER_2
+    const float POWER_3
+    const float POWER_4
+    const float POWER_5
+    const float LOG2_OF_E
+    const float STEEPEST
+    const float ROUNDER_SINGLE
 
     ctypedef struct ClipPass:
         Rows X

@@ -77,15 +77,19 @@ cdef void measure_rows_portably(
     pack(p, start, rows, block, squared_norm, excess)
 
 
-cdef double two_to_minus(double z) noexcept nogil:
-    """2^-z for 0 <= z < 1000, to 2e-9 of it."""
-    cdef double k = (ROUNDER - z) - ROUNDER
-    cdef double r = z + k
-    cdef double s = r * r
-    cdef double power = POWER_6 * s + (POWER_5 * r + POWER_4)
+cdef double sigmoid_of_minus(double v) noexcept nogil:
+    """1 / (1 + e^v), in single precision: far closer than residuals are rounded to."""
+    cdef float z = <float> v * LOG2_OF_E, k, r, s, power
+    z = z if z < STEEPEST else STEEPEST
+    z = z if z > -STEEPEST else -STEEPEST
+    k = (z + ROUNDER_SINGLE) - ROUNDER_SINGLE
+    r = z - k
+    s = r * r
+    power = POWER_5 * r + POWER_4
     power = power * s + (POWER_3 * r + POWER_2)
-    power = power * s + (POWER_1 * r + 1.0)
-    return ldexp(power, <int> k)
+    power = power * s + (POWER_1 * r + <float> 1.0)
+    power = <float> ldexp(power, <int> k)
+    return <float> 1.0 / (<float> 1.0 + power)
 
 
 cdef double clipped_residual(
@@ -97,8 +101,7 @@ cdef double clipped_residual(
         v = -m if inverse < 0 else m
         sign = -inverse
         if p.kind == LOGISTIC:
-            t = two_to_minus(at_most(fabs(v) * LOG2_OF_E, STEEPEST))
-            size = (t if v > 0 else 1.0) / (1.0 + t)
+            size = sigmoid_of_minus(v)
         else:
             size = at_least(at_most(((1.0 - v) + p.width) * p.slope, 1.0), 0.0)
     else:

@@ -4,16 +4,17 @@
 
 #include "loss.h"
 
-/* 2^-r = 1 + r (POWER_1 + ... + POWER_6 r^5) for |r| <= 1/2, to 2e-9 of it. */
-#define POWER_1 -0.693147202852676
-#define POWER_2 0.24022647913859302
-#define POWER_3 -0.05550332473247291
-#define POWER_4 0.009618437321455484
-#define POWER_5 -0.0013398873873849443
-#define POWER_6 0.00015353372399332793
-#define LOG2_OF_E 1.4426950408889634
+/* 2^r = 1 + r (POWER_1 + ... + POWER_5 r^4) for |r| <= 1/2, in single precision, to 2.1e-7 of it. */
+#define POWER_1 0.69314697f
+#define POWER_2 0.24022242f
+#define POWER_3 0.05550734f
+#define POWER_4 0.009671513f
+#define POWER_5 0.0013264723f
+#define LOG2_OF_E 1.442695f
 /* Sigmoids are at least 2^-58: far below what residuals are rounded to. */
-#define STEEPEST 58.0
+#define STEEPEST 58.0f
+/* v + ROUNDER_SINGLE - ROUNDER_SINGLE is the whole number nearest to v. */
+#define ROUNDER_SINGLE 12582912.0f
 
 /* Rows of a tile, kept by columns, and how many features such rows may have. */
 #define TILE_ROWS 32

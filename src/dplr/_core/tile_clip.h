@@ -168,59 +168,98 @@ static void measure_rows(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, 
 #undef MEASURE
 }
 
-/* 2^-z for 0 <= z < 1000, to 2e-9 of it. */
-INLINE vec two_to_minus(vec z)
+/* 1 / (1 + e^v) for margins v in squared grid units, in place. In single precision: far closer than residuals are
+   rounded to, at half the cost. */
+INLINE void sigmoids_of_minus(const int count, vec *v)
 {
-    vec shifted = all(ROUNDER) - z;
-    vec r = z + (shifted - all(ROUNDER));
-    vec s = r * r;
-    vec p = all(POWER_6) * s + (all(POWER_5) * r + all(POWER_4));
-    p = p * s + (all(POWER_3) * r + all(POWER_2));
-    p = p * s + (all(POWER_1) * r + all(1.0));
-    return (vec)((mask)p + ((mask)shifted << 52));    /* the nearest whole number goes to the exponent */
+    const singles rounder = all_singles(ROUNDER_SINGLE), limit = all_singles(STEEPEST), one = all_singles(1.0f);
+    const int pairs = count / 2;
+    singles r[4], shifted[4], s[4], p[4];
+    EACH(k, pairs) r[k] = narrowed(v + 2 * k) * all_singles(LOG2_OF_E * (float)(1.0 / SQUARED_GRID));
+    EACH(k, pairs) r[k] = between(r[k], -limit, limit);
+    EACH(k, pairs) shifted[k] = r[k] + rounder;
+    EACH(k, pairs) r[k] = r[k] - (shifted[k] - rounder);
+    EACH(k, pairs) p[k] = all_singles(POWER_5) * r[k] + all_singles(POWER_4);
+    EACH(k, pairs) s[k] = r[k] * r[k];
+    EACH(k, pairs) p[k] = p[k] * s[k] + (all_singles(POWER_3) * r[k] + all_singles(POWER_2));
+    EACH(k, pairs) p[k] = p[k] * s[k] + (all_singles(POWER_1) * r[k] + one);
+    EACH(k, pairs) p[k] = (singles)((singles_mask)p[k] + ((singles_mask)shifted[k] << 23)); /* the whole part of r */
+    EACH(k, pairs) p[k] = one / (one + p[k]);
+    EACH(k, pairs) widened(p[k], v + 2 * k);
 }
 
 INLINE vec with_sign(vec size, vec sign) { return (vec)((mask)size | ((mask)sign & INT64_MIN)); }
 
-/* dl/dm, clipped to clip * |inverse| and truncated: a whole number of residual units. */
-INLINE vec clipped_residual(const int kind, const ClipPass *pass, vec m, vec inverse, vec target, vec per_unit, vec clip)
+/* What the lanes of a vector are, and where the numbers of its rows and models lie: side by side along the lanes. */
+enum { LANES_ARE_ROWS, LANES_ARE_MODELS };
+typedef struct { const double *inverse, *target, *per_unit, *clip; } Place;
+INLINE vec of_rows(const int lanes, const double *p) { return lanes == LANES_ARE_ROWS ? load(p) : all(*p); }
+INLINE vec of_models(const int lanes, const double *p) { return lanes == LANES_ARE_ROWS ? all(*p) : load(p); }
+
+/* Margins in squared grid units become dl/dm, clipped to clip * |inverse| and truncated: whole residual units. `count`,
+   an even constant, vectors side by side. */
+INLINE void clipped_residuals(const int kind, const int lanes, const int count, const ClipPass *pass, const Place *at,
+                              vec *m)
 {
-    vec size, sign;
-    if (kind == LOGISTIC || kind == HUBER_SVM) {
-        vec v = (vec)((mask)m ^ ((mask)inverse & INT64_MIN));
-        sign = negated(inverse);
-        if (kind == LOGISTIC) {
-            vec t = two_to_minus(at_most(magnitude(v) * all(LOG2_OF_E), all(STEEPEST)));
-            size = choose((mask)(v > all(0.0)), t, all(1.0)) / (all(1.0) + t);
+    const int labels = kind == LOGISTIC || kind == HUBER_SVM;
+    vec size[8];
+    if (kind != LOGISTIC) EACH(k, count) m[k] *= all(1.0 / SQUARED_GRID);
+    EACH(k, count) {
+        if (labels) {
+            size[k] = (vec)((mask)m[k] ^ ((mask)of_rows(lanes, at[k].inverse) & INT64_MIN));
         } else {
-            vec raw = ((all(1.0) - v) + all(pass->width)) * all(pass->slope);
-            size = at_least(at_most(raw, all(1.0)), all(0.0));
+            m[k] -= of_rows(lanes, at[k].target);
+            size[k] = magnitude(m[k]);
         }
-    } else {
-        sign = m - target;
-        size = magnitude(sign);
-        if (kind == HUBER_RESIDUAL) size = at_most(size, all(pass->width));
     }
-    return with_sign(truncated(at_most(size * per_unit, clip * magnitude(inverse))), sign);
+    if (kind == LOGISTIC) sigmoids_of_minus(count, size);
+    EACH(k, count) {
+        if (kind == HUBER_SVM) {
+            const vec raw = ((all(1.0) - size[k]) + all(pass->width)) * all(pass->slope);
+            size[k] = at_least(at_most(raw, all(1.0)), all(0.0));
+        }
+        if (kind == HUBER_RESIDUAL) size[k] = at_most(size[k], all(pass->width));
+    }
+    EACH(k, count) {
+        const vec inverse = of_rows(lanes, at[k].inverse), cap = of_models(lanes, at[k].clip) * magnitude(inverse);
+        size[k] = truncated(at_most(size[k] * of_models(lanes, at[k].per_unit), cap));
+        m[k] = with_sign(size[k], labels ? negated(inverse) : m[k]);
+    }
 }
 
+INLINE void residuals_of_vectors(const int kind, const int count, const ClipPass *pass, const double *inverse,
+                                 const double *target, const ClipModel *model, double *residual)
+{
+    Place at[8];
+    vec m[8];
+    EACH(k, count) {
+        at[k] = (Place){inverse + k * LANES, target + k * LANES, &model->per_unit, &model->clip};
+        m[k] = load(residual + k * LANES);
+    }
+    clipped_residuals(kind, LANES_ARE_ROWS, count, pass, at, m);
+    EACH(k, count) store(residual + k * LANES, m[k]);
+}
+
+/* Zeros follow the last one, up to a whole pair of vectors. */
 INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows,
                                const ClipModel *model, double *residual)
 {
     double inverses[MOST_BLOCK_ROWS + 8], targets[MOST_BLOCK_ROWS + 8];
     const double *inverse = pass->inverse + start, *target = pass->target ? pass->target + start : inverse;
-    if (pass->index || rows % LANES) {    /* not side by side, or not in whole vectors */
-        for (ptrdiff_t i = 0; i < rows; ++i) {
+    ptrdiff_t i = 0;
+    if (pass->index || rows % (2 * LANES)) {    /* not side by side, or not in whole pairs */
+        const ptrdiff_t whole = (rows + 2 * LANES - 1) / (2 * LANES) * (2 * LANES);
+        for (; i < rows; ++i) {
             inverses[i] = pass->inverse[row_number(pass, start + i)];
             targets[i] = pass->target ? pass->target[row_number(pass, start + i)] : 0.0;
         }
-        for (ptrdiff_t i = rows; i < rows + LANES; ++i) inverses[i] = targets[i] = 0.0;
+        for (; i < whole; ++i) inverses[i] = targets[i] = 0.0;
         inverse = inverses;
         target = targets;
     }
-    for (ptrdiff_t i = 0; i < rows; i += LANES)
-        store(residual + i, clipped_residual(kind, pass, load(residual + i) * all(1.0 / SQUARED_GRID), load(inverse + i),
-                                             load(target + i), all(model->per_unit), all(model->clip)));
+    for (i = 0; i + 2 * LANES < rows; i += 4 * LANES)
+        residuals_of_vectors(kind, 4, pass, inverse + i, target + i, model, residual + i);
+    if (i < rows) residuals_of_vectors(kind, 2, pass, inverse + i, target + i, model, residual + i);
 }
 
 /* Measured. */
@@ -326,13 +365,21 @@ static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, c
 INLINE void residuals_of_panel(const int kind, const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows,
                                const ClipPanel *panel)
 {
+    const double none = 0.0;
     for (ptrdiff_t i = 0; i < rows; ++i) {
         const int64_t number = row_number(pass, from + i);
-        const vec inverse = all(pass->inverse[number]), target = all(pass->target ? pass->target[number] : 0.0);
-        for (ptrdiff_t k = 0; k < PANEL_MODELS; k += LANES) {
-            double *place = panel->margins + i * PANEL_MODELS + k;
-            vec m = load(place) * all(1.0 / SQUARED_GRID);
-            store(place, clipped_residual(kind, pass, m, inverse, target, load(panel->per_unit + k), load(panel->clip + k)));
+        const double *inverse = pass->inverse + number, *target = pass->target ? pass->target + number : &none;
+        for (ptrdiff_t first = 0; first < PANEL_MODELS; first += 4 * LANES) {
+            double *place = panel->margins + i * PANEL_MODELS + first;
+            Place at[4];
+            vec m[4];
+            EACH(k, 4) {
+                const ptrdiff_t model = first + k * LANES;
+                at[k] = (Place){inverse, target, panel->per_unit + model, panel->clip + model};
+                m[k] = load(place + k * LANES);
+            }
+            clipped_residuals(kind, LANES_ARE_MODELS, 4, pass, at, m);
+            EACH(k, 4) store(place + k * LANES, m[k]);
         }
     }
 }

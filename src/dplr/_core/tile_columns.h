@@ -3,54 +3,68 @@
 For any number of models. Everything added is a whole number: the sums are those of tile_clip.h in every bit. */
 #include "tile_clip.h"
 
-/* Vectors worked on together: one's operations fill the other's latencies. */
+/* Vectors of rows, and models, worked on together: one's operations fill the other's latencies. */
 #define TOGETHER 4
+#define MOST_MODELS 2
 
 /* Tiles whose columns stay in the L1 cache while one model after another reads them. */
 #define TILES_AT_ONCE 4
 
-/* Add the gradients of tiles of rows at one model to `sums`, a vector for each feature and one for the residuals. */
-INLINE void add_tiles(const int form, const int kind, const ClipPass *pass, const void *x, ptrdiff_t tiles,
-                      const double *inverse, const double *target, const ClipModel *model, double *sums)
+/* Add the gradients of tiles of rows at `count` models, a constant, to `sums`: for each model a vector for each feature
+   and one for the residuals. What is read of the rows serves all of them, and what is converted both products. */
+INLINE void add_tiles(const int form, const int kind, const int count, const ClipPass *pass, const void *x,
+                      ptrdiff_t tiles, const double *inverse, const double *target, const ClipModel *models,
+                      double *sums)
 {
-    const ptrdiff_t d = pass->X.d;
-    const vec per_unit = all(model->per_unit), clip = all(model->clip);
-    const vec shift = all(pass->q > d ? pass->constants[d] * model->coef[d] : 0.0);
-    vec residuals = load(sums + d * LANES);
+    _Alignas(64) double converted[MOST_COLUMNS * TOGETHER * LANES];
+    const ptrdiff_t d = pass->X.d, vectors = (d + 1) * LANES;
     for (ptrdiff_t i = 0; i < tiles * TILE_ROWS; i += TOGETHER * LANES) {
         const ptrdiff_t place = i / TILE_ROWS * TILE_ROWS * d + i % TILE_ROWS;
-        vec rows[TOGETHER] = {shift, shift, shift, shift};
-        for (ptrdiff_t j = 0; j < d; ++j) {
-            const vec coef = all(model->coef[j]);
-#pragma GCC unroll 4
-            for (int v = 0; v < TOGETHER; ++v)
-                rows[v] = multiply_add(entry_of(form, x, place + j * TILE_ROWS + v * LANES), coef, rows[v]);
-        }
-#pragma GCC unroll 4
-        for (int v = 0; v < TOGETHER; ++v) {
-            rows[v] = clipped_residual(kind, pass, rows[v] * all(1.0 / SQUARED_GRID), load(inverse + i + v * LANES),
-                                       load(target + i + v * LANES), per_unit, clip);
-            residuals += rows[v];
+        vec rows[MOST_MODELS * TOGETHER];
+        Place at[MOST_MODELS * TOGETHER];
+        EACH(k, count * TOGETHER) {
+            const ClipModel *model = models + k / TOGETHER;
+            const ptrdiff_t row = i + k % TOGETHER * LANES;
+            at[k] = (Place){inverse + row, target + row, &model->per_unit, &model->clip};
+            rows[k] = all(pass->q > d ? pass->constants[d] * model->coef[d] : 0.0);
         }
         for (ptrdiff_t j = 0; j < d; ++j) {
-            vec sum = load(sums + j * LANES);
-#pragma GCC unroll 4
-            for (int v = 0; v < TOGETHER; ++v)
-                sum = multiply_add(entry_of(form, x, place + j * TILE_ROWS + v * LANES), rows[v], sum);
-            store(sums + j * LANES, sum);
+            vec coefs[MOST_MODELS];
+            EACH(m, count) coefs[m] = all(models[m].coef[j]);
+            EACH(v, TOGETHER) {
+                const ptrdiff_t entry = place + j * TILE_ROWS + v * LANES;
+                const vec entries = form == PLAIN ? load_once((const double *)x + entry) : entry_of(form, x, entry);
+                if (form != PLAIN) store(converted + (j * TOGETHER + v) * LANES, entries);
+                EACH(m, count) rows[m * TOGETHER + v] = multiply_add(entries, coefs[m], rows[m * TOGETHER + v]);
+            }
+        }
+        clipped_residuals(kind, LANES_ARE_ROWS, count * TOGETHER, pass, at, rows);
+        EACH(m, count) {
+            vec residuals = load(sums + m * vectors + d * LANES);
+            EACH(v, TOGETHER) residuals += rows[m * TOGETHER + v];
+            store(sums + m * vectors + d * LANES, residuals);
+        }
+        for (ptrdiff_t j = 0; j < d; ++j) {
+            vec total[MOST_MODELS];
+            EACH(m, count) total[m] = load(sums + m * vectors + j * LANES);
+            EACH(v, TOGETHER) {
+                const vec entries = load_once(form == PLAIN ? (const double *)x + place + j * TILE_ROWS + v * LANES
+                                                            : converted + (j * TOGETHER + v) * LANES);
+                EACH(m, count) total[m] = multiply_add(entries, rows[m * TOGETHER + v], total[m]);
+            }
+            EACH(m, count) store(sums + m * vectors + j * LANES, total[m]);
         }
     }
-    store(sums + d * LANES, residuals);
 }
 
-INLINE void add_tiles_of(const int form, const ClipPass *pass, const void *x, ptrdiff_t tiles, const double *inverse,
-                         const double *target, const ClipModel *model, double *sums)
+INLINE void add_tiles_of(const int form, const int count, const ClipPass *pass, const void *x, ptrdiff_t tiles,
+                         const double *inverse, const double *target, const ClipModel *models, double *sums)
 {
     switch (pass->kind) {
-    case LOGISTIC: add_tiles(form, LOGISTIC, pass, x, tiles, inverse, target, model, sums); break;
-    case HUBER_SVM: add_tiles(form, HUBER_SVM, pass, x, tiles, inverse, target, model, sums); break;
-    case SQUARED: add_tiles(form, SQUARED, pass, x, tiles, inverse, target, model, sums); break;
-    default: add_tiles(form, HUBER_RESIDUAL, pass, x, tiles, inverse, target, model, sums);
+    case LOGISTIC: add_tiles(form, LOGISTIC, count, pass, x, tiles, inverse, target, models, sums); break;
+    case HUBER_SVM: add_tiles(form, HUBER_SVM, count, pass, x, tiles, inverse, target, models, sums); break;
+    case SQUARED: add_tiles(form, SQUARED, count, pass, x, tiles, inverse, target, models, sums); break;
+    default: add_tiles(form, HUBER_RESIDUAL, count, pass, x, tiles, inverse, target, models, sums);
     }
 }
 
@@ -59,13 +73,16 @@ static void add_tiles_of_models(const ClipPass *pass, const float *x, ptrdiff_t 
                                 const double *target, const ClipModel *models, ptrdiff_t count, double *sums)
 {
     _Alignas(64) double wide[TILES_AT_ONCE * TILE_ROWS * MOST_COLUMNS];
+    const ptrdiff_t vectors = (pass->X.d + 1) * LANES;
     if (count == 1) {
-        add_tiles_of(SINGLE, pass, x, tiles, inverse, target, models, sums);
+        add_tiles_of(SINGLE, 1, pass, x, tiles, inverse, target, models, sums);
         return;
     }
     for (ptrdiff_t k = 0; k < tiles * TILE_ROWS * pass->X.d; k += LANES) store(wide + k, load_single(x + k));
-    for (ptrdiff_t m = 0; m < count; ++m, sums += (pass->X.d + 1) * LANES)
-        add_tiles_of(PLAIN, pass, wide, tiles, inverse, target, models + m, sums);
+    for (; count >= MOST_MODELS; count -= MOST_MODELS, models += MOST_MODELS, sums += MOST_MODELS * vectors)
+        add_tiles_of(PLAIN, MOST_MODELS, pass, wide, tiles, inverse, target, models, sums);
+    for (; count > 0; --count, ++models, sums += vectors)
+        add_tiles_of(PLAIN, 1, pass, wide, tiles, inverse, target, models, sums);
 }
 
 /* Write the sums of clipped gradients of rows [start, start + rows) to `gradients`, (count, q); `sums` is scratch:

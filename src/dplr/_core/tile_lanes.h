@@ -32,7 +32,20 @@ INLINE void prefetch(const char *line) { __builtin_prefetch(line, 0, 2); }
 #define MOST 6
 typedef __m512d vec;
 INLINE vec load(const double *p) { return _mm512_loadu_pd(p); }
+/* Two vectors in single precision. */
+typedef __m512 singles;
+INLINE singles narrowed(const vec *v)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(v[0])), _mm512_cvtpd_ps(v[1]), 1);
+}
+INLINE void widened(singles v, vec *out)
+{
+    out[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    out[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+}
 INLINE vec load_single(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+INLINE singles all_singles(float value) { return _mm512_set1_ps(value); }
+INLINE singles between(singles v, singles low, singles high) { return _mm512_max_ps(_mm512_min_ps(v, high), low); }
 INLINE void store(double *p, vec v) { _mm512_storeu_pd(p, v); }
 INLINE vec all(double value) { return _mm512_set1_pd(value); }
 INLINE vec to_nearest(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -50,7 +63,16 @@ INLINE __m256d fold(vec v) { return _mm512_castpd512_pd256(v) + _mm512_extractf6
 #define MOST 3
 typedef __m256d vec;
 INLINE vec load(const double *p) { return _mm256_loadu_pd(p); }
+typedef __m256 singles;
+INLINE singles narrowed(const vec *v) { return _mm256_set_m128(_mm256_cvtpd_ps(v[1]), _mm256_cvtpd_ps(v[0])); }
+INLINE void widened(singles v, vec *out)
+{
+    out[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+    out[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+}
 INLINE vec load_single(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+INLINE singles all_singles(float value) { return _mm256_set1_ps(value); }
+INLINE singles between(singles v, singles low, singles high) { return _mm256_max_ps(_mm256_min_ps(v, high), low); }
 INLINE void store(double *p, vec v) { _mm256_storeu_pd(p, v); }
 INLINE vec all(double value) { return _mm256_set1_pd(value); }
 INLINE vec to_nearest(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -63,9 +85,14 @@ INLINE __m256d fold(vec v) { return v; }
 #else
 #define MOST 3
 typedef double vec __attribute__((vector_size(16)));
+typedef float singles __attribute__((vector_size(16)));
 #endif
 
 typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+typedef int32_t singles_mask __attribute__((vector_size(sizeof(singles))));
+
+/* For each k from 0, side by side: one vector's operations fill another's latencies. */
+#define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); ++k)
 
 INLINE vec choose(mask where, vec yes, vec no) { return (vec)(((mask)yes & where) | ((mask)no & ~where)); }
 
@@ -80,6 +107,23 @@ INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+x"(v)); 
 INLINE vec load(const double *p) { vec v; memcpy(&v, p, sizeof v); return v; }
 INLINE vec load_once(const double *p) { return load(p); }
 INLINE vec load_single(const float *p) { return (vec){p[0], p[1]}; }
+INLINE singles narrowed(const vec *v)
+{
+    return (singles){(float)v[0][0], (float)v[0][1], (float)v[1][0], (float)v[1][1]};
+}
+INLINE void widened(singles v, vec *out)
+{
+    out[0] = (vec){v[0], v[1]};
+    out[1] = (vec){v[2], v[3]};
+}
+INLINE singles all_singles(float value) { return (singles){value, value, value, value}; }
+INLINE singles between(singles v, singles low, singles high)
+{
+    singles_mask inside = (singles_mask)(v < high);
+    v = (singles)(((singles_mask)v & inside) | ((singles_mask)high & ~inside));
+    inside = (singles_mask)(v > low);
+    return (singles)(((singles_mask)v & inside) | ((singles_mask)low & ~inside));
+}
 INLINE void store(double *p, vec v) { memcpy(p, &v, sizeof v); }
 INLINE vec all(double value) { return (vec){value, value}; }
 INLINE vec to_nearest(vec v) { return (v + ROUNDER) - ROUNDER; }
