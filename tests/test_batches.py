@@ -63,7 +63,7 @@ def test_a_gap_beyond_the_table_is_drawn_in_pieces():
     table, starts = _gap_table(rate)
     assert table[-1] < RATE_UNITS - 1
     out = np.empty(1, np.intp)
-    sampler = sampler_that_reads(b"\xff" * 4, b"\xff" * 4, b"\0" * 4)
+    sampler = sampler_that_reads(b"\xff" * 2, b"\xff" * 2, b"\0" * 2)
     assert sampler.indices(rate, table, starts, 5, 10_000, out) == (1, 2006)
     assert out[0] == 2005
 

@@ -1,6 +1,9 @@
 """The integer samplers have exactly their laws, and the source shares nothing with anybody."""
 
+import bisect
 import copy
+import functools
+import itertools
 import math
 import os
 import pickle
@@ -12,6 +15,7 @@ from scipy import stats
 
 import dplr.noise
 from dplr._core import IntegerSampler
+from dplr._core._strips import strip_bounds
 from dplr.noise import Source
 
 DRAWS = 1_000_000
@@ -46,7 +50,7 @@ def test_discrete_laplace_passes_chi_square_at_a_million_draws(scale):
     assert chi_square(sample, laplace_probability(scale), 20 * scale) > 1e-4
 
 
-@pytest.mark.parametrize("variance", [1, 2, 9, 50, 10_000])
+@pytest.mark.parametrize("variance", [1, 2, 9, 50, 1024, 1025, 9216, 10_000])
 def test_discrete_gaussian_passes_chi_square_at_a_million_draws(variance):
     sample = Source(seed=variance).gaussian(variance, DRAWS)
     assert chi_square(sample, gaussian_probability(variance), math.isqrt(36 * variance)) > 1e-4
@@ -58,8 +62,29 @@ def test_chi_square_sees_a_wrong_scale():
     assert chi_square(sample, laplace_probability(7.14), 140) < 1e-4
 
 
+def test_chi_square_sees_a_wrong_variance():
+    sample = Source(seed=1).gaussian(50, DRAWS)
+    assert chi_square(sample, gaussian_probability(51), 42) < 1e-4
+
+
+@functools.cache
+def strip_thresholds():
+    """2^600 F_k, F_k = P[q < k] for P[q] prop. to exp(-q^2 / 2048): a power series, and powers of its value."""
+    one = 2**700
+    term, root, i = one, 0, 0
+    while term:
+        root, i = root + (-1) ** i * term, i + 1
+        term //= 2048 * i
+    weights, power, odd = [], one, root  # e^(-q^2 a) by factors of e^(-(2q + 1) a)
+    while power:
+        weights.append(power)
+        power, odd = power * odd // one, odd * root // one * root // one
+    sums = list(itertools.accumulate(weights))
+    return [2**600 * total // sums[-1] for total in sums]
+
+
 class Twin:
-    """CKS20 with events decided by fractions: one happens where the bytes, read as a number 0.b1 b2 …, are below it."""
+    """The samplers with events decided by fractions: one happens where the bytes, read as 0.b1 b2 …, are below it."""
 
     def __init__(self, stream):
         self.stream = iter(stream)
@@ -75,8 +100,9 @@ class Twin:
         size = -((bound - 1).bit_length() // -8)
         while True:
             value = int.from_bytes(bytes(next(self.stream) for _ in range(size)), "big")
-            if (value := value % 2 ** (bound - 1).bit_length()) < bound:
-                return value
+            whole, rest = divmod(value * bound, 256**size)
+            if rest >= 256**size % bound:
+                return whole
 
     def exp_minus(self, ratio):
         while ratio > 1:
@@ -108,24 +134,40 @@ class Twin:
             if magnitude:
                 return -magnitude
 
+    def strip(self):
+        """How many thresholds are at most a uniform number, of which bytes are read until that is certain."""
+        number, bits = 0, 0
+        for size in (2, 2, *[8] * 9):
+            number = number * 256**size + int.from_bytes(bytes(next(self.stream) for _ in range(size)), "big")
+            bits += 8 * size
+            known = [threshold >> (600 - bits) for threshold in strip_thresholds()]
+            if number not in known:
+                return bisect.bisect(known, number)
+        raise AssertionError
+
     def gaussian(self, variance):
-        scale = 2 ** (variance.bit_length() // 2)
+        width = math.ceil(math.sqrt(variance / 1024))
         while True:
-            candidate = self.laplace(scale)
-            if self.exp_minus((abs(candidate) - Fraction(variance, scale)) ** 2 / (2 * variance)):
-                return candidate
+            strip = self.strip()
+            place, negative = divmod(self.below(2 * width), 2)
+            size = strip * width + place
+            if negative and not size:
+                continue
+            if self.exp_minus(Fraction(size**2, 2 * variance) - Fraction(strip**2, 2048)):
+                return -size if negative else size
 
 
 def tied_bytes(seed):
     """Bytes in which digits of 1/3, 1/5, 1/7 and their like are often repeated: the first digits decide nothing."""
     digits = [0x55, 0x2A, 0xAA, 0x33, 0x24, 0x92, 0x49, 0x00, 0xFF, 0x80, 0x7F]
     rng = np.random.default_rng(seed)
-    tied = np.repeat(rng.choice(digits, 2**15), rng.integers(1, 5, 2**15))[: 2**15]
-    return np.where(rng.random(2**15) < 0.3, rng.integers(256, size=2**15), tied).astype(np.uint8).tobytes()
+    tied = np.repeat(rng.choice(digits, 2**18), rng.integers(1, 5, 2**18))[: 2**18]
+    return np.where(rng.random(2**18) < 0.3, rng.integers(256, size=2**18), tied).astype(np.uint8).tobytes()
 
 
 @pytest.mark.parametrize(
-    ("law", "parameter"), [("laplace", k) for k in (1, 3, 7, 2**26 - 3)] + [("gaussian", k) for k in (2, 9, 2**40 + 5)]
+    ("law", "parameter"),
+    [("laplace", k) for k in (1, 3, 7, 2**26 - 3)] + [("gaussian", k) for k in (2, 9, 9216, 9217, 2**40 + 5)],
 )
 def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
     """Digit by digit, where the first digits of a number and a probability are the same too."""
@@ -140,6 +182,31 @@ def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
     getattr(IntegerSampler(refill), law)(parameter, out)
     twin = Twin(stream)
     assert out.tolist() == [getattr(twin, law)(parameter) for _ in range(len(out))]
+
+
+def strip_drawn(number, size):
+    """The strip where u begins with that number of so many bytes: with width 1 it is the size of what is drawn."""
+    data = int(number).to_bytes(size, "big").ljust(4096, b"\0")
+    out = np.empty(1, np.int64)
+    IntegerSampler(lambda _: data).gaussian(1024, out)
+    return out[0]
+
+
+@pytest.mark.parametrize("bits", [32, 96, 224])
+def test_bounds_of_strips_are_exact_to_their_last_bit(bits):
+    bounds = strip_bounds(bits)
+    assert bounds == [threshold >> (600 - bits) for threshold in strip_thresholds()][: len(bounds)]
+    assert bounds[-1] == 2**bits - 1 > bounds[-2]
+
+
+@pytest.mark.parametrize("k", [1, 2, 40, 150, 203])
+@pytest.mark.parametrize("size", [4, 12, 20, 36])
+def test_a_tie_of_strips_is_decided_by_as_many_bits_as_it_takes(k, size):
+    """The numbers just above and just below F_k, of so many bytes, are in different strips."""
+    bound = strip_thresholds()[k - 1] >> (600 - 8 * size)
+    above, below = (bisect.bisect(strip_thresholds(), number << (600 - 8 * size)) for number in (bound + 1, bound))
+    assert above >= k > below
+    assert (strip_drawn(bound + 1, size), strip_drawn(bound, size)) == (above, below)
 
 
 @pytest.mark.parametrize("scale", [2**26, 2**27 - 1, 2**40])

@@ -56,7 +56,7 @@ class Source:
         return out
 
     def gaussian(self, variance: int, size: int) -> NDArray[np.int64]:
-        """Discrete Gaussian: P[z] proportional to exp(-z^2 / (2 variance)). CKS20 Algorithm 3."""
+        """Discrete Gaussian: P[z] proportional to exp(-z^2 / (2 variance)). noise.md, section 3."""
         out = np.empty(size, np.int64)
         self._sampler.gaussian(variance, out)
         return out

@@ -1,11 +1,16 @@
-"""Exact integer noise from random bytes: discrete Laplace and discrete Gaussian (Canonne, Kamath and Steinke 2020).
+"""Exact integer noise from random bytes: discrete Laplace (Canonne, Kamath and Steinke 2020), discrete Gaussian.
 
 And exact Poisson batches. Only integer arithmetic on uniform bits: no floating-point number or logarithm enters a
-probability, and a table of rounded ones decides only where the rounding cannot matter. The samplers reject, so their
-running time depends on the noise drawn (never on the data): see docs/attack-model.md.
+probability, and a table of rounded ones decides only where the rounding cannot matter. `noise.md` has the proofs. The
+samplers reject, so their running time depends on the noise drawn (never on the data): see docs/attack-model.md.
 """
+from bisect import bisect_left
+from math import isqrt
+
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+from dplr._core._strips import strip_bounds
 
 cdef extern from *:
     """
@@ -15,6 +20,31 @@ cdef extern from *:
 
 cdef enum:
     BUFFER_BYTES = 4096
+    MOST_STRIPS = 256
+    SQUARED_DEVIATION = 1024
+
+cdef struct Strips:
+    Py_ssize_t most
+    uint32_t table[MOST_STRIPS]     # floor(2^32 F_k), as for gaps
+    uint16_t starts[256]
+
+cdef Strips strips
+strips.most = 0
+
+
+cdef load_strips():
+    """Once: the law of a strip is the same for every variance."""
+    cdef Py_ssize_t i
+    if strips.most:
+        return
+    bounds = strip_bounds(32)
+    if len(bounds) > MOST_STRIPS:
+        raise RuntimeError("there are more strips than room for them")
+    for i, bound in enumerate(bounds):
+        strips.table[i] = bound
+    for i in range(256):
+        strips.starts[i] = bisect_left(bounds, i << 24)
+    strips.most = len(bounds)
 
 
 cdef class IntegerSampler:
@@ -70,24 +100,21 @@ cdef class IntegerSampler:
         return value
 
     cdef uint64_t below(self, uint64_t bound) except? 0:
-        """Uniform on {0, …, bound - 1} by rejection from the next power of two."""
-        cdef uint64_t mask = bound - 1, value
-        cdef Py_ssize_t size = 0, _i
-        mask |= mask >> 1
-        mask |= mask >> 2
-        mask |= mask >> 4
-        mask |= mask >> 8
-        mask |= mask >> 16
-        mask |= mask >> 32
-        while size < 8 and (mask >> (8 * size)) != 0:
-            size += 1
+        """Uniform on {0, ..., bound - 1}, for bounds up to 2^56: a share of whole bytes, the uneven rest rejected."""
+        cdef uint128 product
+        cdef uint64_t value, rest, one = 1
+        cdef int bits = 0, _i
+        while (bound - 1) >> bits != 0:
+            bits += 8
         while True:
             value = 0
-            for _i in range(size):      # byte by byte: the same on every byte order
+            for _i in range(0, bits, 8):      # byte by byte: the same on every byte order
                 value = (value << 8) | <uint64_t> self.digit()
-            value &= mask
-            if value < bound:
-                return value
+            # value * bound / 2^bits, rounded down, is each number equally often once the first rests are left out.
+            product = <uint128> value * bound
+            rest = <uint64_t> product & ((one << bits) - 1)
+            if rest >= bound or rest >= (one << bits) % bound:
+                return <uint64_t> (product >> bits)
 
     cdef inline bint at_odds(self, uint128 numerator, uint128 denominator) except -1:
         """True with probability numerator / denominator, a ratio of at most 1; denominators up to 2^119.
@@ -140,20 +167,58 @@ cdef class IntegerSampler:
                 return -<int64_t> magnitude
             return <int64_t> magnitude
 
-    cdef int64_t one_gaussian(self, uint64_t variance, uint64_t scale) except? -1:
-        cdef int64_t candidate
-        cdef uint128 product, gap
+    cdef Py_ssize_t entry(self, const uint32_t *table, const uint16_t *starts, Py_ssize_t most, uint32_t *first) \
+            except -1:
+        """The number of table entries below the first 32 bits of a uniform u; `first` are those bits.
+
+        Where 16 bits decide no more are drawn, and zeros stand for them: they are then equal to no entry.
+        """
+        cdef uint32_t bits = <uint32_t> self.digit() << 24
+        bits |= <uint32_t> self.digit() << 16
+        cdef Py_ssize_t place = starts[bits >> 24]
+        while place < most and table[place] < bits:
+            place += 1
+        if place < most and table[place] >> 16 == bits >> 16:
+            bits |= <uint32_t> self.digit() << 8
+            bits |= <uint32_t> self.digit()
+            while place < most and table[place] < bits:
+                place += 1
+        first[0] = bits
+        return place
+
+    cdef Py_ssize_t strip(self) except -1:
+        """q >= 0 with probability proportional to exp(-q^2 / (2 DEVIATION^2))."""
+        cdef uint32_t first
+        cdef Py_ssize_t place = self.entry(strips.table, strips.starts, strips.most, &first)
+        if place < strips.most and strips.table[place] == first:
+            place = self.tied_strip(first)
+        return place
+
+    cdef Py_ssize_t tied_strip(self, uint32_t first) except -1:
+        """The strip where the first 32 bits of u are those of F_k: as many bits as tell them apart."""
+        cdef uint8_t raw[8]
+        u, bits = int(first), 32
         while True:
-            candidate = self.one_laplace(scale)
-            product = <uint128> (candidate if candidate >= 0 else -candidate) * scale
-            if product > variance:
-                gap = product - variance
-            else:
-                gap = variance - product
-            # Accept with exp(-(|y| - variance / scale)^2 / (2 variance)). Leaving out gaps from 2^63 on keeps the
-            # square within 128 bits and changes the law by less than exp(-2^36).
-            if (gap >> 63) == 0 and self.exp_minus(gap * gap, <uint128> 2 * variance * scale * scale):
-                return candidate
+            self.read(raw, 8)
+            u, bits = (u << 64) | int.from_bytes(raw[:8], "big"), bits + 64
+            bounds = strip_bounds(bits)
+            place = bisect_left(bounds, u)
+            if bounds[place] != u:
+                return place
+
+    cdef int64_t one_gaussian(self, uint64_t variance, uint64_t width) except? -1:
+        """A strip of the size, a place in it and a sign; kept with the ratio of the law to the strip's (noise.md)."""
+        cdef uint64_t strip, place
+        cdef uint128 size, excess
+        while True:
+            strip = <uint64_t> self.strip()
+            place = self.below(2 * width)
+            size = <uint128> strip * width + (place >> 1)
+            if place & 1 and size == 0:
+                continue
+            excess = SQUARED_DEVIATION * size * size - <uint128> strip * strip * variance
+            if self.exp_minus(excess, <uint128> 2 * SQUARED_DEVIATION * variance):
+                return -<int64_t> size if place & 1 else <int64_t> size
 
     def laplace(self, uint64_t scale, int64_t[::1] out):
         """Fill `out` with discrete Laplace noise, P[z] proportional to exp(-|z| / scale); 1 <= scale <= 2^40."""
@@ -166,13 +231,14 @@ cdef class IntegerSampler:
     def gaussian(self, uint64_t variance, int64_t[::1] out):
         """Fill `out` with discrete Gaussian noise, P[z] prop. to exp(-z^2 / (2 variance)); 1 <= variance <= 2^44."""
         cdef Py_ssize_t i
-        cdef uint64_t scale
+        cdef uint64_t width
         if not 1 <= variance <= (<uint64_t> 1) << 44:
             raise ValueError("variance must be in [1, 2^44]")
-        # Any scale gives the same law. The power of two nearest to the deviation draws a remainder without rejection.
-        scale = <uint64_t> 1 << (int(variance).bit_length() >> 1)
+        load_strips()
+        # The smallest width with DEVIATION * width >= the deviation: the ratio above is then at most 1.
+        width = isqrt((int(variance) - 1) // SQUARED_DEVIATION) + 1
         for i in range(out.shape[0]):
-            out[i] = self.one_gaussian(variance, scale)
+            out[i] = self.one_gaussian(variance, width)
 
     def indices(self, uint64_t rate, const uint32_t[::1] table, const uint16_t[::1] starts, int64_t position,
                 int64_t stop, Py_ssize_t[::1] out):
@@ -185,7 +251,6 @@ cdef class IntegerSampler:
         `table` holds floor(2^32 F_k) for k = 1, 2, ...; `starts` the first place where it is at least b 2^24, for each
         byte b. With u uniform on [0, 1) the gap is the number of F_k <= u.
         """
-        cdef uint8_t raw[4]
         cdef uint32_t first
         cdef Py_ssize_t gap, count = 0, room = out.shape[0], most = table.shape[0]
         if not 1 <= rate < (<uint64_t> 1) << 32:
@@ -193,11 +258,7 @@ cdef class IntegerSampler:
         if not 1 <= most <= BUFFER_BYTES // 4 or starts.shape[0] != 256:
             raise ValueError("table must have 1 to 1024 entries, starts must have 256")
         while position < stop and count < room:
-            self.read(raw, 4)
-            first = (<uint32_t> raw[0] << 24) | (<uint32_t> raw[1] << 16) | (<uint32_t> raw[2] << 8) | raw[3]
-            gap = starts[raw[0]]
-            while gap < most and table[gap] < first:
-                gap += 1
+            gap = self.entry(&table[0], &starts[0], most, &first)
             if gap < most and table[gap] == first:
                 gap = self.decide(rate, table, gap, first)
             position += gap

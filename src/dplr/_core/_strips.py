@@ -1,0 +1,37 @@
+"""The distribution of strips of a Gaussian, P[q] proportional to exp(-q^2 / 2048) for q = 0, 1, ..., to any bit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+
+_TWICE_VARIANCE = 2048
+
+
+def strip_bounds(bits: int) -> list[int]:
+    """floor(2^bits F_k) for F_k = P[q < k], k = 1, 2, ..., up to the first that is 2^bits - 1.
+
+    Decimal's exp is rounded correctly, so a weight is off by a relative 10^(1 - digits) at most. A sum of `count`
+    weights, with what is behind the last one, and the quotient of two sums are then off by less than 4 count times
+    that; digits are added until no floor depends on it.
+    """
+    digits = math.ceil(0.302 * bits) + 20
+    while True:
+        # The weights behind the last one add up to less than 10^-digits of the first, which is 1.
+        count = math.isqrt(math.ceil(_TWICE_VARIANCE * 2.303 * (digits + 3))) + 1
+        with localcontext() as context:
+            context.prec = digits
+            weights = ((Decimal(-q * q) / _TWICE_VARIANCE).exp() for q in range(count))
+            sums = list(itertools.accumulate(weights))
+            error = 4 * count * Decimal(10) ** (1 - digits)
+            bounds = []
+            for total in sums:
+                ratio, top = total / sums[-1], 1 << bits
+                low, high = (min(math.floor(value * top), top - 1) for value in (ratio - error, ratio + error))
+                if low != high:
+                    break
+                bounds.append(low)
+                if low == top - 1:
+                    return bounds
+        digits += 20
