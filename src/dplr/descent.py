@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._core import go_down
 from dplr.calibration import RATE_UNITS
 from dplr.clipped_queries import ClippedGradient, on_coef_grid
 from dplr.noise import Source
@@ -70,13 +71,9 @@ class _Walk:
             value = value + source.gaussian(block.units, value.size).reshape(value.shape)
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact: a power of two
-        slope = gradients / walk.rows
-        if walk.l2:
-            slope += walk.l2 * (self.coefs - self.center)
-        slope *= 1 - walk.momentum
-        self.velocity *= walk.momentum
-        self.velocity += slope
-        self.coefs = on_coef_grid(self.coefs - walk.learning_rate * self.velocity)
+        coefs = self.coefs  # becomes the next point, before it is rounded to the grid
+        go_down(gradients, walk.rows, walk.l2, self.center, walk.momentum, walk.learning_rate, self.velocity, coefs)
+        self.coefs = on_coef_grid(coefs)
         self.iterates[:, number + 1] = self.coefs
 
     def fits(self) -> Iterator[Fit]:

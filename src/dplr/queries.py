@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import add_moments, instruction_set, moments_work_size
+from dplr._core import add_moments, floor_limbs, instruction_set, moments_work_size
 from dplr.bounds import GRID, Prep
 
 _LIMB = 32
@@ -55,8 +55,9 @@ class Total:
         """The cells of the sum in units of 2^exponent, rounded down: int64 below 2^62, else Python integers."""
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
-        if 0 <= shift <= _LIMB and np.abs(hi).max(initial=0) < 2 ** (30 + shift):  # the result fits an int64
-            return np.asarray((hi << (_LIMB - shift)) + (lo >> shift))
+        whole = np.empty(hi.shape, np.int64)
+        if 0 <= shift <= _LIMB and floor_limbs(hi.reshape(-1), lo.reshape(-1), shift, whole.reshape(-1)):
+            return whole
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

@@ -7,6 +7,7 @@ themselves, so no guarantee rests on a check made elsewhere.
 """
 
 from dplr._core._clip import ClippedRows
+from dplr._core._descent import floor_limbs, go_down
 from dplr._core._isa import instruction_set
 from dplr._core._loss import CHUNK_ROWS, LossRows
 from dplr._core._many import gradients_of_many
@@ -16,5 +17,5 @@ from dplr._core._noise import IntegerSampler
 
 __all__ = [
     "CHUNK_ROWS", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "add_moments", "cpu_paths",
-    "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
+    "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
 ]  # fmt: skip

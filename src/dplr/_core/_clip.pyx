@@ -234,11 +234,13 @@ cdef class ClippedRows:
             model = ClipModel(&coef[0], per_unit, clip)
             self.add_columns(&p, &model, 1, start, end, &hi[0], &lo[0])
             return
-        cdef double[::1] scratch = np.empty((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 8)
-        memset(&scratch[0], 0, (MOST_BLOCK_ROWS + 2) * stride * sizeof(double))
-        work.block, work.gradient = &scratch[0], &scratch[MOST_BLOCK_ROWS * stride]
-        model.coef = &scratch[(MOST_BLOCK_ROWS + 1) * stride]
-        work.residual = &scratch[(MOST_BLOCK_ROWS + 2) * stride]
+        cdef double[::1] scratch = np.empty((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 16)
+        work.block = on_cache_line(&scratch[0])
+        work.gradient = work.block + MOST_BLOCK_ROWS * stride
+        model.coef, work.residual = work.gradient + stride, work.gradient + 2 * stride
+        if p.kept == NULL:    # else every block is written whole
+            memset(work.block, 0, MOST_BLOCK_ROWS * stride * sizeof(double))
+        memset(work.gradient, 0, 2 * stride * sizeof(double))
         memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
         model.clip, model.per_unit = clip, per_unit
         p.index = &index[0] if index is not None and end > start else NULL
@@ -289,14 +291,15 @@ cdef class ClippedRows:
         cdef double[:, :, ::1] points = packed
         cdef double[:, :, ::1] sums = np.zeros((count, q, PANEL_MODELS))
         cdef double[:, ::1] public = constants
-        cdef double[::1] block = np.zeros(MOST_BLOCK_ROWS * self.base.stride)
-        cdef double[::1] margins = np.empty(MOST_BLOCK_ROWS * PANEL_MODELS)
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * (self.base.stride + PANEL_MODELS) + 8)
+        cdef double *block = on_cache_line(&scratch[0])
         cdef uint8_t[::1] memory = np.empty(count * sizeof(ClipPanel), np.uint8)
         cdef ClipPanel *panels = <ClipPanel *> &memory[0]
         for panel in range(count):
             k = panel * PANEL_MODELS
             panels[panel] = ClipPanel(
-                &points[panel, 0, 0], &public[0, k], &public[1, k], &margins[0], &sums[panel, 0, 0])
+                &points[panel, 0, 0], &public[0, k], &public[1, k], block + MOST_BLOCK_ROWS * p.stride,
+                &sums[panel, 0, 0])
         p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
         p.index = &index[0] if index is not None and end > start else NULL
         add_rows = add_clipped_many_portably
@@ -305,7 +308,7 @@ cdef class ClippedRows:
         with nogil:
             while start < end and exact:
                 rows = min(FLUSH_ROWS, end - start)
-                add_rows(&p, start, rows, panels, count, &block[0])
+                add_rows(&p, start, rows, panels, count, block)
                 for m in range(models):
                     exact &= flush(
                         &sums[m // PANEL_MODELS, 0, m % PANEL_MODELS], PANEL_MODELS, q, &hi[m, 0], &lo[m, 0])
@@ -337,17 +340,23 @@ cdef class ClippedRows:
         int64_t *hi, int64_t *lo,
     ):
         """Rows that are kept by columns: one kernel for any number of models."""
-        cdef Py_ssize_t rows, q = self.q, size = count * q
-        cdef double[::1] scratch = np.empty(size + count * (p.X.d + 1) * 8)    # lanes of the widest path
+        cdef Py_ssize_t rows, size = count * self.q, vectors = count * (p.X.d + 1) * 8    # lanes of the widest path
+        cdef double[::1] scratch = np.empty(vectors + size + 8)
+        cdef double *sums = on_cache_line(&scratch[0])
         cdef bint exact = True
         with nogil:
             while start < end and exact:
                 rows = min(FLUSH_ROWS, end - start)
-                self.widest.add_columns(p, start, rows, models, count, &scratch[size], &scratch[0])
-                exact = flush(&scratch[0], 1, size, hi, lo)
+                self.widest.add_columns(p, start, rows, models, count, sums, sums + vectors)
+                exact = flush(sums + vectors, 1, size, hi, lo)
                 start += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
+
+
+cdef double *on_cache_line(double *place) noexcept nogil:
+    """Up to seven entries on: whole vectors then never cross a cache line."""
+    return <double *> (((<size_t> place) + 63) & ~<size_t> 63)
 
 
 cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_t *lo) noexcept nogil:

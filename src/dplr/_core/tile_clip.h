@@ -81,23 +81,32 @@ INLINE void pack_rows_on_grid(const int layout, const int bounds, const ptrdiff_
     }
 }
 
-/* Rows that are kept, and their products with coef where there is one. */
-static void unpack_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef, double *block,
-                        double *product)
+/* So many rows ahead memory is asked for what chosen rows hold: the CPU cannot guess where they are. A row is asked for
+   line by line while another one is worked on; more at once would wait for each other. Measured. */
+#define ROWS_AHEAD 12
+#define SINGLES_A_LINE 16
+
+/* Rows that are kept, the first of `left`, and their products with coef where there is one. */
+static void unpack_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t left, const double *coef,
+                        double *block, double *product)
 {
-    const ptrdiff_t whole = (pass->q + LANES - 1) / LANES * LANES;
+    const ptrdiff_t whole = (pass->q + LANES - 1) / LANES * LANES, stride = pass->stride;
+    const float *kept = pass->kept;
     for (ptrdiff_t i = 0; i < rows; i += LANES) {
         vec products[LANES];
-#pragma GCC unroll 8
-        for (int k = 0; k < LANES; ++k) {
-            const ptrdiff_t r = i + k < rows ? i + k : rows - 1;
-            const float *row = pass->kept + row_number(pass, start + r) * pass->stride;
-            products[k] = all(0.0);
+        EACH(k, LANES) {
+            const ptrdiff_t r = i + k < rows ? i + k : rows - 1, next = r + ROWS_AHEAD < left ? r + ROWS_AHEAD : r;
+            const float *row = kept + row_number(pass, start + r) * stride;
+            const float *later = kept + row_number(pass, start + next) * stride;
+            double *out = block + r * stride;
+            vec sum = all(0.0);
             for (ptrdiff_t j = 0; j < whole; j += LANES) {
                 const vec v = load_single(row + j);
-                store(block + r * pass->stride + j, v);
-                if (coef) products[k] = multiply_add(v, load(coef + j), products[k]);
+                if (j % SINGLES_A_LINE == 0) __builtin_prefetch(later + j);
+                store(out + j, v);
+                if (coef) sum = multiply_add(v, load(coef + j), sum);
             }
+            products[k] = sum;
         }
         if (coef) store(product + i, lane_sums(products));
     }
@@ -133,11 +142,12 @@ INLINE void pack_bounded(const int bounds, const ClipPass *pass, ptrdiff_t start
     }
 }
 
-static void pack_with_margins(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const double *coef,
+/* The first rows of `left`. */
+static void pack_with_margins(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t left, const double *coef,
                               double *block, double *product)
 {
     if (pass->kept)
-        unpack_kept(pass, start, rows, coef, block, product);
+        unpack_kept(pass, start, rows, left, coef, block, product);
     else if (pass->map.box && pass->cube > 0)
         pack_bounded(CUBE, pass, start, rows, coef, block, product);
     else if (pass->map.box)
@@ -265,18 +275,11 @@ INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t s
 /* Measured. */
 INLINE ptrdiff_t clip_block_rows(ptrdiff_t d) { return d >= 96 ? 16 : 32; }
 
-/* Ask for the rows that entries [from, from + count) of the index name: the CPU cannot guess where they are. */
+/* Ask for the rows that entries [from, from + count) of the index name. */
 INLINE void prefetch_chosen(const ClipPass *pass, ptrdiff_t from, ptrdiff_t count)
 {
     const Rows *X = &pass->X;
-    if (!pass->index) return;
-    if (pass->kept) {
-        const ptrdiff_t bytes = pass->stride * (ptrdiff_t)sizeof(float);
-        for (ptrdiff_t i = from; i < from + count; ++i)
-            prefetch_bytes((const char *)(pass->kept + pass->index[i] * pass->stride), bytes);
-        return;
-    }
-    if (layout_of(X) == SCATTERED) return;
+    if (!pass->index || pass->kept || layout_of(X) == SCATTERED) return;
     const ptrdiff_t bytes = X->d * (ptrdiff_t)(X->single ? sizeof(float) : sizeof(double));
     for (ptrdiff_t i = from; i < from + count; ++i) prefetch_bytes(X->data + pass->index[i] * X->row_stride, bytes);
 }
@@ -356,7 +359,7 @@ static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, c
     for (ptrdiff_t first = 0; first < rows; first += step) {
         const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first, left = rows - first - n;
         prefetch_chosen(pass, from + n, left < step ? left : step);
-        pack_with_margins(pass, from, n, model->coef, work->block, work->residual);
+        pack_with_margins(pass, from, n, rows - first, model->coef, work->block, work->residual);
         residuals_of_block(pass, from, n, model, work->residual);
         add_gradient(work->block, pass->stride, n, whole, work->residual, work->gradient);
     }
@@ -390,7 +393,7 @@ static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t ro
 {
     for (ptrdiff_t first = 0; first < rows; first += MOST_BLOCK_ROWS) {
         const ptrdiff_t n = rows - first < MOST_BLOCK_ROWS ? rows - first : MOST_BLOCK_ROWS, from = start + first;
-        pack_with_margins(pass, from, n, NULL, block, NULL);
+        pack_with_margins(pass, from, n, rows - first, NULL, block, NULL);
         for (const ClipPanel *panel = panels; panel < panels + count; ++panel) {
             product(0, block, pass->stride, 1, n, pass->q, panel->coefs, panel->margins);
             switch (pass->kind) {
