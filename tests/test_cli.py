@@ -192,11 +192,28 @@ def test_a_broken_file_is_one_sentence_and_spends_nothing(folder, name):
     assert (spent(), os.path.exists("model.json")) == (0, False)
 
 
+@pytest.mark.parametrize("stray", ['"', '"01', '01"', '0"1'])
+@pytest.mark.parametrize("row", [0, 200, 399])
+def test_a_stray_quote_in_one_row_is_refused_and_does_not_swallow_the_rows_below(folder, stray, row):
+    """What it opens would end with the file or in a later row, and other people's rows would be part of its text."""
+    columns = {name: values for name, values in people().items() if name != "code"}
+    rows = [",".join(map(str, values)) for values in zip(*columns.values(), strict=True)]
+    codes = ["01"] * row + [stray] + ["01"] * (399 - row)
+    for last in ("", ",Ann", ',"Ann"', ',", Ann"', ',","', ',""""'):  # nothing, or a name, well written
+        names = ["" if last == "" else ",Ann"] * 399 + [last]
+        lines = [",".join(columns) + ",code" + (",name" if last else "")]
+        lines += [f"{start},{code}{name}" for start, code, name in zip(rows, codes, names, strict=True)]
+        pathlib.Path("people.csv").write_text("\n".join(lines) + "\n")
+        assert f"the row in line {row + 2} has others" in command(*FIT, code=3).stderr
+    assert not os.path.exists("model.json")
+
+
 def test_text_of_another_encoding_and_files_of_another_kind_are_refused(folder):
     path = pathlib.Path("people.csv")
     good = path.read_bytes()
-    path.write_bytes(good + "p1,50,01,3,né\n".encode("latin-1"))
-    assert "Is it in another --encoding?" in command(*FIT, code=3).stderr
+    for copies in (1, 30):  # what is read at once, and more
+        path.write_bytes(good + good.partition(b"\n")[2] * copies + "p1,50,01,3,né\n".encode("latin-1"))
+        assert "Is it in another --encoding?" in command(*FIT, code=3).stderr
     path.write_bytes(b"PAR1" + good)
     assert "must be a whole Parquet file" in command(*FIT, code=3).stderr
     path.write_bytes(b"\x00\xff" * 500)
@@ -222,6 +239,7 @@ WRONG = {
     "a target that is a feature": (["--target", "age"], "must not be among the features"),
     "a label and no ledger": (["--label", "x"], "give --ledger too"),
     "an unknown encoding": (["--encoding", "klingon"], "klingon"),
+    "an encoding of no text": (["--encoding", "rot13"], "rot13"),
     "a long delimiter": (["--delimiter", "||"], "must be one character"),
 }
 

@@ -61,7 +61,8 @@ def fit(
 
     The bounds name the columns that are used, and say what each of them holds; other columns are not read. In a CSV
     file a field of a number's column that is no number counts as missing where the bounds say what a missing value
-    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1".
+    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1". Quotes stand around whole
+    fields, and doubled inside them; any other one is an error, because it could swallow the rows below it.
 
     The privacy statement is printed to standard output, and is part of the model file; both may be published. Before
     anything is read or spent it is made sure that the output can be written.
