@@ -270,7 +270,8 @@ def test_what_exceeds_the_budget_has_an_exit_code_of_its_own(folder):
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(folder):
     command("ledger", "init", "budget.db", "--eps", "1")
-    for output in ("nowhere/model.json", ".", "people.csv", "bounds.toml", "budget.db", "/dev/null", "/proc/model"):
+    inputs = ("people.csv", "bounds.toml", "budget.db", "budget.db-journal", "budget.db-wal")
+    for output in ("nowhere/model.json", ".", *inputs, "/dev/null", "/proc/model"):
         for overwrite in ([], ["--overwrite"]):
             command(*FIT[:-1], output, "--ledger", "budget.db", *overwrite, code=2)
     pathlib.Path("notes.txt").write_text("mine")
@@ -308,6 +309,51 @@ def test_a_model_that_cannot_be_written_after_its_release_is_saved_elsewhere_or_
     result = command(*FIT, code=3)
     assert "The model is on standard output" in result.stderr
     assert len(json.loads(result.stdout)["coef"][0]) == 6
+
+
+def test_a_model_is_printed_where_no_folder_for_it_is_left(folder, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(dplr, "save_model", fail)
+    monkeypatch.setattr("tempfile.mkdtemp", fail)
+    result = command(*FIT, code=3)
+    assert "The model is on standard output" in result.stderr
+    assert len(json.loads(result.stdout)["coef"][0]) == 6
+    assert sorted(os.listdir()) == ["bounds.toml", "people.csv"]
+
+
+def test_of_two_fits_with_one_output_neither_loses_its_model(folder, monkeypatch):
+    """Each saw that the name was free when it began."""
+    command(*FIT[:-1], "other.json")
+    fitted = _fit._fitted
+
+    def overtaken(*arguments):
+        est = fitted(*arguments)
+        os.rename("other.json", "model.json")
+        return est
+
+    monkeypatch.setattr(_fit, "_fitted", overtaken)
+    other = pathlib.Path("other.json").read_bytes()
+    said = command(*FIT, code=3).stderr
+    assert pathlib.Path("model.json").read_bytes() == other
+    elsewhere = said.partition("The model is in ")[2].strip().rstrip(".")
+    assert pathlib.Path(elsewhere).read_bytes() != other
+    assert dplr.load_model(elsewhere).privacy_.eps == 0.5
+
+
+def test_a_fit_without_standard_error_is_a_fit(folder):
+    assert child(*FIT, before="sys.stderr = None").returncode == 0
+    assert dplr.load_model("model.json").privacy_.eps == 0.5
+
+
+def test_long_names_of_an_output_are_refused_before_anything_is_spent_or_written(folder):
+    command("ledger", "init", "budget.db", "--eps", "1")
+    command(*FIT[:-1], "m" * 300, "--ledger", "budget.db", code=2)
+    assert spent() == 0
+    name = "\N{SNOWMAN WITHOUT SNOW}" * 80 + ".json"  # 245 bytes
+    command(*FIT[:-1], name, "--ledger", "budget.db")
+    assert dplr.load_model(name).privacy_.eps == spent()
 
 
 def test_predictions_are_those_of_the_model_and_hold_no_input_unless_asked(folder):
