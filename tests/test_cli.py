@@ -303,12 +303,22 @@ def test_a_model_that_cannot_be_written_after_its_release_is_saved_elsewhere_or_
 
     refuse(lambda path: path == "model.json")
     said = command(*FIT, code=3).stderr
+    assert not os.path.exists("model.json")
     elsewhere = said.partition("The model is in ")[2].strip().rstrip(".")
     assert dplr.load_model(elsewhere).privacy_.eps == 0.5
     refuse(lambda path: True)
     result = command(*FIT, code=3)
     assert "The model is on standard output" in result.stderr
     assert len(json.loads(result.stdout)["coef"][0]) == 6
+
+    def late(est, path):
+        real(est, path)
+        if path == "model.json":
+            raise OSError(22, "Invalid argument")  # the folder could not be forced to the disk
+
+    monkeypatch.setattr(dplr, "save_model", late)
+    command(*FIT, code=3)
+    assert dplr.load_model("model.json").privacy_.eps == 0.5
 
 
 def test_a_model_is_printed_where_no_folder_for_it_is_left(folder, monkeypatch):

@@ -51,8 +51,8 @@ def claimed(path: str, overwrite: bool) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not overwrite:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            if not overwrite and os.path.getsize(target) == 0:
                 os.unlink(target)
         raise
 
