@@ -399,6 +399,26 @@ def test_predict_refuses_what_the_model_does_not_know(folder):
     assert "model.json" in command("report", "model.json", "-o", "report.html", code=3).stderr
 
 
+def test_names_in_files_of_others_cannot_steer_the_terminal(folder):
+    escape = "\x1b]0;title\x07\u202e"
+    columns = people()
+    write_people("people.csv", {f"{escape}{name}": values for name, values in columns.items()})
+    found = [command(*FIT, code=3).stderr]
+    bounds = '[features."\\u001b[31m\\u202e"]\nlower = 0\nupper = 1\n[target]\nclasses = ["no", "yes"]\n'
+    pathlib.Path("bounds.toml").write_text(bounds)
+    write_people("people.csv", {"\x1b[31m\u202e": [0.5, "x"], "sick": ["no", "yes"]})
+    found += [command(*FIT, code=3).stderr]
+    pathlib.Path("bounds.toml").write_text(bounds.replace("upper = 1", 'upper = 1\nmissing = "indicator"'))
+    command("ledger", "init", "budget.db", "--eps", "1")
+    result = command(*FIT, "--ledger", "budget.db", "--label", escape)
+    found += [result.stderr, result.stdout, command("ledger", "show", "budget.db").stdout]
+    write_people("people.csv", {"a": [0.5, 0.5], "sick": ["no", "yes"]})
+    found += [command("predict", "model.json", "people.csv", "-o", "-", code=3).stderr]
+    assert sum("\N{REPLACEMENT CHARACTER}" in text for text in found) == 5  # one is shown as a literal
+    for text in found:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
 def test_one_column_with_a_missing_value_keeps_its_rows(folder):
     """A blank line is the row of a missing value where there is one column."""
     bounds = '[features.x]\nlower = 0\nupper = 1\nmissing = "indicator"\n[target]\nclasses = [0, 1]\n'

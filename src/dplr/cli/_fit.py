@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed
+from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_model_output, claimed
 from dplr.cli._options import (
     EXISTING,
@@ -96,7 +96,7 @@ def fit(
     with _uninterrupted():
         _save(est, output, overwrite)
     if not quiet:
-        click.echo(str(est.privacy_))
+        click.echo(visible(str(est.privacy_)))
         click.echo(f"Wrote {output}.")
         if ledger is not None:
             left = ledger.remaining()
