@@ -192,11 +192,28 @@ def test_a_broken_file_is_one_sentence_and_spends_nothing(folder, name):
     assert (spent(), os.path.exists("model.json")) == (0, False)
 
 
+@pytest.mark.parametrize("stray", ['"', '"01', '01"', '0"1'])
+@pytest.mark.parametrize("row", [0, 200, 399])
+def test_a_stray_quote_in_one_row_is_refused_and_does_not_swallow_the_rows_below(folder, stray, row):
+    """What it opens would end with the file or in a later row, and other people's rows would be part of its text."""
+    columns = {name: values for name, values in people().items() if name != "code"}
+    rows = [",".join(map(str, values)) for values in zip(*columns.values(), strict=True)]
+    codes = ["01"] * row + [stray] + ["01"] * (399 - row)
+    for last in ("", ",Ann", ',"Ann"', ',", Ann"', ',","', ',""""'):  # nothing, or a name, well written
+        names = ["" if last == "" else ",Ann"] * 399 + [last]
+        lines = [",".join(columns) + ",code" + (",name" if last else "")]
+        lines += [f"{start},{code}{name}" for start, code, name in zip(rows, codes, names, strict=True)]
+        pathlib.Path("people.csv").write_text("\n".join(lines) + "\n")
+        assert f"the row in line {row + 2} has others" in command(*FIT, code=3).stderr
+    assert not os.path.exists("model.json")
+
+
 def test_text_of_another_encoding_and_files_of_another_kind_are_refused(folder):
     path = pathlib.Path("people.csv")
     good = path.read_bytes()
-    path.write_bytes(good + "p1,50,01,3,né\n".encode("latin-1"))
-    assert "Is it in another --encoding?" in command(*FIT, code=3).stderr
+    for copies in (1, 30):  # what is read at once, and more
+        path.write_bytes(good + good.partition(b"\n")[2] * copies + "p1,50,01,3,né\n".encode("latin-1"))
+        assert "Is it in another --encoding?" in command(*FIT, code=3).stderr
     path.write_bytes(b"PAR1" + good)
     assert "must be a whole Parquet file" in command(*FIT, code=3).stderr
     path.write_bytes(b"\x00\xff" * 500)
@@ -222,6 +239,7 @@ WRONG = {
     "a target that is a feature": (["--target", "age"], "must not be among the features"),
     "a label and no ledger": (["--label", "x"], "give --ledger too"),
     "an unknown encoding": (["--encoding", "klingon"], "klingon"),
+    "an encoding of no text": (["--encoding", "rot13"], "rot13"),
     "a long delimiter": (["--delimiter", "||"], "must be one character"),
 }
 
@@ -252,7 +270,8 @@ def test_what_exceeds_the_budget_has_an_exit_code_of_its_own(folder):
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(folder):
     command("ledger", "init", "budget.db", "--eps", "1")
-    for output in ("nowhere/model.json", ".", "people.csv", "bounds.toml", "budget.db", "/dev/null", "/proc/model"):
+    inputs = ("people.csv", "bounds.toml", "budget.db", "budget.db-journal", "budget.db-wal")
+    for output in ("nowhere/model.json", ".", *inputs, "/dev/null", "/proc/model"):
         for overwrite in ([], ["--overwrite"]):
             command(*FIT[:-1], output, "--ledger", "budget.db", *overwrite, code=2)
     pathlib.Path("notes.txt").write_text("mine")
@@ -284,12 +303,67 @@ def test_a_model_that_cannot_be_written_after_its_release_is_saved_elsewhere_or_
 
     refuse(lambda path: path == "model.json")
     said = command(*FIT, code=3).stderr
+    assert not os.path.exists("model.json")
     elsewhere = said.partition("The model is in ")[2].strip().rstrip(".")
     assert dplr.load_model(elsewhere).privacy_.eps == 0.5
     refuse(lambda path: True)
     result = command(*FIT, code=3)
     assert "The model is on standard output" in result.stderr
     assert len(json.loads(result.stdout)["coef"][0]) == 6
+
+    def late(est, path):
+        real(est, path)
+        if path == "model.json":
+            raise OSError(22, "Invalid argument")  # the folder could not be forced to the disk
+
+    monkeypatch.setattr(dplr, "save_model", late)
+    command(*FIT, code=3)
+    assert dplr.load_model("model.json").privacy_.eps == 0.5
+
+
+def test_a_model_is_printed_where_no_folder_for_it_is_left(folder, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(dplr, "save_model", fail)
+    monkeypatch.setattr("tempfile.mkdtemp", fail)
+    result = command(*FIT, code=3)
+    assert "The model is on standard output" in result.stderr
+    assert len(json.loads(result.stdout)["coef"][0]) == 6
+    assert sorted(os.listdir()) == ["bounds.toml", "people.csv"]
+
+
+def test_of_two_fits_with_one_output_neither_loses_its_model(folder, monkeypatch):
+    """Each saw that the name was free when it began."""
+    command(*FIT[:-1], "other.json")
+    fitted = _fit._fitted
+
+    def overtaken(*arguments):
+        est = fitted(*arguments)
+        os.rename("other.json", "model.json")
+        return est
+
+    monkeypatch.setattr(_fit, "_fitted", overtaken)
+    other = pathlib.Path("other.json").read_bytes()
+    said = command(*FIT, code=3).stderr
+    assert pathlib.Path("model.json").read_bytes() == other
+    elsewhere = said.partition("The model is in ")[2].strip().rstrip(".")
+    assert pathlib.Path(elsewhere).read_bytes() != other
+    assert dplr.load_model(elsewhere).privacy_.eps == 0.5
+
+
+def test_a_fit_without_standard_error_is_a_fit(folder):
+    assert child(*FIT, before="sys.stderr = None").returncode == 0
+    assert dplr.load_model("model.json").privacy_.eps == 0.5
+
+
+def test_long_names_of_an_output_are_refused_before_anything_is_spent_or_written(folder):
+    command("ledger", "init", "budget.db", "--eps", "1")
+    command(*FIT[:-1], "m" * 300, "--ledger", "budget.db", code=2)
+    assert spent() == 0
+    name = "\N{SNOWMAN WITHOUT SNOW}" * 80 + ".json"  # 245 bytes
+    command(*FIT[:-1], name, "--ledger", "budget.db")
+    assert dplr.load_model(name).privacy_.eps == spent()
 
 
 def test_predictions_are_those_of_the_model_and_hold_no_input_unless_asked(folder):
@@ -323,6 +397,26 @@ def test_predict_refuses_what_the_model_does_not_know(folder):
     pathlib.Path("model.json").write_text("{")
     assert "model.json" in command("predict", "model.json", "people.csv", "-o", "-", code=3).stderr
     assert "model.json" in command("report", "model.json", "-o", "report.html", code=3).stderr
+
+
+def test_names_in_files_of_others_cannot_steer_the_terminal(folder):
+    escape = "\x1b]0;title\x07\u202e"
+    columns = people()
+    write_people("people.csv", {f"{escape}{name}": values for name, values in columns.items()})
+    found = [command(*FIT, code=3).stderr]
+    bounds = '[features."\\u001b[31m\\u202e"]\nlower = 0\nupper = 1\n[target]\nclasses = ["no", "yes"]\n'
+    pathlib.Path("bounds.toml").write_text(bounds)
+    write_people("people.csv", {"\x1b[31m\u202e": [0.5, "x"], "sick": ["no", "yes"]})
+    found += [command(*FIT, code=3).stderr]
+    pathlib.Path("bounds.toml").write_text(bounds.replace("upper = 1", 'upper = 1\nmissing = "indicator"'))
+    command("ledger", "init", "budget.db", "--eps", "1")
+    result = command(*FIT, "--ledger", "budget.db", "--label", escape)
+    found += [result.stderr, result.stdout, command("ledger", "show", "budget.db").stdout]
+    write_people("people.csv", {"a": [0.5, 0.5], "sick": ["no", "yes"]})
+    found += [command("predict", "model.json", "people.csv", "-o", "-", code=3).stderr]
+    assert sum("\N{REPLACEMENT CHARACTER}" in text for text in found) == 5  # one is shown as a literal
+    for text in found:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
 def test_one_column_with_a_missing_value_keeps_its_rows(folder):

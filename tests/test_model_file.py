@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import threading
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -485,6 +486,7 @@ CHANGES = {
     "a class more": lambda m: m["classes"]["labels"].append("zzz"),
     "classes swapped": lambda m: m["classes"]["labels"].reverse(),
     "other classes": lambda m: m["classes"].__setitem__("labels", ["a", "b"]),
+    "another declared class, and a long one": lambda m: m["parameters"].__setitem__("classes", ["a" * 2**20, "b"]),
     "classes gone": lambda m: m.__setitem__("classes", None),
     "another class": lambda m: m.__setitem__("estimator", "LinearRegression"),
     "no class of ours": lambda m: m.__setitem__("estimator", "os.system"),
@@ -516,6 +518,34 @@ CHANGES = {
     "long digits": lambda m: m["statement"]["released"][0].__setitem__("units", 10**390),
     "another spelling": lambda m: m["bounds"]["columns"][2].__setitem__("ordinal", False),
 }  # fmt: skip
+LONG = ["a" * 2**20, *(f"b{k:03}" for k in range(200))]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.__setitem__("classes", {"type": "str", "labels": LONG}),
+        lambda m: m["parameters"].__setitem__("classes", LONG),
+        lambda m: m["bounds"].__setitem__("target", {"classes": LONG}),
+        lambda m: m["bounds"]["columns"][2].update(name="x" * 2**20),
+    ],
+    ids=["classes", "parameters", "target", "name"],
+)
+def test_a_small_file_does_not_take_much_memory(fitted, change, tmp_path):
+    """In an array of text every entry has the room of the longest; a column of the model is feature and level."""
+
+    def lengthen(model):
+        model["bounds"]["columns"][2]["levels"] += [f"{k}" for k in range(200)]
+        change(model)
+        model["feature_names"] = [column["name"] for column in model["bounds"]["columns"]]
+
+    path = rewritten(saved(fitted[1], tmp_path), lengthen)
+    tracemalloc.start()
+    try:
+        assert "must take at most 16777216 characters" in refusal(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -1,6 +1,8 @@
 """A report says what was released, and nothing in it can run, load, or break out of its place."""
 
 import base64
+import copy
+import dataclasses
 import hashlib
 import html.parser
 import math
@@ -16,6 +18,7 @@ import pytest
 import sklearn.linear_model
 
 import dplr
+import dplr.plots
 from dplr.presentation import printable
 from dplr.report import report_html, write_report
 from test_plots import HOSTILE, fitted, of_three_labels
@@ -178,6 +181,26 @@ def test_hostile_names_are_text_everywhere(pages):
     assert "{{ 7*7 }}" in page.words
     for char in ("\u202e", "\x00", "\x1b"):
         assert char not in pages["hostile"]
+
+
+def test_a_forged_statement_is_text_too(models):
+    """A model file may hold any text as source and version."""
+    forged = copy.copy(models["fm"])
+    forged.privacy_ = dataclasses.replace(forged.privacy_, source="\u202e<b>\x1b[31m", version="\x07\u202e")
+    page = report_html(forged)
+    assert not {"\u202e", "\x1b", "\x07"} & set(page)
+    assert "<b>" not in page
+
+
+def test_descent_of_three_classes_is_reported_without_a_picture_of_its_way():
+    """It has a history for each class."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-0.5, 0.5, (300, 2)), rng.integers(0, 3, 300)
+    est = dplr.fit(X, y, mechanism="ngd", eps=1.0, delta=1e-6, classes=[0, 1, 2])
+    assert sorted(est.history_) == [0, 1, 2]
+    assert "norm of each released gradient" not in report_html(est)
+    with pytest.raises(ValueError, match="must have one history, and not one for each class"):
+        dplr.plots.plot_history(est)
 
 
 def test_title_is_text_too(models):

@@ -177,7 +177,7 @@ def test_integers_of_128_bits_are_numbers_too():
 # ---- the layout ----
 
 NUMBERS = [None, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, -1.0, -2.0, 2**60]
-TEXTS = [None, "", "private", " Private", "\x00", "🐍", "nan", [1], {"a": 2}, 3.5, b"x", float("nan"), pd.NaT]
+TEXTS = [None, "", "private", " Private", "\x00", "🐍", "nan", [1], {"a": 2}, b"x", float("nan"), pd.NaT]
 USUAL = {"age": [17, 90, 33], "gain": [0, 99999], "code": [1, 3, 7], "hours": [1, 50.5], "tax": [0, 10],
          "work": WORK, "sex": ["Female", "Male"], "grade": ["low", "high"]}  # fmt: skip
 
@@ -212,6 +212,24 @@ def test_no_row_decides_what_the_text_of_another_counts_as(texts, dtype):
     assert_array_equal(encode(frame, bounds), alone)
     assert_array_equal(encode(frame[::-1], bounds), alone[::-1])
     assert alone[1:].sum() == 3
+
+
+@pytest.mark.parametrize("number", [1, 1.5, True, np.int64(1), np.float32(1), np.bool_(True)])
+def test_numbers_among_text_are_refused_because_a_reader_guessed_types(number, entropy):
+    """As pandas.read_csv does: one text makes text of the numbers in its block of the file, and others stay numbers."""
+    code = pd.Series(["1", "2", None, "x"] * 50 + [number], dtype=object)
+    bounds = dplr.Bounds({"code": {"levels": ["1", "2"], "missing": "indicator"}}, target=(0, 1))
+    series = (code, code.astype("category"))
+    for frame in (
+        *(pd.DataFrame({"code": each}) for each in series),
+        pl.DataFrame({"code": pl.Series(code.tolist(), dtype=pl.Object)}),
+    ):
+        with pytest.raises(
+            ValueError, match="column 'code' of `X` cannot be read as declared: it holds text and numbers"
+        ):
+            dplr.fit(frame, np.arange(201) % 2, eps=1.0, bounds=bounds)
+    assert entropy.bytes == 0
+    dplr.fit(pd.DataFrame({"code": code[:-1]}), np.arange(200) % 2, eps=1.0, bounds=bounds)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -494,7 +512,19 @@ DAY = pd.Timestamp("2020-01-01")
         (pd.DataFrame({"a": [DAY, DAY]}), {"levels": ["x", "y"]}, ValueError, "years since a public date"),
         (pa.table({"a": [[1], [2]]}), (0, 1), ValueError, "numbers or text by public rules"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), (0, 1), ValueError, "must name every column once"),
-        (pd.DataFrame({"a": [1, [2]]}), (0, 1), ValueError, r"column 'a' of `X` cannot be read.*\[2\] is no number"),
+        (pd.DataFrame({"a": [1, [2]]}), (0, 1), ValueError, "column 'a' of `X` cannot be read.* a list, and no number"),
+        (
+            pd.DataFrame({"a": [1, "a secret"]}),
+            (0, 1),
+            ValueError,
+            "column 'a' of `X` cannot be read.* a str, and no number",
+        ),
+        (
+            pa.Table.from_arrays([pa.array([1, 2])] * 2, ["a", "a"]),
+            (0, 1),
+            ValueError,
+            r"column once; got \['a', 'a'\]",
+        ),
         (pd.DataFrame({"a": [1, 10**400]}, dtype=object), (0, 1), ValueError, "column 'a' of `X` cannot be read"),
         (pl.DataFrame({"a": []}, schema={"a": pl.Float64}), (0, 1), ValueError, "at least one row"),
     ],

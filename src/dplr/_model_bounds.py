@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._model_json import refuse
-from dplr._model_schema import choice, label, list_of, table
+from dplr._model_schema import choice, label, label_list, list_of, table
 from dplr._model_statement import plain
 from dplr.bounds import Bounds
 
@@ -17,7 +17,7 @@ _TYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "str", "object",
 )  # fmt: skip
-_CLASSES = table({"type": choice(*_TYPES), "labels": list_of(label, 2)})
+_CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})
 
 
 def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ def _target(where: str, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, list):
-        return list_of(label, 2, 2)(where, value)
+        return label_list(2, 2)(where, value)
     return _shallow(where, value)
 
 
@@ -100,6 +100,5 @@ def _shallow(where: str, value: Any) -> dict[str, Any]:
         refuse(where, "must be a table", value)
     for key, entry in value.items():
         label(where, key)
-        for each in entry if isinstance(entry, list) else [entry]:
-            label(f"{where}.{key}", each)
+        (label_list() if isinstance(entry, list) else label)(f"{where}.{key}", entry)
     return dict(value)

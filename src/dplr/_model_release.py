@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dplr._model_json import refuse
 from dplr._model_schema import anything, array, list_of, table, text
+from dplr._validation import describe
 from dplr.privacy import PrivacyStatement
 from dplr.result import History
 
@@ -67,7 +68,7 @@ def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatem
     stated = statement.released if statement.mechanism in ("fm", "ngd") else {}
     names = [part["block"] for part in value]
     if names != list(stated):
-        refuse(where, f"must hold the blocks {list(stated)}", str(names))
+        refuse(where, f"must hold the blocks {describe(list(stated))}", str(names))
     released = {}
     for k, part in enumerate(value):
         block = stated[part["block"]]

@@ -11,6 +11,8 @@ import numpy as np
 
 from dplr import erm
 from dplr._model_json import refuse
+from dplr._model_schema import check_room
+from dplr._validation import describe
 from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
 from dplr.mechanisms.functional import class_block
 from dplr.moments import blocks
@@ -69,7 +71,7 @@ def check_labels(fitted: Any, values: dict[str, Any]) -> None:
     in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
     for declared in (fitted.classes, in_bounds):
         if declared is not None and np.unique(np.asarray(declared)).tolist() != classes.tolist():
-            refuse("model.classes.labels", f"must be the declared ones, {list(declared)[:10]}", classes.tolist())
+            refuse("model.classes.labels", f"must be the declared ones, {describe(list(declared))}", classes.tolist())
 
 
 def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
@@ -79,6 +81,8 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         if given is not None and (len(given) != d or len(set(given)) < d):
             refuse(f"model.{key}", f"must be {d} different names", given)
     layout = prep.layout
+    if layout is not None:  # every level has a column, under the name of its feature
+        check_room("model.bounds", layout.features, layout.width)
     if layout is not None and layout.named and (names != list(layout.features) or len(layout.features) != d):
         refuse("model.feature_names", "must be the names in the bounds", names)
     if columns is not None and (layout is None or layout.named or columns == list(fitted.bounds.layout.features)):
@@ -121,7 +125,7 @@ def check_blocks(
 def _check_shapes(where: str, statement: PrivacyStatement, expected: dict[str, tuple[int, ...]]) -> None:
     found = {name: release.shape for name, release in statement.released.items()}
     if found != expected:
-        refuse(where, f"must be about the blocks {list(expected.items())[:10]}", str(found))
+        refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(found))
 
 
 def _blocks(problem: Problem, mechanism: Any, statement: PrivacyStatement) -> dict[str, tuple[int, ...]]:

@@ -6,7 +6,7 @@ A reader returns the value, typed, or raises `ModelFileError` with the place, th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dplr._model_json import refuse
 Reader = Callable[[str, Any], Any]
 
 _LONGEST_TEXT = 2**20
+MOST_ROOM = 2**24  # characters, where each of several texts takes the room of the longest
 INFINITE = "inf"  # JSON has no number for it
 
 
@@ -101,6 +102,25 @@ def list_of(reader: Reader, least: int = 0, most: int = 2**26) -> Reader:
         return [reader(f"{where}[{k}]", entry) for k, entry in enumerate(value)]
 
     return read
+
+
+def label_list(least: int = 0, most: int = 2**26) -> Reader:
+    """A list of labels, not too much for an array of text."""
+    every = list_of(label, least, most)
+
+    def read(where: str, value: Any) -> list[Any]:
+        read: list[Any] = every(where, value)
+        check_room(where, read, len(read))
+        return read
+
+    return read
+
+
+def check_room(where: str, texts: Iterable[Any], count: int) -> None:
+    """Refuse a small file that would take much memory: so many texts, each as long as the longest of these."""
+    longest = max((len(each) for each in texts if isinstance(each, str)), default=0)
+    if longest * count > MOST_ROOM:
+        refuse(where, f"must take at most {MOST_ROOM} characters", f"{count} texts of up to {longest}")
 
 
 def table(fields: Mapping[str, Reader]) -> Reader:

@@ -21,7 +21,7 @@ from dplr._model_schema import (
     either,
     flag,
     integer,
-    label,
+    label_list,
     list_of,
     number,
     or_infinite,
@@ -48,7 +48,7 @@ _PARAMETERS = {
     "neighbouring": choice("replace_one", "add_remove"),
     "n_rows": either(None, integer(1, 2**63)),
 }
-_CLASSES_PARAMETER = either(None, list_of(label, 2))
+_CLASSES_PARAMETER = either(None, label_list(2))
 _PARAMETERS_OF = {
     "LinearRegression": table(_PARAMETERS),
     "LogisticRegression": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER}),

@@ -219,7 +219,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
 def write_whole(target: str, data: bytes) -> None:
     """Into a file beside the target, onto the disk, then in its place: a crash leaves the old file or the new one."""
     folder = os.path.dirname(target)
-    beside = os.path.join(folder, f".{os.path.basename(target)[:100]}.{secrets.token_hex(8)}.tmp")
+    beside = os.path.join(folder, f".{os.path.basename(target)[:50]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(beside, "xb") as file:
             file.write(data)

@@ -29,7 +29,7 @@ class Model:
     labels : of the rows of `coef`; empty for regression.
     ranges : (columns, 2) declared bounds; None where there are none for these columns.
     statement : None for a model of another library.
-    history : of noisy gradient descent, else None.
+    history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
         else; else None.
     """
@@ -73,6 +73,7 @@ def read_model(est: Any) -> Model:
     names = tuple(str(name) for name in given)
     classes = [str(label) for label in getattr(est, "classes_", ())]
     kind = "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear"
+    history = getattr(est, "history_", None)
     return Model(
         kind=kind,
         names=names,
@@ -81,7 +82,7 @@ def read_model(est: Any) -> Model:
         labels=tuple(classes if len(coef) > 1 else classes[-1:]),
         ranges=_ranges(getattr(est, "bounds", None), names),
         statement=getattr(est, "privacy_", None),
-        history=getattr(est, "history_", None),
+        history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
     )
 

@@ -12,11 +12,16 @@ import click
 BUG, USAGE, FILE, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
 
 
+def visible(text: str) -> str:
+    """Text whose characters are all seen: names come from files of others, and could steer a terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
 class Refused(click.ClickException):
     """What the user reads, and the exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
+        super().__init__(visible(message))
         vars(self)["exit_code"] = exit_code  # to the type checker a class variable
 
 

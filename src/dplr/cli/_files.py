@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
+
+_SQLITE = ("-journal", "-wal", "-shm")
 
 
 def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()) -> None:
     """Refuse an output that cannot be written, or that would replace what is still needed."""
     target = Path(os.path.realpath(path))
-    if target.exists():
-        if any(given is not None and target.samefile(given) for given in inputs):
-            raise Refused(f"`{path}` is an input of this command, and must not be its output too.", USAGE)
-        if not target.is_file():
-            raise Refused(f"`{path}` is no regular file, so it cannot be the output.", USAGE)
-        if not overwrite:
-            raise Refused(f"`{path}` exists. Give another name, or --overwrite.", USAGE)
+    needed = [given for given in inputs if given is not None]
+    if str(target) in [os.path.realpath(given) + suffix for given in needed for suffix in _SQLITE]:
+        raise Refused(f"`{path}` would be deleted: a ledger keeps notes of its own under this name.", USAGE)
     try:
+        if target.exists():
+            if any(target.samefile(given) for given in needed):
+                raise Refused(f"`{path}` is an input of this command, and must not be its output too.", USAGE)
+            if not target.is_file():
+                raise Refused(f"`{path}` is no regular file, so it cannot be the output.", USAGE)
+            if not overwrite:
+                raise Refused(f"`{path}` exists. Give another name, or --overwrite.", USAGE)
         with tempfile.TemporaryFile(dir=target.parent) as probe:
             probe.write(b"x")
     except OSError as error:
@@ -33,6 +40,21 @@ def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...
     check_output(path, overwrite, inputs)
     with blamed(USAGE):
         check_replaceable(os.path.realpath(path))
+
+
+@contextlib.contextmanager
+def claimed(path: str, overwrite: bool) -> Iterator[None]:
+    """Take the name by an empty file, unless it may be replaced: of two commands that found it free one gets it."""
+    target = os.path.realpath(path)
+    if not overwrite:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if not overwrite and os.path.getsize(target) == 0:
+                os.unlink(target)
+        raise
 
 
 def write(path: str, data: bytes) -> None:

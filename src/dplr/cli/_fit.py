@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed
-from dplr.cli._files import check_model_output
+from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed, visible
+from dplr.cli._files import check_model_output, claimed
 from dplr.cli._options import (
     EXISTING,
     bounds_option,
@@ -61,7 +61,8 @@ def fit(
 
     The bounds name the columns that are used, and say what each of them holds; other columns are not read. In a CSV
     file a field of a number's column that is no number counts as missing where the bounds say what a missing value
-    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1".
+    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1". Quotes stand around whole
+    fields, and doubled inside them; any other one is an error, because it could swallow the rows below it.
 
     The privacy statement is printed to standard output, and is part of the model file; both may be published. Before
     anything is read or spent it is made sure that the output can be written.
@@ -93,9 +94,9 @@ def fit(
         bars = _bars(progress)
         est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
     with _uninterrupted():
-        _save(est, output)
+        _save(est, output, overwrite)
     if not quiet:
-        click.echo(str(est.privacy_))
+        click.echo(visible(str(est.privacy_)))
         click.echo(f"Wrote {output}.")
         if ledger is not None:
             left = ledger.remaining()
@@ -155,7 +156,7 @@ def _bars(progress: bool | None) -> bool:
 
     if progress is not None:
         return progress
-    return sys.stderr.isatty() and util.find_spec("tqdm") is not None
+    return sys.stderr is not None and sys.stderr.isatty() and util.find_spec("tqdm") is not None
 
 
 def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> Any:
@@ -193,16 +194,16 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, old)
 
 
-def _save(est: Any, output: str) -> None:
+def _save(est: Any, output: str, overwrite: bool) -> None:
     """To the output; if that fails, elsewhere: the model is paid for."""
     import dplr
 
     try:
-        dplr.save_model(est, output)
+        with claimed(output, overwrite):
+            dplr.save_model(est, output)
     except (OSError, ValueError) as error:
-        folder = tempfile.mkdtemp(prefix="dplr-")
-        spare = os.path.join(folder, "model.json")
         with suppress(OSError, ValueError):
+            spare = os.path.join(tempfile.mkdtemp(prefix="dplr-"), "model.json")
             dplr.save_model(est, spare)
             raise Refused(f"`{output}` could not be written ({error}). The model is in {spare}.", FILE) from None
         _print_model(est)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed
+from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
 from dplr.cli._options import EXISTING, RELATIONS, Eps
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def show(path: str, as_json: bool) -> None:
     click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
     click.echo(f"  remaining  eps = {left[0]:.6g}, delta = {left[1]:.6g}")
     for entry in entries:
-        click.echo(_line(entry))
+        click.echo(visible(_line(entry)))
     if any(entry.state == "reserved" for entry in entries):
         click.echo("  Reserved: a fit that is running, or that ended after it drew noise. It counts as spent.")
 

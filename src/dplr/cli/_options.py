@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from dplr.cli._faults import visible
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MECHANISMS = ("fm", "objective", "output", "ngd", "none")
@@ -89,7 +91,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the o
 def note(message: str, quiet: bool = False) -> None:
     """Say something on standard error."""
     if not quiet:
-        click.echo(message, err=True)
+        click.echo(visible(message), err=True)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed
+from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
 from dplr.cli._utility import expected_utility
@@ -64,9 +64,9 @@ def plan(
                 fit_intercept=not no_intercept, neighbouring=neighbouring, public=other,
             )  # fmt: skip
     classes = len(known.target_classes() or ()) if model != "linear" else 0
-    click.echo(str(planned))
+    click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
-        click.echo(line)
+        click.echo(visible(line))
     if ledger_path is not None:
         _price(planned, ledger_path)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import difflib
+import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from dplr._validation import sentence
 
@@ -48,9 +50,9 @@ class Format:
     def __post_init__(self) -> None:
         """Refuse what no file can have."""
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)
         except LookupError:
-            raise ValueError(sentence("encoding", "must be one that Python knows", self.encoding)) from None
+            raise ValueError(sentence("encoding", "must be one of text that Python knows", self.encoding)) from None
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
             raise ValueError(sentence("delimiter", "must be one character", self.delimiter))
 
@@ -120,6 +122,7 @@ def _csv(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
 
     header = _header(path, form)
     _check_header(path, header, kinds)
+    _check_quotes(path, form)
     ragged: list[Any] = []
 
     def mark(row: Any) -> str:
@@ -155,14 +158,52 @@ def _csv(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
 
 def _header(path: str, form: Format) -> list[str]:
     """The first row. Arrow itself would not mind a name that is there twice."""
+    try:
+        with _opened(path, form) as file:
+            return next((row for row in csv.reader(file, delimiter=form.delimiter) if row), [])
+    except csv.Error as error:
+        raise ValueError(f"`{path}` must be a CSV file or a Parquet file; {error}.") from None
+
+
+def _check_quotes(path: str, form: Format) -> None:
+    """Refuse quotes but around whole fields, which readers of CSV let pass: one could swallow the rows below it.
+
+    Where quotes only open, close, or stand doubled in a field, a line ends inside a field exactly if an odd number of
+    them stands before. Well-written rows have an even number. So below an odd row every line, the last one too, ends
+    inside a field, and that is refused; below any other row all is read as it would be without that row.
+    """
+    between = re.escape(form.delimiter)
+    field = rf'(?:[^"{between}\r\n]*|"[^"]*(?:""[^"]*)*")'
+    row = re.compile(rf"{field}(?:{between}{field})*[\r\n]*")
+    held: list[str] = []
+    first, inside = 0, False
+    with _opened(path, form) as file:
+        for number, line in enumerate(file, 1):
+            if not inside and '"' not in line:
+                continue
+            first = first if held else number
+            held.append(line)
+            inside ^= line.count('"') % 2 == 1
+            if not inside:
+                if not row.fullmatch("".join(held)):
+                    break
+                held = []
+    if held:
+        raise ValueError(
+            f"`{path}` must have quotes only around whole fields, and doubled inside them; the row in line {first} has "
+            "others. Write the file with a library that quotes."
+        )
+
+
+@contextlib.contextmanager
+def _opened(path: str, form: Format) -> Iterator[TextIO]:
+    """The text of a file, lines ended as they are, without the mark that some programs put before UTF-8."""
     encoding = "utf-8-sig" if codecs.lookup(form.encoding).name == "utf-8" else form.encoding
     try:
         with open(path, encoding=encoding, newline="") as file:
-            return next((row for row in csv.reader(file, delimiter=form.delimiter) if row), [])
+            yield file
     except UnicodeError:
         raise ValueError(_encoding_fault(path, form)) from None
-    except csv.Error as error:
-        raise ValueError(f"`{path}` must be a CSV file or a Parquet file; {error}.") from None
 
 
 def _check_header(path: str, header: Sequence[str], wanted: Collection[str]) -> None:

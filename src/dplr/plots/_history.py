@@ -34,7 +34,7 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     ModuleNotFoundError
         matplotlib is not installed.
     ValueError
-        The model has no history, or no public rows.
+        The model has no history, one for each class, or no public rows.
 
     Privacy
     -------
@@ -52,6 +52,8 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     """
     model = read_model(est)
     check_choice("what", what, ("gradients", "public_loss"))
+    if isinstance(given := getattr(est, "history_", None), dict):
+        raise ValueError(sentence("est", "must have one history, and not one for each class", list(given)))
     if model.history is None or model.statement is None:
         raise ValueError(sentence("est", 'must be fitted with mechanism="ngd" to have a history', type(est).__name__))
     losses = model.history.public_loss

@@ -168,4 +168,5 @@ def citation(statement: PrivacyStatement) -> str:
     else:
         delta = f", delta = {statement.delta:g}" if statement.delta else ""
         level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring})"
-    return f"Fitted {level}, mechanism {statement.mechanism} ({statement.source}), with dplr {statement.version}."
+    source, version = printable(statement.source), printable(statement.version)
+    return f"Fitted {level}, mechanism {statement.mechanism} ({source}), with dplr {version}."

@@ -6,8 +6,7 @@ most one 1, whatever the table holds.
 
 from __future__ import annotations
 
-import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -18,11 +17,10 @@ from dplr._validation import sentence
 from dplr.columns import INDICATOR, Column, Levels, Numeric
 from dplr.layout import Layout
 from dplr.rows._plain import plain_numbers
+from dplr.rows._text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes
 
 Matrix = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
-_UNKNOWN, _MISSING = -1, -2
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
 _REMEDIES = {
@@ -158,7 +156,8 @@ def as_table(X: Any) -> Table | None:
     try:
         found = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise ValueError(sentence("X", "must name every column once", list(X.columns))) from None
+        names = list(getattr(X, "column_names", X.columns))  # of Arrow, `columns` are the values
+        raise ValueError(sentence("X", "must name every column once", names)) from None
     if isinstance(found, nw.LazyFrame):
         raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
     return Table(found) if isinstance(found, nw.DataFrame) else None
@@ -197,46 +196,12 @@ def numbers(values: Any) -> Matrix:
 def codes(values: Any, levels: Sequence[Any]) -> Codes:
     """The place of each value among the levels, or that it is none, or missing."""
     if isinstance(levels[0], str):
-        return _text_codes(values, {level: code for code, level in enumerate(levels)})
+        return text_codes(values, {level: code for code, level in enumerate(levels)})
     given = numbers(values)
     order = np.argsort(known := np.array(levels, float), kind="stable")
     place = order[np.minimum(np.searchsorted(known, given, sorter=order), len(known) - 1)]
-    found = np.where(known[place] == given, place, _UNKNOWN)
-    return np.asarray(np.where(np.isnan(given), _MISSING, found), np.intp)
-
-
-def _text_codes(values: Any, known: Mapping[str, int]) -> Codes:
-    native = values.to_native()
-    if values.dtype == nw.Object or not hasattr(native, "astype"):
-        return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
-    # pandas. Its own hash tables take texts for one that differ behind a NUL or a lone surrogate: one row would decide
-    # over the others. Only where texts have codes already, and by Arrow's tables, are they told apart.
-    if values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype):
-        return _slow_codes(values, known)
-    categories = native.astype("category").cat
-    table = [_place(name, known) for name in categories.categories.tolist()]
-    places: Codes = np.array([*table, _MISSING], np.intp)[categories.codes.to_numpy()]
-    return places
-
-
-def _is_arrow(dtype: Any) -> bool:
-    return getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype")
-
-
-def _joined_codes(values: Any, known: Mapping[str, int]) -> Codes:
-    text = values.cast(nw.String)
-    found = text.replace_strict(list(known), list(known.values()), default=_UNKNOWN, return_dtype=nw.Int64)
-    return np.asarray(np.where(values.is_null().to_numpy(), _MISSING, found.to_numpy()), np.intp)
-
-
-def _slow_codes(values: Any, known: Mapping[str, int]) -> Codes:
-    """Objects of any type, one by one: only text can be a level."""
-    found = [known.get(value, _UNKNOWN) if isinstance(value, str) else _UNKNOWN for value in values.to_list()]
-    return np.where(values.is_null().to_numpy(), _MISSING, np.array(found, np.intp))
-
-
-def _place(value: Any, known: Mapping[str, int]) -> int:
-    return known.get(value, _UNKNOWN) if isinstance(value, str) else _UNKNOWN
+    found = np.where(known[place] == given, place, UNKNOWN)
+    return np.asarray(np.where(np.isnan(given), MISSING, found), np.intp)
 
 
 def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
@@ -258,7 +223,7 @@ def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
 def _write_levels(values: Any, column: Levels, out: Matrix) -> tuple[int, int]:
     """Fill the feature's columns; how many values are no level, and how many missing ones count as something."""
     code = codes(values, column.levels)
-    missing, unknown = code == _MISSING, code == _UNKNOWN
+    missing, unknown = code == MISSING, code == UNKNOWN
     if column.missing is not None and column.missing != INDICATOR:
         code[missing] = column.levels.index(column.missing)
     level = code >= 0
@@ -293,6 +258,6 @@ def _fits(kind: str, column: Column | None) -> bool:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, (int, float, np.number, np.bool_, decimal.Decimal)):
+    if isinstance(value, NUMBERS):
         return float(value)
-    raise TypeError(f"{value!r} is no number")
+    raise TypeError(f"it holds a {type(value).__name__}, and no number")

@@ -1,0 +1,62 @@
+"""Columns of text as codes of their levels."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.intp]
+
+UNKNOWN, MISSING = -1, -2
+NUMBERS = (int, float, np.number, np.bool_, decimal.Decimal)
+
+
+def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
+    """The number of each text, or that it has none, or is missing; each by itself, whatever the others are."""
+    native = values.to_native()
+    if values.dtype == nw.Object or not hasattr(native, "astype"):
+        return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
+    # pandas. Its own hash tables take texts for one that differ behind a NUL or a lone surrogate: one row would decide
+    # over the others. Only where texts have codes already, and by Arrow's tables, are they told apart.
+    if values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype):
+        return _slow_codes(values, known)
+    categories = native.astype("category").cat
+    names = categories.categories.tolist()
+    table = [known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names]
+    places: Codes = np.array([*table, MISSING], np.intp)[categories.codes.to_numpy()]
+    return places
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype")
+
+
+def _joined_codes(values: Any, known: Mapping[str, int]) -> Codes:
+    text = values.cast(nw.String)
+    found = text.replace_strict(list(known), list(known.values()), default=UNKNOWN, return_dtype=nw.Int64)
+    return np.asarray(np.where(values.is_null().to_numpy(), MISSING, found.to_numpy()), np.intp)
+
+
+def _slow_codes(values: Any, known: Mapping[str, int]) -> Codes:
+    missing = values.is_null().to_numpy()
+    found = [
+        known.get(value, UNKNOWN) if isinstance(value, str) else MISSING if gap else _no_text(value)
+        for value, gap in zip(values.to_list(), missing, strict=True)
+    ]
+    return np.array(found, np.intp)
+
+
+def _no_text(value: Any) -> int:
+    """Objects that are no text are no level, and numbers are refused.
+
+    Readers that guess types, such as pandas.read_csv, make text of some numbers and not of others, block by block: one
+    row would decide for thousands whether they are a level.
+    """
+    if isinstance(value, NUMBERS):
+        raise TypeError("it holds text and numbers. Read it as text: where types are guessed, one row decides for all")
+    return UNKNOWN
