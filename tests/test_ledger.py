@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dplr
-from dplr import _ledger_store, rows
+from dplr import _ledger_connection, _ledger_store, rows
 from dplr._ledger_entries import guarantee_of, guarantee_text
 from dplr.ledger import BudgetExceeded, Ledger
 from dplr.privacy import Pure
@@ -220,7 +220,7 @@ def test_threads_and_forks_share_a_handle(ledger):
 
 
 def test_a_fork_waits_for_the_operation_of_another_thread(ledger, monkeypatch):
-    monkeypatch.setattr(_ledger_store, "WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(_ledger_connection, "WAIT_SECONDS", 1.0)
     inside = threading.Event()
 
     def hold():
@@ -395,7 +395,7 @@ def test_a_reservation_ends_once(ledger):
 
 
 def test_a_ledger_that_others_hold_is_waited_for_and_then_refused_in_clear_words(ledger, monkeypatch):
-    monkeypatch.setattr(_ledger_store, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(_ledger_connection, "WAIT_SECONDS", 0.2)
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(TimeoutError, match="`ledger` was in use by others"):

@@ -32,13 +32,26 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
 
 
 @pytest.mark.parametrize(
-    ("experiment", "every", "changes", "complaint"),
+    ("experiment", "every", "module", "changes", "complaint"),
     [
-        ("power", "9", {"PRAGMA synchronous = FULL": "PRAGMA synchronous = OFF"}, "lost|ledger"),
-        ("power", "4", {"        _sync(folder)": "        _ = _sync"}, "a ledger that was made is gone"),
+        (
+            "power",
+            "9",
+            "_ledger_connection.py",
+            {"PRAGMA synchronous = FULL": "PRAGMA synchronous = OFF"},
+            "lost|ledger",
+        ),
+        (
+            "power",
+            "4",
+            "_ledger_file.py",
+            {"        _sync(folder)": "        _ = _sync"},
+            "a ledger that was made is gone",
+        ),
         (
             "processes",
             "1",
+            "_ledger_store.py",
             {
                 '"BEGIN IMMEDIATE") as opened': '"SELECT 1") as opened',
                 'raise\n        connection.execute("COMMIT")': "raise",
@@ -48,14 +61,14 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
         ),
     ],
 )
-def test_the_faults_find_a_broken_ledger(tmp_path, experiment, every, changes, complaint):
+def test_the_faults_find_a_broken_ledger(tmp_path, experiment, every, module, changes, complaint):
     shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
-    store = tmp_path / "dplr" / "_ledger_store.py"
-    text = store.read_text()
+    broken = tmp_path / "dplr" / module
+    text = broken.read_text()
     for good, bad in changes.items():
         assert good in text
         text = text.replace(good, bad)
-    store.write_text(text)
+    broken.write_text(text)
     done = inject("--every", every, "--only", experiment, path=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(f"BROKEN.*({complaint})", done.stdout)

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import reference
 from conftest import make_data, make_prep
 from dplr import certificate, solvers
-from dplr._core import CalledSums, cpu_paths, minimise
-from dplr._core._newton import NativeSums
+from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds import ball_prep
 from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
 from dplr.loss_queries import LossGradient, LossGradientHessian

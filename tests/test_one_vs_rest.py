@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 
 import dplr
-from dplr import composition, one_vs_rest
+from dplr import composition, moment_noise
 from dplr.accounting import poisson_eps
 from dplr.calibration import gaussian_log_delta
 from dplr.ledger import NullLedger
@@ -103,10 +103,8 @@ def test_audit_goes_red_where_every_class_gets_the_whole_budget(monkeypatch):
 
 
 def test_audit_goes_red_where_class_sums_are_charged_as_one_sum(monkeypatch):
-    broken = one_vs_rest.FunctionalMechanism._sensitivity
-    monkeypatch.setattr(
-        one_vs_rest.FunctionalMechanism, "_sensitivity", lambda self, problem, _: broken(self, problem, 0)
-    )
+    found = moment_noise._tight_sensitivity
+    monkeypatch.setattr(moment_noise, "_tight_sensitivity", lambda problem, norm, _: found(problem, norm, 0))
     assert largest_loss("fm", 0.0, "replace_one", CUBE) > 1
 
 

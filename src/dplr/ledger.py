@@ -9,6 +9,7 @@ import sqlite3
 from collections import Counter
 from typing import Any
 
+from dplr import _ledger_file
 from dplr import _ledger_store as store
 from dplr._ledger_entries import Entry, Terms, now
 from dplr._ledger_rules import Cost, rule_for
@@ -129,7 +130,7 @@ class Ledger:
         terms = Terms(id=secrets.token_hex(16), created=now(), **(defaults | asked))
         rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
         with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
-            store.create(self.path, terms)
+            _ledger_file.create(self.path, terms)
 
     @property
     def strict(self) -> bool:

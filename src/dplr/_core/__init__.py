@@ -7,12 +7,13 @@ themselves, so no guarantee rests on a check made elsewhere.
 """
 
 from dplr._core._clip import ClippedRows
+from dplr._core._data_sums import CalledSums, NativeSums
 from dplr._core._descent import floor_limbs, go_down
 from dplr._core._isa import instruction_set
 from dplr._core._loss import CHUNK_ROWS, LossRows
 from dplr._core._many import gradients_of_many
 from dplr._core._moments import add_moments, cpu_paths, moments_work_size
-from dplr._core._newton import CalledSums, NativeSums, minimise
+from dplr._core._newton import minimise
 from dplr._core._noise import IntegerSampler
 
 __all__ = [

@@ -1,19 +1,11 @@
 from libc.stdint cimport int64_t
 
 from dplr._core._loss_rows cimport LossPass, LossWork
-from dplr._core._snap cimport Map
+from dplr._core._targets cimport Targets
 
 ctypedef void (*AddRows)(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
 ) noexcept nogil
-
-ctypedef bint (*SignLabels)(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil
-
-cdef struct Targets:
-    # Raw targets: float64, int64 or bytes.
-    const char *data
-    Py_ssize_t stride
-    int kind
 
 cdef struct Sums:
     # Compensated sums hi + lo of gradient (q) and loss (1), and the Hessian (q, q), upper triangle; NULL for none.
@@ -25,7 +17,6 @@ cdef class LossRows:
     cdef LossPass base          # rows and public constants; loss and point are set for each pass
     cdef Targets targets
     cdef AddRows add_rows
-    cdef SignLabels sign_labels
     cdef bint beyond            # whether the last pass saw a row that was not surely inside the ball
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t q
@@ -36,7 +27,5 @@ cdef class LossRows:
     cdef double[::1] memory
     cdef int64_t[::1] seen
     cdef object owners
-    cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
-    cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
     cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
     cdef void sum_rows(self, const LossPass *p, const double *coef, Py_ssize_t n, Sums *out) noexcept nogil

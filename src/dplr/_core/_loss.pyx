@@ -1,4 +1,4 @@
-"""Sums of a loss's gradient, Hessian and value over bounded rows: targets, groups, compensation, and the gateway.
+"""Sums of a loss's gradient, Hessian and value over bounded rows: groups, compensation, and the gateway.
 
 Rows go through one CPU path in groups of GROUP_ROWS, summed plainly; groups and chunks of CHUNK_ROWS are added with
 compensation. Chunks are merged in order, so that threads, which take whole chunks, change no bit. `loss.md` bounds the
@@ -6,14 +6,14 @@ rounding error.
 """
 import numpy as np
 
-from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._loss_rows cimport (
     GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, SQUARED, LossPass, LossWork, add_loss_portably,
-    is_finite_raw, settle_rows, sigmoid, softplus)
-from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE, Map, floating
+    settle_rows, sigmoid, softplus)
+from dplr._core._snap cimport GRID, PACK_ROWS, STRIDE, Map, floating
+from dplr._core._targets cimport load_targets, sign_labels_portably
 
 cdef extern from "loss.h":
     ctypedef struct Tiles:
@@ -36,7 +36,6 @@ CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
 # Rows in memory seldom begin on a cache line, and each of the widest loads then takes two: measured.
 cdef Py_ssize_t NARROWER_FROM = 32
-cdef double NOT_A_NUMBER = float("nan")
 KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
 
 
@@ -61,35 +60,6 @@ cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
     if out.hessian != NULL:
         for j in range(q * q):
             out.hessian[j] += part.hessian[j]
-
-
-cdef void read_targets(const Targets *targets, Py_ssize_t start, Py_ssize_t rows, double *out) noexcept nogil:
-    """Raw targets in float64."""
-    cdef const char *place = targets.data + start * targets.stride
-    cdef Py_ssize_t r
-    if targets.kind == 0 and targets.stride == sizeof(double):
-        memcpy(out, place, rows * sizeof(double))
-    elif targets.kind == 0:
-        for r in range(rows):
-            out[r] = (<const double *> (place + r * targets.stride))[0]
-    elif targets.kind == 1:
-        for r in range(rows):
-            out[r] = <double> (<const int64_t *> (place + r * targets.stride))[0]
-    else:
-        for r in range(rows):
-            out[r] = <double> (<const uint8_t *> (place + r * targets.stride))[0]
-
-
-cdef bint sign_labels_portably(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil:
-    """Raw labels to -1 and 1, and NaN for what is neither; returns whether one was neither."""
-    cdef Py_ssize_t r
-    cdef double raw
-    cdef bint odd = False
-    for r in range(rows):
-        raw = target[r]
-        target[r] = 1.0 if raw == to_grid.positive else -1.0 if raw == to_grid.negative else NOT_A_NUMBER
-        odd |= target[r] != target[r]
-    return odd
 
 
 cdef double *carve(double **place, Py_ssize_t n) noexcept nogil:
@@ -154,7 +124,7 @@ cdef class LossRows:
         if tiles != NULL and path == b"avx512" and d >= NARROWER_FROM:
             tiles = find_tiles(b"avx2")
         self.add_rows = add_loss_portably if tiles == NULL else tiles.add_loss
-        self.sign_labels = sign_labels_portably if tiles == NULL else tiles.sign_labels
+        self.targets.sign_labels = sign_labels_portably if tiles == NULL else tiles.sign_labels
         self.gram_stride = (self.q + 1) & ~<Py_ssize_t> 1 if tiles == NULL else gram_stride(self.q)
         self._allocate()
 
@@ -187,40 +157,6 @@ cdef class LossRows:
         self.work.faults = &self.seen[0]
         self.work.outside = &self.seen[2]
 
-    cdef void load(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
-        """Targets of a group: -1 and 1, or bounded numbers; NaN for what is no label or no number."""
-        cdef Py_ssize_t r, d = p.X.d
-        cdef double v, clamped, *target = self.work.target
-        cdef Py_ssize_t odd = 0
-        read_targets(&self.targets, start, rows, target)
-        if p.map.labels:
-            if self.sign_labels(&p.map, rows, target):
-                self.count_odd_targets(p, start, rows)
-            return
-        for r in range(rows):
-            v = (target[r] - p.map.shift[d]) * p.map.scale[d]
-            clamped = v if v < p.map.high[d] else p.map.high[d]
-            clamped = clamped if clamped > p.map.low[d] else p.map.low[d]
-            if p.count_outside and fabs(target[r]) <= LARGEST:
-                self.work.outside[d] += fabs(v - clamped) > SLACK
-            odd += not fabs(target[r]) <= LARGEST
-            target[r] = clamped / GRID if fabs(target[r]) <= LARGEST else NOT_A_NUMBER
-        if odd:
-            self.count_odd_targets(p, start, rows)
-
-    cdef void count_odd_targets(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
-        """Count rows that count as zero because of their target; one that is not finite is counted as such."""
-        cdef Py_ssize_t r
-        cdef double raw
-        for r in range(rows):
-            if self.work.target[r] == self.work.target[r]:
-                continue
-            read_targets(&self.targets, start + r, 1, &raw)
-            if fabs(raw) <= LARGEST and is_finite_raw(&p.X, start + r):
-                self.work.faults[1] += 1
-            else:
-                self.work.faults[0] += 1
-
     cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil:
         """Sums of rows [start, start + rows) into `chunk`."""
         cdef LossWork *work = &self.work
@@ -235,7 +171,7 @@ cdef class LossRows:
             n = min(GROUP_ROWS, rows - first)
             memset(work.gradient, 0, work.stride * sizeof(double))
             work.sums[0] = work.sums[1] = 0.0
-            self.load(p, start + first, n)
+            load_targets(&self.targets, p, start + first, n, work)
             self.add_rows(p, start + first, n, work)
             for j in range(d):
                 add_exactly(&self.chunk.hi[j], &self.chunk.lo[j], work.gradient[j])

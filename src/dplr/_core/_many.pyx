@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from dplr._core._loss cimport LossRows
 from dplr._core._loss_rows cimport GROUP_ROWS, MOST_BLOCK_ROWS, LossPass, bound_rows, curve
+from dplr._core._targets cimport load_targets
 
 from dplr._core._loss import KINDS
 
@@ -79,7 +80,7 @@ def gradients_of_many(LossRows rows, str kernel, double width, const double[:, :
         for group in range((rows.n + GROUP_ROWS - 1) // GROUP_ROWS):
             start = group * GROUP_ROWS
             n = min(GROUP_ROWS, rows.n - start)
-            rows.load(&p, start, n)
+            load_targets(&rows.targets, &p, start, n, &rows.work)
             memset(&sums[0, 0, 0], 0, count * size * sizeof(double))
             for block in range((n + MOST_BLOCK_ROWS - 1) // MOST_BLOCK_ROWS):
                 first = block * MOST_BLOCK_ROWS

@@ -1,161 +1,21 @@
-"""Newton's method with a certificate, for sums of convex losses and a ridge: one algorithm, two sources of sums.
+"""Newton's method with a certificate, for sums of convex losses and a ridge, wherever the sums come from.
 
-`NativeSums` reads an array on one thread without Python in between; `CalledSums` asks a Python function, which may use
-threads or read files. Few rows: Newton. Many rows: Newton on a sample, whose Hessian then preconditions L-BFGS on all
-rows. Nothing here decides how small the gradient must be, and nothing raises, warns or counts but for the caller.
-`loss.md` proves that the steps end.
+Few rows: Newton. Many rows: Newton on a sample, whose Hessian then preconditions L-BFGS on all rows. Nothing here
+decides how small the gradient must be, and nothing raises, warns or counts but for the caller. `loss.md` proves that
+the steps end.
 """
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from dplr._core._loss cimport LossRows, Sums
-from dplr._core._loss_rows cimport LossPass
-
-from dplr._core._loss import KINDS
+from dplr._core._data_sums cimport DataSums
+from dplr._core._dense cimport add_scaled, dot, factorise, length, solve_factorised
 
 cdef enum:
     PAIRS = 10              # of steps and gradients that L-BFGS remembers
     SAMPLE_STEPS = 60       # Newton steps on the sample, which only makes a start
     SHORTENINGS = 60        # of one step
-
-
-cdef double dot(const double *a, const double *b, Py_ssize_t q) noexcept nogil:
-    cdef double total = 0.0
-    cdef Py_ssize_t j
-    for j in range(q):
-        total += a[j] * b[j]
-    return total
-
-
-cdef double length(const double *a, Py_ssize_t q) noexcept nogil:
-    return sqrt(dot(a, a, q))
-
-
-cdef void add_scaled(double *out, double factor, const double *a, Py_ssize_t q) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(q):
-        out[j] += factor * a[j]
-
-
-cdef void factorise(double *upper, Py_ssize_t q) noexcept nogil:
-    """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
-
-    Pivots are kept above rounding, so that the factor is that of a positive definite matrix nearby.
-    """
-    cdef Py_ssize_t i, j, k
-    cdef double largest = 0.0, pivot
-    cdef double *row
-    for k in range(q):
-        largest = max(largest, upper[k * q + k])
-    for k in range(q):
-        row = upper + k * q
-        pivot = row[k] if row[k] > 1e-15 * largest else 1e-15 * largest
-        pivot = sqrt(pivot)
-        row[k] = pivot
-        for j in range(k + 1, q):
-            row[j] /= pivot
-        for i in range(k + 1, q):
-            add_scaled(upper + i * q + i, -row[i], row + i, q - i)
-
-
-cdef void solve_factorised(const double *upper, Py_ssize_t q, double *x) noexcept nogil:
-    """x := (U'U)^-1 x."""
-    cdef Py_ssize_t k
-    for k in range(q):
-        x[k] /= upper[k * q + k]
-        add_scaled(x + k + 1, -x[k], upper + k * q + k + 1, q - k - 1)
-    for k in range(q - 1, -1, -1):
-        x[k] = (x[k] - dot(upper + k * q + k + 1, x + k + 1, q - k - 1)) / upper[k * q + k]
-
-
-cdef class DataSums:
-    """Where sums over rows come from. `measure` fills `gradient` and, where asked, the upper triangle of `hessian`."""
-    cdef readonly Py_ssize_t n
-    cdef readonly Py_ssize_t q
-    cdef readonly Py_ssize_t calls
-    cdef double[::1] gradient
-    cdef double[:, ::1] hessian
-
-    cdef int measure(self, double *coef, bint hessian) except -1:
-        raise NotImplementedError
-
-
-cdef class CalledSums(DataSums):
-    """Sums that measure(coef, hessian) returns as (gradient, hessian or None).
-
-    Parameters
-    ----------
-    n, q : rows summed, and length of the coefficients.
-    call : the function.
-    """
-    cdef object call
-
-    def __init__(self, Py_ssize_t n, Py_ssize_t q, call):
-        self.n, self.q, self.call = n, q, call
-
-    cdef int measure(self, double *coef, bint hessian) except -1:
-        self.calls += 1
-        gradient, matrix = self.call(np.array(<double[:self.q]> coef), hessian)
-        self.gradient = gradient
-        if hessian:
-            self.hessian = matrix
-        if self.gradient.shape[0] != self.q or hessian and (
-                self.hessian.shape[0] != self.q or self.hessian.shape[1] != self.q):
-            raise ValueError("gradient must have q entries, and hessian q rows of q")
-        return 0
-
-
-cdef class NativeSums(DataSums):
-    """Sums over the rows of an array, on the calling thread.
-
-    Parameters
-    ----------
-    rows : the array with its scratch.
-    kernel, width : the loss.
-    """
-    cdef LossRows rows
-    cdef LossPass plan
-    cdef double[::1] low
-    cdef object first_seen
-
-    def __init__(self, LossRows rows, str kernel, double width):
-        self.rows = rows
-        self.n, self.q = rows.n, rows.q
-        self.plan = rows.base
-        self.plan.kind, self.plan.width = KINDS[kernel], width
-        self.plan.coef = rows.coef
-        self.plan.count_outside = True
-        self.gradient, self.low = np.empty(self.q + 1), np.empty(self.q + 1)
-        self.hessian = np.empty((self.q, self.q))
-
-    @property
-    def seen(self):
-        """Faults (2,) and values outside (d + 1,), as the first pass counted them; None before it."""
-        return self.first_seen
-
-    cdef int measure(self, double *coef, bint hessian) except -1:
-        cdef Sums out
-        cdef Py_ssize_t q = self.q
-        PyErr_CheckSignals()
-        out.hi, out.lo, out.hessian = &self.gradient[0], &self.low[0], NULL
-        memset(out.hi, 0, (q + 1) * sizeof(double))
-        memset(out.lo, 0, (q + 1) * sizeof(double))
-        self.plan.hessian = hessian
-        if hessian:
-            out.hessian = &self.hessian[0, 0]
-            memset(out.hessian, 0, q * q * sizeof(double))
-        with nogil:
-            self.rows.sum_rows(&self.plan, coef, self.n, &out)
-            add_scaled(out.hi, 1.0, out.lo, q)
-        if self.plan.count_outside:
-            self.first_seen = np.array(self.rows.seen)
-        self.plan.count_outside = False
-        self.plan.inside = not self.plan.map.box and not self.rows.beyond
-        self.calls += 1
-        return 0
 
 
 cdef class Search:
@@ -190,7 +50,7 @@ cdef class Search:
         self.factor = np.zeros((q, q))
 
     cdef int measure(self, double *point, double *gradient, bint hessian) except -1:
-        """Gradient of the objective; with `hessian` its Cholesky factor is left in sums.hessian until `adopt`."""
+        """Gradient of the objective; with `hessian` that of the losses is left in sums.hessian for `adopt_hessian`."""
         cdef Py_ssize_t j
         self.sums.measure(point, hessian)
         for j in range(self.q):

@@ -5,6 +5,7 @@ written in GNU C vectors and compiles on any CPU. */
 #ifndef DPLR_TILE_LANES_H
 #define DPLR_TILE_LANES_H
 
+#include <math.h>
 #include <string.h>
 
 #include "tiles.h"
@@ -56,6 +57,7 @@ INLINE vec magnitude(vec v) { return _mm512_abs_pd(v); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
 /* Towards zero; for numbers from 0 to 2^51. */
 INLINE vec truncated(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+INLINE vec root_of(vec v) { return _mm512_sqrt_pd(v); }
 INLINE __m256d fold(vec v) { return _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1); }
 #elif LANES == 4
 #include <immintrin.h>
@@ -81,6 +83,7 @@ INLINE vec at_least(vec v, vec low) { return _mm256_max_pd(v, low); }
 INLINE vec magnitude(vec v) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), v); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 INLINE vec truncated(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+INLINE vec root_of(vec v) { return _mm256_sqrt_pd(v); }
 INLINE __m256d fold(vec v) { return v; }
 #else
 #define MOST 3
@@ -95,6 +98,17 @@ typedef int32_t singles_mask __attribute__((vector_size(sizeof(singles))));
 #define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); ++k)
 
 INLINE vec choose(mask where, vec yes, vec no) { return (vec)(((mask)yes & where) | ((mask)no & ~where)); }
+
+INLINE int all_true(mask lanes)
+{
+#if LANES == 8
+    return _mm512_movepi64_mask((__m512i)lanes) == 0xff;
+#elif LANES == 4
+    return _mm256_movemask_pd((__m256d)lanes) == 0xf;
+#else
+    return (lanes[0] & lanes[1]) != 0;
+#endif
+}
 
 /* One load for several products: compilers would rather repeat it in each, and loads are then the limit. */
 #if LANES == 8
@@ -131,6 +145,7 @@ INLINE vec at_most(vec v, vec high) { return choose((mask)(v < high), v, high); 
 INLINE vec at_least(vec v, vec low) { return choose((mask)(v > low), v, low); }
 INLINE vec magnitude(vec v) { return (vec)((mask)v & INT64_MAX); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return a * b + c; }
+INLINE vec root_of(vec v) { return (vec){sqrt(v[0]), sqrt(v[1])}; }
 INLINE vec truncated(vec v)
 {
     vec near = to_nearest(v);

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr import calibration, sensitivity
 from dplr._validation import check_choice, real_number, sentence
-from dplr.moments import best_weight, blocks, moment_matrix
+from dplr.moment_noise import diagonal_deviation, gaussian_release, laplace_release
+from dplr.moments import blocks, moment_matrix
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, PrivacyStatement, Pure, Release
 from dplr.problem import Plan, Problem
@@ -107,9 +107,10 @@ class FunctionalMechanism:
         if math.isinf(eps):
             released, named = self._no_noise(sizes), "none: eps = inf"
         elif delta > 0:
-            released, guarantee, named = self._gaussian(problem, sizes, eps, delta, len(classes))
+            released, guarantee, named = gaussian_release(problem, sizes, eps, delta, self.coef_norm, len(classes))
         else:
-            released, named = self._laplace(problem, sizes, per_run, len(classes))
+            paper = self.calibration == "paper"
+            released, named = laplace_release(problem, sizes, per_run, self.coef_norm, len(classes), paper)
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
@@ -182,7 +183,7 @@ class FunctionalMechanism:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
-        deviation = _diagonal_deviation(plan.statement.released)
+        deviation = diagonal_deviation(plan.statement.released)
         ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
         floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
         curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
@@ -215,42 +216,6 @@ class FunctionalMechanism:
         exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
 
-    def _laplace(
-        self, problem: Problem, sizes: dict[str, int], eps: float, classes: int
-    ) -> tuple[dict[str, Release], str]:
-        weight, joint, named = self._sensitivity(problem, classes)
-        weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
-        charged, noises = calibration.discrete_laplace(
-            joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
-        )
-        return _releases(sizes, charged, "discrete Laplace", noises, weights), named
-
-    def _gaussian(
-        self, problem: Problem, sizes: dict[str, int], eps: float, delta: float, classes: int
-    ) -> tuple[dict[str, Release], Gaussian, str]:
-        geometry = problem.geometry
-        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, True, max(1, classes))
-        weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
-        charged, mu, noises = calibration.discrete_gaussian(
-            joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
-        )
-        named = f"tight: L2 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
-        return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
-
-    def _sensitivity(self, problem: Problem, classes: int) -> tuple[float, float, str]:
-        """Weight of the quadratic block, joint sensitivity of (linear, weight * quadratic), and its name."""
-        geometry = problem.geometry
-        if self.calibration == "paper":
-            # FM12 releases alpha = -linear * S_xy and M = quadratic * S_xx with one scale; ours are S_xy and S_xx.
-            logistic = problem.loss.classification
-            coordinates = geometry.d + (geometry.intercept > 0)
-            printed = sensitivity.paper_replace_one(coordinates, logistic=logistic)
-            formula = "section 5.2, d^2/4 + 3d" if logistic else "section 4.2, 2(1 + 2d + d^2)"
-            linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
-            return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
-        weight, joint = best_weight(geometry, problem.neighbouring, self.coef_norm, False, max(1, classes))
-        return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
-
 
 def class_block(name: str, label: Any) -> str:
     """Name of a class's own block."""
@@ -279,24 +244,3 @@ def _add_noise(
         released[name] = np.ldexp(value.astype(np.float64), exponent)
         released[name].flags.writeable = False  # several models may hold it
     return released
-
-
-def _releases(
-    sizes: dict[str, int],
-    charged: float,
-    law: str,
-    noises: Sequence[calibration.LaplaceBlock | calibration.GaussianBlock],
-    weights: dict[str, float],
-) -> dict[str, Release]:
-    return {
-        name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
-        for (name, size), noise in zip(sizes.items(), noises, strict=True)
-    }
-
-
-def _diagonal_deviation(released: Mapping[str, Release]) -> float:
-    """Of the noise on a diagonal cell, had there been one: one-hot columns beside an intercept have none."""
-    if "diagonal" in released:
-        return released["diagonal"].deviation
-    block = released["off_diagonal"]
-    return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, ClippedRows, LossRows
+from dplr._core import ClippedRows, LossRows
 from dplr._validation import sentence
 from dplr.bounds import Geometry, Prep
 from dplr.certificate import Objective
 from dplr.clipped_queries import ClippedGradient, clipped_rows
 from dplr.loss_queries import LossGradient, RealTotal, native_rows
 from dplr.queries import Faults, Moments, Total
-from dplr.rows import _clipped, _minimise, _pool
+from dplr.rows import _blocks, _clipped, _minimise, _pool
 from dplr.rows._faults import refuse, warn_outside
-from dplr.rows._selection import ALL, Selection, chunks, spans
+from dplr.rows._native import as_native, as_numbers, is_native, target_is_native
+from dplr.rows._selection import ALL, Selection
 from dplr.rows._table import Encoder, as_table
-
-BLOCK_ROWS = 8192
-# Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
-_KERNEL_ROWS = 2**20
 
 
 class ArrayRows:
@@ -50,7 +45,7 @@ class ArrayRows:
         self._encoder = Encoder(self._X, prep.layout) if needed else None
         self._matrix: NDArray[np.float64] | None = None
         self._marks: tuple[int, ...] = ()
-        self._y = np.require(y, np.float64, "A") if needed and not _target_is_native(y) else y
+        self._y = np.require(y, np.float64, "A") if needed and not target_is_native(y) else y
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
@@ -136,7 +131,7 @@ class ArrayRows:
     def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """X and y as kernels read them in place, or None where they must be converted; a table is encoded, once."""
         X = self._whole()
-        return (X, _as_numbers(self._y)) if _is_native(X) and _target_is_native(self._y) else None
+        return (X, as_numbers(self._y)) if is_native(X) and target_is_native(self._y) else None
 
     def loss_rows(self) -> LossRows | None:
         """Rows as the loss kernels take them, on one thread; kept, because a pass learns what later ones can use."""
@@ -151,7 +146,7 @@ class ArrayRows:
         A frame, or an array of another type than float, is converted once: its passes are many.
         """
         if self._clipped_rows is None:
-            X, y = self.native() or (_native(self._whole()), np.require(self._y, np.float64, "A"))
+            X, y = self.native() or (as_native(self._whole()), np.require(self._y, np.float64, "A"))
             self._clipped_rows = clipped_rows(X, y, self._prep)
             non_finite, unknown = self._clipped_rows.faults.tolist()
             self._clipped_faults = Faults(len(self), non_finite, unknown, (0,) * (self.geometry.d + 1))
@@ -178,73 +173,37 @@ class ArrayRows:
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum the query, and leave the judgement of faults to the caller."""
         total = self._sum(query, coef, rows)
-        return _marked(total, self._marks) if self._marks and not isinstance(query, ClippedGradient) else total
+        return _blocks.marked(total, self._marks) if self._marks and not isinstance(query, ClippedGradient) else total
 
     def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
         if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
             return _clipped.alone(self, query, coef, rows.indices)
         # One pass may encode as it goes; for many, and where the order of summing matters, the whole is encoded.
-        in_blocks = self._encoder is not None and self._matrix is None and query.exact
-        X: Any = self._X if in_blocks else self._whole()
+        encoder = self._encoder if self._matrix is None and query.exact else None
+        X: Any = self._whole() if encoder is None else self._X
         y, index = self._y, None
         if rows.indices is not None:
             index = rows.indices
-        elif rows.step > 1 and in_blocks:
+        elif rows.step > 1 and encoder is not None:
             index = np.arange(0, len(y), rows.step)
         elif rows.step > 1:
             X, y = X[:: rows.step], y[:: rows.step]
         n = len(y) if index is None else len(index)
         q = query.shape[-1] if len(query.shape) > 1 else 1
         threads = self.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
-        parts = min(threads, max(1, n // (self._block_rows or BLOCK_ROWS)))
-        if in_blocks:
-            work = functools.partial(self._sum_encoded, query, coef, index)
-        elif index is None and _is_native(X) and _target_is_native(y):
-            work = functools.partial(self._sum_native, query, coef, X, _as_numbers(y))
+        parts = min(threads, max(1, n // (self._block_rows or _blocks.BLOCK_ROWS)))
+        shared = (query, coef, self._prep, self._block_rows)
+        if encoder is not None:
+            work = functools.partial(_blocks.sum_encoded, *shared, encoder, y, index)
+        elif index is None and is_native(X) and target_is_native(y):
+            work = functools.partial(_blocks.sum_native, *shared, X, as_numbers(y))
         else:
-            work = functools.partial(self._sum_converted, query, coef, X, y, index)
-        if parts == 1:
-            whole = index is None and rows.step == 1 and not query.exact and self._block_rows is None
-            known = self.loss_rows() if whole else None
-            return work((0, n)) if known is None else _sum_known(query, coef, known)
-        if query.exact:
-            return functools.reduce(Total.__add__, _pool.run(work, spans(n, parts)))
-        # Not exact: chunks are merged in their order, whatever thread summed them.
-        pieces = chunks(n, self._block_rows or CHUNK_ROWS)
-        shares = [pieces[a:b] for a, b in spans(len(pieces), parts)]
-        totals = _pool.run(lambda share: [work(span) for span in share], shares)
-        return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
-
-    def _sum_native(self, query: Any, coef: Any, X: NDArray[Any], y: NDArray[Any], span: tuple[int, int]) -> Any:
-        out = query.partial()
-        for start in range(span[0], span[1], self._block_rows or _KERNEL_ROWS):
-            end = min(start + (self._block_rows or _KERNEL_ROWS), span[1])
-            query.add_block(X[start:end], y[start:end], self._prep, coef, out)
-        return out.total()
-
-    def _sum_converted(
-        self, query: Any, coef: Any, X: Any, y: Any, index: NDArray[np.int64] | None, span: tuple[int, int]
-    ) -> Any:
-        out = query.partial()
-        step = self._block_rows or BLOCK_ROWS
-        for start in range(span[0], span[1], step):
-            block = slice(start, min(start + step, span[1]))
-            rows: Any = block if index is None else index[block]
-            target = np.require(y[rows], np.float64, "A")
-            query.add_block(_native(X[rows]), target, self._prep, coef, out)
-        return out.total()
-
-    def _sum_encoded(self, query: Any, coef: Any, index: NDArray[np.int64] | None, span: tuple[int, int]) -> Any:
-        assert self._encoder is not None
-        out, marks = query.partial(), np.zeros(2 * len(self._encoder.features), np.int64)
-        step = self._block_rows or self._encoder.block_rows
-        for start in range(span[0], span[1], step):
-            block = slice(start, min(start + step, span[1]))
-            rows: Any = block if index is None else index[block]
-            matrix, seen = self._encoder.block(rows)
-            query.add_block(matrix, _as_numbers(self._y[rows]), self._prep, coef, out)
-            marks += seen
-        return _marked(out.total(), tuple(marks.tolist()))
+            work = functools.partial(_blocks.sum_converted, *shared, X, y, index)
+        if parts == 1 and index is None and rows.step == 1 and not query.exact and self._block_rows is None:
+            known = self.loss_rows()
+            if known is not None:
+                return _blocks.sum_known(query, coef, known)
+        return _blocks.sum_spans(work, n, parts, query.exact, self._block_rows)
 
     def _whole(self) -> Any:
         """All rows: the array itself, or the encoded table, kept for the next pass."""
@@ -254,40 +213,6 @@ class ArrayRows:
             self._matrix, marks = self._encoder.block()
             self._marks = tuple(marks.tolist())
         return self._matrix
-
-
-def _sum_known(query: Any, coef: Any, rows: LossRows) -> Any:
-    out = query.partial()
-    query.add_rows(rows, coef, out)
-    return out.total()
-
-
-def _marked(total: Any, marks: tuple[int, ...]) -> Any:
-    return replace(total, faults=total.faults._replace(marks=marks))
-
-
-def _is_native(X: Any) -> bool:
-    """Whether the kernel reads it as it is."""
-    return isinstance(X, np.ndarray) and X.dtype.char in "df" and X.dtype.isnative and X.flags.aligned
-
-
-def _native(block: Any) -> NDArray[Any]:
-    """A float64 or float32 view of the block where it is one already, else an aligned copy of this block."""
-    return block if _is_native(block) else np.require(block, np.float64, "A")
-
-
-def _target_is_native(y: Any) -> bool:
-    return (
-        isinstance(y, np.ndarray)
-        and (y.dtype.char in "d?" or (y.dtype.kind == "i" and y.dtype.itemsize == 8))
-        and y.dtype.isnative
-        and y.flags.aligned
-    )
-
-
-def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
-    """Booleans as the bytes that the kernel reads."""
-    return y.view(np.uint8) if y.dtype.char == "?" else y
 
 
 def check_shapes(X: Any, y: Any) -> tuple[int, int]:

@@ -1,0 +1,52 @@
+# Vectors and small dense matrices, for Newton's method and the sums that it asks for. Plain loops in a fixed order: no
+# library decides a bit.
+from libc.math cimport sqrt
+
+
+cdef inline double dot(const double *a, const double *b, Py_ssize_t q) noexcept nogil:
+    cdef double total = 0.0
+    cdef Py_ssize_t j
+    for j in range(q):
+        total += a[j] * b[j]
+    return total
+
+
+cdef inline double length(const double *a, Py_ssize_t q) noexcept nogil:
+    return sqrt(dot(a, a, q))
+
+
+cdef inline void add_scaled(double *out, double factor, const double *a, Py_ssize_t q) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(q):
+        out[j] += factor * a[j]
+
+
+cdef inline void factorise(double *upper, Py_ssize_t q) noexcept nogil:
+    """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
+
+    Pivots are kept above rounding, so that the factor is that of a positive definite matrix nearby.
+    """
+    cdef Py_ssize_t i, j, k
+    cdef double largest = 0.0, pivot
+    cdef double *row
+    for k in range(q):
+        largest = max(largest, upper[k * q + k])
+    for k in range(q):
+        row = upper + k * q
+        pivot = row[k] if row[k] > 1e-15 * largest else 1e-15 * largest
+        pivot = sqrt(pivot)
+        row[k] = pivot
+        for j in range(k + 1, q):
+            row[j] /= pivot
+        for i in range(k + 1, q):
+            add_scaled(upper + i * q + i, -row[i], row + i, q - i)
+
+
+cdef inline void solve_factorised(const double *upper, Py_ssize_t q, double *x) noexcept nogil:
+    """x := (U'U)^-1 x."""
+    cdef Py_ssize_t k
+    for k in range(q):
+        x[k] /= upper[k * q + k]
+        add_scaled(x + k + 1, -x[k], upper + k * q + k + 1, q - k - 1)
+    for k in range(q - 1, -1, -1):
+        x[k] = (x[k] - dot(upper + k * q + k + 1, x + k + 1, q - k - 1)) / upper[k * q + k]

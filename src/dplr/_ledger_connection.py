@@ -1,0 +1,72 @@
+"""Connections to the file of a ledger, and what SQLite and the system say in our own words.
+
+A connection is never kept: it would not survive a fork, a pickle or a deep copy. A fork waits for the operation of
+another thread: the child would take the locks of that thread's connection for its own, and overwrite entries. The file
+is never opened by other means while it is in use: closing such a descriptor would drop this process's locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import urllib.parse
+from collections.abc import Iterator
+
+from dplr._validation import sentence
+
+WAIT_SECONDS = 60.0
+# Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.
+IN_USE = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection that waits for others, and for whose commits the disk has confirmed."""
+    name = urllib.parse.quote(os.fsencode(path))  # bytes: not every name of a file is text
+    address = f"file://{name}?mode=rw"
+    connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def explained(path: str) -> Iterator[None]:
+    """SQLite's and the system's errors as sentences: what, which file, what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _translated(error, path) from error
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.filename is None and error.errno is None:  # already a sentence
+            raise
+        rule = "must be in a folder where files can be made, linked and synced"
+        raise type(error)(sentence("ledger", rule, path, f"The system says: {error.strerror}.")) from error
+
+
+def _translated(error: sqlite3.DatabaseError, path: str) -> Exception:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        rule = f"was in use by others for {WAIT_SECONDS:g} seconds"
+        return TimeoutError(sentence("ledger", rule, path, "Try again; what was reserved stays spent."))
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        rule = "must be the file of a ledger, and SQLite cannot read it"
+        return ValueError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        rule = "must be a file, in a folder, that this process may write"
+        return PermissionError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        rule = "could not be written to disk"
+        return OSError(
+            sentence("ledger", rule, path, f"Make room; what was reserved stays spent. SQLite says: {error}.")
+        )
+    return RuntimeError(sentence("ledger", "could not be used", path, f"SQLite says: {error}."))
