@@ -1,38 +1,12 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import disjoint_base
+
+from dplr._core._clip_grid import GridRows
 
 _Vector = NDArray[np.float64]
 _Limbs = NDArray[np.int64]
 
-@disjoint_base
-class ClippedRows:
-    n: int
-    q: int
-    faults: _Limbs
-    @property
-    def in_place(self) -> bool: ...
-    @property
-    def kept_bytes(self) -> int: ...
-    def __init__(
-        self,
-        X: NDArray[Any],
-        y: NDArray[Any],
-        shift: _Vector,
-        scale: _Vector,
-        low: _Vector,
-        high: _Vector,
-        box: bool,
-        intercept: float,
-        labels: bool,
-        negative: float,
-        positive: float,
-        path: bytes,
-    ) -> None: ...
-    def keep(self, *, chosen: bool) -> None: ...
-    def is_kept(self, *, chosen: bool) -> bool: ...
+class ClippedRows(GridRows):
     def add(
         self,
         kernel: str,

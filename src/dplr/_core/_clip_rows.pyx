@@ -1,7 +1,7 @@
 """Bounded rows on the grid and the sum of their clipped gradients, the portable way.
 
-`tile_clip.h` has the same sequence in vectors: what rounds is done alike, what is summed is whole numbers, so every
-path has the same bits.
+`tile_pack.h` and `tile_residuals.h` have the same sequence in vectors: what rounds is done alike, what is summed is
+whole numbers, so every path has the same bits.
 """
 from libc.math cimport fabs, ldexp
 from libc.stdint cimport int64_t

@@ -77,7 +77,7 @@ typedef struct {
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
     void (*add_losses)(int kind, double width, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
                        const double *target, const double *coefs, double *margins, double *gradients);
-    /* Rows on the grid and sums of clipped gradients: see tile_clip.h. */
+    /* Rows on the grid and sums of clipped gradients: see tile_pack.h, tile_clip.h. */
     void (*measure_rows)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block, double *squared_norm,
                          double *excess);
     void (*add_clipped)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
