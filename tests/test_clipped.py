@@ -328,3 +328,17 @@ def test_rows_that_change_while_they_are_summed_raise(path):
         rows.add(
             "logistic", 0.0, np.zeros(1), 2.0**20, 2.0**20, 0, 10, None, np.zeros(1, np.int64), np.zeros(1, np.int64)
         )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("chosen_ones", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308, 100.0, 0.9])
+def test_a_row_that_grew_after_it_was_measured_is_not_kept(path, kind, chosen_ones, value):
+    """Its residuals are clipped by the norm that it had."""
+    X, y, prep = case(kind, 5, LOGISTIC, n=70)
+    X[:] = prep.shift[:5] + 1e-3
+    rows = as_rows(X, y, prep).clipped_rows()
+    X[40] = value
+    with pytest.raises(RuntimeError, match="changed"):
+        rows.keep(chosen=chosen_ones)
+    assert not rows.is_kept(chosen=chosen_ones)

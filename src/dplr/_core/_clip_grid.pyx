@@ -4,10 +4,11 @@
 """
 import numpy as np
 
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
 from dplr._core._clip_rows cimport MOST_COLUMNS, TILE_ROWS, ClipPass, measure_rows_portably
-from dplr._core._clip_survey cimport MeasureRows, project_rows, survey_rows
+from dplr._core._clip_survey cimport MeasureRows, inverse_norm, project_rows, survey_rows
 from dplr._core._loss_rows cimport MOST_BLOCK_ROWS
 from dplr._core._snap cimport GRID, floating
 
@@ -111,7 +112,7 @@ cdef class GridRows:
 
         Rows of few columns are kept by columns where all are read, else row by row. Whole numbers of at most 2^20 are
         exact in single precision. A box that is not inside the ball may have larger ones, but then only in rows that
-        count as zero.
+        count as zero. A row that is longer than it was when it was measured is refused.
         """
         cdef bint by_columns = not chosen and self.base.X.d <= MOST_COLUMNS
         cdef Py_ssize_t tiles = (self.n + TILE_ROWS - 1) // TILE_ROWS
@@ -135,6 +136,7 @@ cdef class GridRows:
         cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
         cdef ClipPass raw = self.base
         cdef MeasureRows measure = measure_rows_portably
+        cdef bint unchanged = True
         if self.tiles != NULL:
             measure = self.tiles.measure_rows
         raw.kept = raw.columns = NULL
@@ -142,6 +144,8 @@ cdef class GridRows:
             while start < self.n:
                 rows = min(TILE_ROWS, self.n - start)
                 measure(&raw, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                for r in range(rows):
+                    unchanged &= fabs(raw.inverse[start + r]) <= inverse_norm(&raw, numbers[r])
                 if by_columns:
                     for j in range(d):
                         for r in range(rows):
@@ -150,6 +154,8 @@ cdef class GridRows:
                     for j in range(rows * stride):
                         out[start * stride + j] = <float> scratch[j]
                 start += rows
+        if not unchanged:
+            raise RuntimeError("X or y changed while they were summed")
 
     def is_kept(self, *, bint chosen):
         """Whether passes over chosen rows, or over all, read a copy."""
