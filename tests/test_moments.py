@@ -223,6 +223,23 @@ def test_integers_are_the_floor_for_small_and_for_huge_sums(exponent):
         assert value.tolist() == [k * 2 // 2 ** (exponent + 41) for k in exact]
 
 
+@pytest.mark.parametrize("shift", [0, 1, 20, 31, 32])
+def test_whole_grid_units_are_right_at_both_ends_of_their_range(shift):
+    limit = 2 ** (30 + shift)
+    for high in (limit - 1, limit, -limit, 1 - limit, 2**63 - 1, -(2**63), 0, -1):
+        for low in (0, 1, 2**32 - 1):
+            value = Total(np.array([high]), np.array([low]), -40, Faults(1, 0, 0, (0,))).integers(shift - 40)
+            assert value.tolist() == [(high * 2**32 + low) // 2**shift]
+            assert (value.dtype == np.int64) == (abs(high) < limit)
+
+
+@pytest.mark.parametrize("cells", [np.s_[:, 0], np.s_[1, ::2], np.s_[::-1, 1:], (1, 2), np.s_[:0]])
+def test_integers_of_any_cells_are_those_of_all_there(cells):
+    hi = np.arange(-6, 6).reshape(3, 4)
+    total = Total(hi, np.abs(hi), -40, Faults(1, 0, 0, (0,)))
+    assert_array_equal(total.integers(-20, cells), total.integers(-20)[cells])
+
+
 def test_totals_of_different_queries_do_not_merge():
     faults = Faults(1, 0, 0, (0,))
     left = Total(np.zeros((2, 2), int), np.zeros((2, 2), int), -40, faults)

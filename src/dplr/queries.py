@@ -56,7 +56,7 @@ class Total:
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
         whole = np.empty(hi.shape, np.int64)
-        if 0 <= shift <= _LIMB and floor_limbs(hi.reshape(-1), lo.reshape(-1), shift, whole.reshape(-1)):
+        if 0 <= shift <= _LIMB and floor_limbs(hi.ravel(), lo.ravel(), shift, whole.reshape(-1)):
             return whole
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift

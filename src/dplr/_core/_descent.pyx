@@ -8,9 +8,10 @@ def floor_limbs(const int64_t[::1] hi, const int64_t[::1] lo, int shift, int64_t
     Returns whether all are below 2^62 and were written.
     """
     cdef Py_ssize_t i
-    cdef int64_t limit = (<int64_t> 1) << (30 + shift)
+    cdef int64_t limit
     if not 0 <= shift <= 32:
         raise ValueError("shift must be in [0, 32]")
+    limit = (<int64_t> 1) << (30 + shift)
     if hi.shape[0] != out.shape[0] or lo.shape[0] != out.shape[0]:
         raise ValueError("hi, lo and out must have equal lengths")
     for i in range(out.shape[0]):
