@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from conftest import make_data, make_prep
 from dplr import _fit
+from dplr._core import go_down
 from dplr.bounds import ball_prep
 from dplr.clipped_queries import ClippedGradient, on_coef_grid
 from dplr.descent import _clipped_sums
@@ -341,6 +342,21 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
             assert_allclose(released.iterates[step + 1], on_coef_grid(coef - 2.0 * gradient / divisor), atol=2**-19)
     assert all(len(set(draw.tolist())) == 3 for draw in source.noise)
     assert (list(asked), list(noise), list(drawn)) == ([], [], [])
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_a_step_down_has_the_bits_of_its_formula(l2, momentum):
+    rng = np.random.default_rng(3)
+    for models, size in [(1, 1), (3, 7), (33, 4)]:
+        gradients = rng.normal(size=(models, 5, size))[:, 2] * 1e5
+        center, (velocity, coefs) = rng.normal(size=size), rng.normal(size=(2, models, size))
+        slope = gradients / 1234.5 + l2 * (coefs - center)
+        expected = momentum * velocity + (1 - momentum) * slope
+        point = coefs - 0.7 * expected
+        go_down(gradients, 1234.5, l2, center, momentum, 0.7, velocity, coefs)
+        assert_array_equal(velocity, expected)
+        assert_array_equal(coefs, point)
 
 
 def test_history_is_in_the_users_units_with_the_loss_on_public_data():

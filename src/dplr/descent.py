@@ -70,7 +70,7 @@ class _Walk:
         if block.units:
             value = value + source.gaussian(block.units, value.size).reshape(value.shape)
         gradients = self.gradients[:, number]
-        gradients[...] = value * block.grid  # exact: a power of two
+        gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
         coefs = self.coefs  # becomes the next point, before it is rounded to the grid
         go_down(gradients, walk.rows, walk.l2, self.center, walk.momentum, walk.learning_rate, self.velocity, coefs)
         self.coefs = on_coef_grid(coefs)
