@@ -2,9 +2,12 @@
 
 import bisect
 import copy
+import ctypes
+import decimal
 import functools
 import itertools
 import math
+import operator
 import os
 import pickle
 from fractions import Fraction
@@ -179,9 +182,10 @@ def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
         return stream[position - size : position]
 
     out = np.empty(500, np.int64)
-    getattr(IntegerSampler(refill), law)(parameter, out)
-    twin = Twin(stream)
+    sampler, twin = IntegerSampler(refill), Twin(stream)
+    getattr(sampler, law)(parameter, out)
     assert out.tolist() == [getattr(twin, law)(parameter) for _ in range(len(out))]
+    assert sampler.drawn == len(stream) - operator.length_hint(twin.stream)
 
 
 def strip_drawn(number, size):
@@ -197,6 +201,22 @@ def test_bounds_of_strips_are_exact_to_their_last_bit(bits):
     bounds = strip_bounds(bits)
     assert bounds == [threshold >> (600 - bits) for threshold in strip_thresholds()][: len(bounds)]
     assert bounds[-1] == 2**bits - 1 > bounds[-2]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"traps": [decimal.Inexact, decimal.Rounded]},
+        {"Emax": 1},
+        {"Emax": 5, "Emin": -5, "clamp": 1, "rounding": decimal.ROUND_DOWN},
+        {"rounding": decimal.ROUND_UP, "prec": 3},
+    ],
+)
+def test_bounds_of_strips_do_not_know_the_callers_decimals(settings):
+    expected = strip_bounds(32)
+    with decimal.localcontext(decimal.Context(**settings)) as context:
+        assert strip_bounds(32) == expected
+        assert not any(context.flags.values())
 
 
 @pytest.mark.parametrize("k", [1, 2, 40, 150, 203])
@@ -271,6 +291,49 @@ def test_entropy_is_counted_and_comes_from_the_operating_system(entropy):
     before = source.drawn
     source.laplace(1000, 1)  # from bytes already buffered: still noise, so still counted
     assert source.drawn > before
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("units", [2.5, np.float64(3.0), "3"])
+def test_units_of_noise_are_integers_and_nothing_is_cut_off(law, units):
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        getattr(Source(seed=0), law)(units, 1)
+
+
+def test_a_sampler_without_a_source_of_bytes_draws_nothing():
+    """Its buffer holds 4096 zeros, and its noise would be 0."""
+    with pytest.raises(TypeError, match="not callable"):
+        IntegerSampler.__new__(IntegerSampler).gaussian(2**40, np.empty(1, np.int64))
+
+
+def test_used_and_forgotten_bytes_are_wiped():
+    block = os.urandom(4096)
+    sampler = IntegerSampler(lambda size: block)
+    sampler.gaussian(2**40, np.empty(100, np.int64))
+
+    def holds(piece):
+        return piece in ctypes.string_at(id(sampler), sampler.__sizeof__())
+
+    assert 400 < sampler.drawn < 4000
+    assert holds(block[sampler.drawn :])
+    assert not any(holds(block[i : i + 8]) for i in range(sampler.drawn - 7))
+    sampler.forget()
+    assert not any(holds(block[i : i + 8]) for i in range(4089))
+
+
+def test_entropy_that_ends_in_the_middle_of_a_draw_is_counted_and_not_used_again():
+    blocks = iter([np.random.default_rng(1).bytes(4096)])
+
+    def refill(size):
+        for block in blocks:
+            return block
+        raise OSError("no more")
+
+    sampler, out = IntegerSampler(refill), np.empty(10_000, np.int64)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no more"):
+            sampler.gaussian(2**40, out)
+        assert sampler.drawn == 4096
 
 
 def test_entropy_source_that_returns_too_little_is_refused():
