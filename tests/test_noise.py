@@ -5,6 +5,7 @@ import copy
 import ctypes
 import decimal
 import functools
+import io
 import itertools
 import math
 import operator
@@ -229,6 +230,49 @@ def test_a_tie_of_strips_is_decided_by_as_many_bits_as_it_takes(k, size):
     assert (strip_drawn(bound + 1, size), strip_drawn(bound, size)) == (above, below)
 
 
+def test_all_numbers_of_32_bits_are_in_their_strips():
+    """By their first 16 bits, or all of them. Those equal to a threshold's are left to the test above."""
+    table = np.array([threshold >> 568 for threshold in strip_thresholds()], np.int64)
+    first = np.arange(2**16, dtype=np.int64)
+    undecided = np.isin(first, table >> 16)
+    assert_strips(first[~undecided] << 16, 2, table)
+    for begin in first[undecided]:
+        numbers = (begin << 16) + first
+        assert_strips(numbers[~np.isin(numbers, table)], 4, table)
+
+
+def assert_strips(numbers, size, table):
+    """The strips of numbers of which so many bytes are read: with width 1 two more zeros mean plus, and accepted."""
+    rows = np.zeros((len(numbers), size + 2), np.uint8)
+    for place in range(size):
+        rows[:, place] = numbers >> (24 - 8 * place) & 255
+    stream = io.BytesIO(rows.tobytes() + bytes(4096))
+    sampler, out = IntegerSampler(stream.read), np.empty(len(numbers), np.int64)
+    sampler.gaussian(1024, out)
+    assert sampler.drawn == rows.size
+    np.testing.assert_array_equal(out, np.searchsorted(table, numbers, side="right"))
+
+
+@pytest.mark.parametrize(("width", "size"), [(3, 1), (100, 1), (129, 2), (1000, 2)])
+def test_places_are_equally_many_for_all_bytes(width, size):
+    """All bytes that choose a place and a sign, but those rejected or minus zero: strip 0 before, acceptance after."""
+    value = np.arange(256**size, dtype=np.int64)
+    whole, rest = np.divmod(value * (2 * width), 256**size)
+    rejected = rest < 256**size % (2 * width)
+    kept = value[~rejected & (whole != 1)]
+    rows = np.full((len(kept), size + 3), 255, np.uint8)
+    rows[:, :2] = 0
+    for place in range(size):
+        rows[:, 2 + place] = kept >> (8 * (size - 1 - place)) & 255
+    stream = io.BytesIO(rows.tobytes() + bytes(4096))
+    sampler, out = IntegerSampler(stream.read), np.empty(len(kept), np.int64)
+    sampler.gaussian(1024 * width**2, out)
+    assert sampler.drawn == rows.size
+    counts = np.bincount(out + width)[1:]
+    assert (counts == 256**size // (2 * width)).all()
+    assert len(counts) == 2 * width - 1
+
+
 @pytest.mark.parametrize("scale", [2**26, 2**27 - 1, 2**40])
 def test_large_laplace_scales_have_the_continuous_law_to_the_eye_of_a_test(scale):
     sample = Source(seed=scale % 1000).laplace(scale, 100_000) / scale
@@ -307,7 +351,8 @@ def test_a_sampler_without_a_source_of_bytes_draws_nothing():
 
 
 def test_used_and_forgotten_bytes_are_wiped():
-    block = os.urandom(4096)
+    tie = (strip_thresholds()[39] >> 568).to_bytes(4, "big")
+    block = tie + os.urandom(4092)
     sampler = IntegerSampler(lambda size: block)
     sampler.gaussian(2**40, np.empty(100, np.int64))
 
