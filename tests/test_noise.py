@@ -366,6 +366,18 @@ def test_used_and_forgotten_bytes_are_wiped():
     assert not any(holds(block[i : i + 8]) for i in range(4089))
 
 
+def test_after_forgetting_all_bytes_are_new():
+    """Not the zeros that wiped ones leave."""
+    fresh, other, again = os.urandom(4096), np.empty(50, np.int64), np.empty(50, np.int64)
+    blocks = iter([os.urandom(4096), fresh])
+    sampler = IntegerSampler(lambda size: next(blocks))
+    sampler.gaussian(2**40, other)
+    sampler.forget()
+    sampler.gaussian(2**40, other)
+    IntegerSampler(lambda size: fresh).gaussian(2**40, again)
+    assert other.tolist() == again.tolist()
+
+
 def test_entropy_that_ends_in_the_middle_of_a_draw_is_counted_and_not_used_again():
     blocks = iter([np.random.default_rng(1).bytes(4096)])
 
