@@ -2,9 +2,13 @@
 
 import bisect
 import copy
+import ctypes
+import decimal
 import functools
+import io
 import itertools
 import math
+import operator
 import os
 import pickle
 from fractions import Fraction
@@ -179,9 +183,10 @@ def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
         return stream[position - size : position]
 
     out = np.empty(500, np.int64)
-    getattr(IntegerSampler(refill), law)(parameter, out)
-    twin = Twin(stream)
+    sampler, twin = IntegerSampler(refill), Twin(stream)
+    getattr(sampler, law)(parameter, out)
     assert out.tolist() == [getattr(twin, law)(parameter) for _ in range(len(out))]
+    assert sampler.drawn == len(stream) - operator.length_hint(twin.stream)
 
 
 def strip_drawn(number, size):
@@ -199,6 +204,22 @@ def test_bounds_of_strips_are_exact_to_their_last_bit(bits):
     assert bounds[-1] == 2**bits - 1 > bounds[-2]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"traps": [decimal.Inexact, decimal.Rounded]},
+        {"Emax": 1},
+        {"Emax": 5, "Emin": -5, "clamp": 1, "rounding": decimal.ROUND_DOWN},
+        {"rounding": decimal.ROUND_UP, "prec": 3},
+    ],
+)
+def test_bounds_of_strips_do_not_know_the_callers_decimals(settings):
+    expected = strip_bounds(32)
+    with decimal.localcontext(decimal.Context(**settings)) as context:
+        assert strip_bounds(32) == expected
+        assert not any(context.flags.values())
+
+
 @pytest.mark.parametrize("k", [1, 2, 40, 150, 203])
 @pytest.mark.parametrize("size", [4, 12, 20, 36])
 def test_a_tie_of_strips_is_decided_by_as_many_bits_as_it_takes(k, size):
@@ -207,6 +228,49 @@ def test_a_tie_of_strips_is_decided_by_as_many_bits_as_it_takes(k, size):
     above, below = (bisect.bisect(strip_thresholds(), number << (600 - 8 * size)) for number in (bound + 1, bound))
     assert above >= k > below
     assert (strip_drawn(bound + 1, size), strip_drawn(bound, size)) == (above, below)
+
+
+def test_all_numbers_of_32_bits_are_in_their_strips():
+    """By their first 16 bits, or all of them. Those equal to a threshold's are left to the test above."""
+    table = np.array([threshold >> 568 for threshold in strip_thresholds()], np.int64)
+    first = np.arange(2**16, dtype=np.int64)
+    undecided = np.isin(first, table >> 16)
+    assert_strips(first[~undecided] << 16, 2, table)
+    for begin in first[undecided]:
+        numbers = (begin << 16) + first
+        assert_strips(numbers[~np.isin(numbers, table)], 4, table)
+
+
+def assert_strips(numbers, size, table):
+    """The strips of numbers of which so many bytes are read: with width 1 two more zeros mean plus, and accepted."""
+    rows = np.zeros((len(numbers), size + 2), np.uint8)
+    for place in range(size):
+        rows[:, place] = numbers >> (24 - 8 * place) & 255
+    stream = io.BytesIO(rows.tobytes() + bytes(4096))
+    sampler, out = IntegerSampler(stream.read), np.empty(len(numbers), np.int64)
+    sampler.gaussian(1024, out)
+    assert sampler.drawn == rows.size
+    np.testing.assert_array_equal(out, np.searchsorted(table, numbers, side="right"))
+
+
+@pytest.mark.parametrize(("width", "size"), [(3, 1), (100, 1), (129, 2), (1000, 2)])
+def test_places_are_equally_many_for_all_bytes(width, size):
+    """All bytes that choose a place and a sign, but those rejected or minus zero: strip 0 before, acceptance after."""
+    value = np.arange(256**size, dtype=np.int64)
+    whole, rest = np.divmod(value * (2 * width), 256**size)
+    rejected = rest < 256**size % (2 * width)
+    kept = value[~rejected & (whole != 1)]
+    rows = np.full((len(kept), size + 3), 255, np.uint8)
+    rows[:, :2] = 0
+    for place in range(size):
+        rows[:, 2 + place] = kept >> (8 * (size - 1 - place)) & 255
+    stream = io.BytesIO(rows.tobytes() + bytes(4096))
+    sampler, out = IntegerSampler(stream.read), np.empty(len(kept), np.int64)
+    sampler.gaussian(1024 * width**2, out)
+    assert sampler.drawn == rows.size
+    counts = np.bincount(out + width)[1:]
+    assert (counts == 256**size // (2 * width)).all()
+    assert len(counts) == 2 * width - 1
 
 
 @pytest.mark.parametrize("scale", [2**26, 2**27 - 1, 2**40])
@@ -271,6 +335,62 @@ def test_entropy_is_counted_and_comes_from_the_operating_system(entropy):
     before = source.drawn
     source.laplace(1000, 1)  # from bytes already buffered: still noise, so still counted
     assert source.drawn > before
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("units", [2.5, np.float64(3.0), "3"])
+def test_units_of_noise_are_integers_and_nothing_is_cut_off(law, units):
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        getattr(Source(seed=0), law)(units, 1)
+
+
+def test_a_sampler_without_a_source_of_bytes_draws_nothing():
+    """Its buffer holds 4096 zeros, and its noise would be 0."""
+    with pytest.raises(TypeError, match="not callable"):
+        IntegerSampler.__new__(IntegerSampler).gaussian(2**40, np.empty(1, np.int64))
+
+
+def test_used_and_forgotten_bytes_are_wiped():
+    tie = (strip_thresholds()[39] >> 568).to_bytes(4, "big")
+    block = tie + os.urandom(4092)
+    sampler = IntegerSampler(lambda size: block)
+    sampler.gaussian(2**40, np.empty(100, np.int64))
+
+    def holds(piece):
+        return piece in ctypes.string_at(id(sampler), sampler.__sizeof__())
+
+    assert 400 < sampler.drawn < 4000
+    assert holds(block[sampler.drawn :])
+    assert not any(holds(block[i : i + 8]) for i in range(sampler.drawn - 7))
+    sampler.forget()
+    assert not any(holds(block[i : i + 8]) for i in range(4089))
+
+
+def test_after_forgetting_all_bytes_are_new():
+    """Not the zeros that wiped ones leave."""
+    fresh, other, again = os.urandom(4096), np.empty(50, np.int64), np.empty(50, np.int64)
+    blocks = iter([os.urandom(4096), fresh])
+    sampler = IntegerSampler(lambda size: next(blocks))
+    sampler.gaussian(2**40, other)
+    sampler.forget()
+    sampler.gaussian(2**40, other)
+    IntegerSampler(lambda size: fresh).gaussian(2**40, again)
+    assert other.tolist() == again.tolist()
+
+
+def test_entropy_that_ends_in_the_middle_of_a_draw_is_counted_and_not_used_again():
+    blocks = iter([np.random.default_rng(1).bytes(4096)])
+
+    def refill(size):
+        for block in blocks:
+            return block
+        raise OSError("no more")
+
+    sampler, out = IntegerSampler(refill), np.empty(10_000, np.int64)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no more"):
+            sampler.gaussian(2**40, out)
+        assert sampler.drawn == 4096
 
 
 def test_entropy_source_that_returns_too_little_is_refused():

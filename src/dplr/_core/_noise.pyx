@@ -6,6 +6,7 @@ samplers reject, so their running time depends on the noise drawn (never on the 
 """
 from bisect import bisect_left
 from math import isqrt
+from operator import index
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -58,10 +59,13 @@ cdef class IntegerSampler:
     cdef object refill
     cdef readonly int64_t drawn
 
-    def __init__(self, refill):
-        self.refill = refill
+    def __cinit__(self):
+        # Not in __init__, which can be left out: the buffer would then count as 4096 unread bytes, all of them 0.
         self.position = BUFFER_BYTES
         self.drawn = 0
+
+    def __init__(self, refill):
+        self.refill = refill
 
     def __reduce_ex__(self, protocol):
         raise TypeError("IntegerSampler holds secret random bytes: it cannot be copied or pickled")
@@ -187,7 +191,7 @@ cdef class IntegerSampler:
         return place
 
     cdef Py_ssize_t strip(self) except -1:
-        """q >= 0 with probability proportional to exp(-q^2 / (2 DEVIATION^2))."""
+        """q >= 0 with probability proportional to exp(-q^2 / (2 SQUARED_DEVIATION))."""
         cdef uint32_t first
         cdef Py_ssize_t place = self.entry(strips.table, strips.starts, strips.most, &first)
         if place < strips.most and strips.table[place] == first:
@@ -220,25 +224,26 @@ cdef class IntegerSampler:
             if self.exp_minus(excess, <uint128> 2 * SQUARED_DEVIATION * variance):
                 return -<int64_t> size if place & 1 else <int64_t> size
 
-    def laplace(self, uint64_t scale, int64_t[::1] out):
+    def laplace(self, scale, int64_t[::1] out):
         """Fill `out` with discrete Laplace noise, P[z] proportional to exp(-|z| / scale); 1 <= scale <= 2^40."""
         cdef Py_ssize_t i
-        if not 1 <= scale <= (<uint64_t> 1) << 40:
+        cdef uint64_t units = index(scale)      # a C integer would cut a fraction off, and noise with it
+        if not 1 <= units <= (<uint64_t> 1) << 40:
             raise ValueError("scale must be in [1, 2^40]")
         for i in range(out.shape[0]):
-            out[i] = self.one_laplace(scale)
+            out[i] = self.one_laplace(units)
 
-    def gaussian(self, uint64_t variance, int64_t[::1] out):
+    def gaussian(self, variance, int64_t[::1] out):
         """Fill `out` with discrete Gaussian noise, P[z] prop. to exp(-z^2 / (2 variance)); 1 <= variance <= 2^44."""
         cdef Py_ssize_t i
-        cdef uint64_t width
-        if not 1 <= variance <= (<uint64_t> 1) << 44:
+        cdef uint64_t width, units = index(variance)
+        if not 1 <= units <= (<uint64_t> 1) << 44:
             raise ValueError("variance must be in [1, 2^44]")
         load_strips()
-        # The smallest width with DEVIATION * width >= the deviation: the ratio above is then at most 1.
-        width = isqrt((int(variance) - 1) // SQUARED_DEVIATION) + 1
+        # The smallest width with SQUARED_DEVIATION * width^2 >= the variance: the ratio above is then at most 1.
+        width = isqrt((int(units) - 1) // SQUARED_DEVIATION) + 1
         for i in range(out.shape[0]):
-            out[i] = self.one_gaussian(variance, width)
+            out[i] = self.one_gaussian(units, width)
 
     def indices(self, uint64_t rate, const uint32_t[::1] table, const uint16_t[::1] starts, int64_t position,
                 int64_t stop, Py_ssize_t[::1] out):

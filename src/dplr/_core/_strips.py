@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 
 _TWICE_VARIANCE = 2048
 
@@ -14,14 +14,13 @@ def strip_bounds(bits: int) -> list[int]:
 
     Decimal's exp is rounded correctly, so a weight is off by a relative 10^(1 - digits) at most. A sum of `count`
     weights, with what is behind the last one, and the quotient of two sums are then off by less than 4 count times
-    that; digits are added until no floor depends on it.
+    that (noise.md, section 2); digits are added until no floor depends on it.
     """
     digits = math.ceil(0.302 * bits) + 20
     while True:
         # The weights behind the last one add up to less than 10^-digits of the first, which is 1.
         count = math.isqrt(math.ceil(_TWICE_VARIANCE * 2.303 * (digits + 3))) + 1
-        with localcontext() as context:
-            context.prec = digits
+        with localcontext(_context(digits)):
             weights = ((Decimal(-q * q) / _TWICE_VARIANCE).exp() for q in range(count))
             sums = list(itertools.accumulate(weights))
             error = 4 * count * Decimal(10) ** (1 - digits)
@@ -35,3 +34,17 @@ def strip_bounds(bits: int) -> list[int]:
                 if low == top - 1:
                     return bounds
         digits += 20
+
+
+def _context(digits: int) -> Context:
+    """Nothing of the caller's: a trap of theirs would end a fit, a small largest exponent never let it end."""
+    return Context(
+        prec=digits,
+        rounding=ROUND_HALF_EVEN,
+        Emin=-999_999,
+        Emax=999_999,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=[InvalidOperation, DivisionByZero, Overflow],
+    )
