@@ -25,8 +25,6 @@ cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
 # A panel costs about as much as so many models one by one.
 cdef Py_ssize_t FEW_MODELS = 8
-# From here on panels of models are quicker than rows by columns, one model after another. Measured.
-cdef Py_ssize_t WIDE_FROM = 17
 
 
 cdef class ClippedRows(GridRows):
@@ -97,7 +95,7 @@ cdef class ClippedRows(GridRows):
             raise ValueError("coefs must have rows of q entries, clips and per_units one entry for each")
         if hi.shape[0] != models or hi.shape[1] != q or lo.shape[0] != models or lo.shape[1] != q:
             raise ValueError("hi and lo must have the shape of coefs")
-        if self.by_columns(index) and self.base.X.d < WIDE_FROM:
+        if self.by_columns(index):
             self.add_columns_many(kernel, width, coefs, clips, per_units, start, end, hi, lo)
             return
         if models % PANEL_MODELS <= FEW_MODELS:
