@@ -11,12 +11,11 @@ For any number of models. Everything added is a whole number: the sums are those
 #define TILES_AT_ONCE 4
 
 /* Add the gradients of tiles of rows at `count` models, a constant, to `sums`: for each model a vector for each feature
-   and one for the residuals. What is read of the rows serves all of them, and what is converted both products. */
+   and one for the residuals. What is read of the rows serves all of them. */
 INLINE void add_tiles(const int form, const int kind, const int count, const ClipPass *pass, const void *x,
                       ptrdiff_t tiles, const double *inverse, const double *target, const ClipModel *models,
                       double *sums)
 {
-    _Alignas(64) double converted[MOST_COLUMNS * TOGETHER * LANES];
     const ptrdiff_t d = pass->X.d, vectors = (d + 1) * LANES;
     for (ptrdiff_t i = 0; i < tiles * TILE_ROWS; i += TOGETHER * LANES) {
         const ptrdiff_t place = i / TILE_ROWS * TILE_ROWS * d + i % TILE_ROWS;
@@ -34,7 +33,6 @@ INLINE void add_tiles(const int form, const int kind, const int count, const Cli
             EACH(v, TOGETHER) {
                 const ptrdiff_t entry = place + j * TILE_ROWS + v * LANES;
                 const vec entries = form == PLAIN ? load_once((const double *)x + entry) : entry_of(form, x, entry);
-                if (form != PLAIN) store(converted + (j * TOGETHER + v) * LANES, entries);
                 EACH(m, count) rows[m * TOGETHER + v] = multiply_add(entries, coefs[m], rows[m * TOGETHER + v]);
             }
         }
@@ -48,8 +46,8 @@ INLINE void add_tiles(const int form, const int kind, const int count, const Cli
             vec total[MOST_MODELS];
             EACH(m, count) total[m] = load(sums + m * vectors + j * LANES);
             EACH(v, TOGETHER) {
-                const vec entries = load_once(form == PLAIN ? (const double *)x + place + j * TILE_ROWS + v * LANES
-                                                            : converted + (j * TOGETHER + v) * LANES);
+                const ptrdiff_t entry = place + j * TILE_ROWS + v * LANES;
+                const vec entries = form == PLAIN ? load_once((const double *)x + entry) : entry_of(form, x, entry);
                 EACH(m, count) total[m] = multiply_add(entries, rows[m * TOGETHER + v], total[m]);
             }
             EACH(m, count) store(sums + m * vectors + j * LANES, total[m]);
