@@ -95,7 +95,8 @@ typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 typedef int32_t singles_mask __attribute__((vector_size(sizeof(singles))));
 
 /* For each k from 0, side by side: one vector's operations fill another's latencies. */
-#define EACH(k, count) _Pragma("GCC unroll 8") for (int k = 0; k < (count); ++k)
+#define MOST_VECTORS 16
+#define EACH(k, count) _Pragma("GCC unroll 16") for (int k = 0; k < (count); ++k)
 
 INLINE vec choose(mask where, vec yes, vec no) { return (vec)(((mask)yes & where) | ((mask)no & ~where)); }
 

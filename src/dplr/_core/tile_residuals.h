@@ -8,7 +8,7 @@ INLINE void sigmoids_of_minus(const int count, vec *v)
 {
     const singles rounder = all_singles(ROUNDER_SINGLE), limit = all_singles(STEEPEST), one = all_singles(1.0f);
     const int pairs = count / 2;
-    singles r[4], shifted[4], s[4], p[4];
+    singles r[MOST_VECTORS / 2], shifted[MOST_VECTORS / 2], s[MOST_VECTORS / 2], p[MOST_VECTORS / 2];
     EACH(k, pairs) r[k] = narrowed(v + 2 * k) * all_singles(LOG2_OF_E * (float)(1.0 / SQUARED_GRID));
     EACH(k, pairs) r[k] = between(r[k], -limit, limit);
     EACH(k, pairs) shifted[k] = r[k] + rounder;
@@ -36,7 +36,7 @@ INLINE void clipped_residuals(const int kind, const int lanes, const int count, 
                               vec *m)
 {
     const int labels = kind == LOGISTIC || kind == HUBER_SVM;
-    vec size[8];
+    vec size[MOST_VECTORS];
     if (kind != LOGISTIC) EACH(k, count) m[k] *= all(1.0 / SQUARED_GRID);
     EACH(k, count) {
         if (labels) {
@@ -64,8 +64,8 @@ INLINE void clipped_residuals(const int kind, const int lanes, const int count, 
 INLINE void residuals_of_vectors(const int kind, const int count, const ClipPass *pass, const double *inverse,
                                  const double *target, const ClipModel *model, double *residual)
 {
-    Place at[8];
-    vec m[8];
+    Place at[MOST_VECTORS];
+    vec m[MOST_VECTORS];
     EACH(k, count) {
         at[k] = (Place){inverse + k * LANES, target + k * LANES, &model->per_unit, &model->clip};
         m[k] = load(residual + k * LANES);
