@@ -20,14 +20,15 @@ from dplr.problem import Problem
 from patched_copy import measure_on_a_patched_copy
 from perturbation_audit import CASES, measure
 
-# Lower bounds that a sound package reaches: less would be too much noise, or a blind audit.
+# Lower bounds that a sound package reaches: less would be too much noise, or a blind audit. With so many fits the bound
+# is above its floor for every seed tried (with 40,000 of "objective, one record" it lies between 0.12 and 0.30).
 FLOORS = {
-    "output": (40_000, 0.60),
+    "output": (80_000, 0.60),
     "output gaussian": (40_000, 0.55),
     "objective": (20_000, 0.50),
-    "objective gaussian": (20_000, 0.50),
-    "objective, one record": (40_000, 0.20),
-    "objective, one record, small ridge": (40_000, 0.35),
+    "objective gaussian": (60_000, 0.50),
+    "objective, one record": (120_000, 0.20),
+    "objective, one record, small ridge": (80_000, 0.35),
     "cms11, one record": (40_000, 0.10),
 }
 
