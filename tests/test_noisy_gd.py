@@ -20,7 +20,7 @@ from dplr.ledger import NullLedger
 from dplr.losses import LOGISTIC, SQUARED
 from dplr.noise import Source
 from dplr.privacy import Gaussian, Neighbouring, Poisson
-from dplr.problem import Problem
+from dplr.problem import Descent, Problem
 from dplr.queries import Faults, Total, stack
 from dplr.rows import ALL, as_rows, chosen
 
@@ -157,6 +157,15 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
     squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
     assert squared > (2 * clip / release.grid) ** 2  # it does cost
     assert squared <= (release.sensitivity / release.grid) ** 2
+
+
+def test_clipped_sums_beyond_64_bits_are_whole_numbers_too():
+    """Ten million rows that pull one way, without noise: the grid is that of the sums."""
+    rows = 10**7
+    walk = Descent(1, 1.0, 0.0, 1.0, 1, 0.0, (0.0,), float(rows), radius=float(rows))
+    total = Total(np.array([[rows * 2**8]]), np.array([[5]]), -40, Faults(rows, 0, 0, (0, 0)))
+    assert _clipped_sums(total, walk, 2.0**-40).tolist() == [[rows * 2**40]]
+    assert _clipped_sums(total, walk, 2.0**-20).tolist() == [[rows * 2**20]]
 
 
 # Poisson batches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,12 @@ class _Walk:
             yield Fit(coef, self.plan.statement, {BLOCK: gradients}, iterates)
 
 
-def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[np.int64]:
-    """The sums themselves clipped to the radius, as the paper has it, in whole grid units."""
+def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[Any]:
+    """The sums themselves clipped to the radius, as the paper has it, in whole grid units: as `Total.integers`."""
     vectors = np.ldexp(total.integers(total.exponent).astype(np.float64), total.exponent)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     factors = np.minimum(1.0, np.divide(walk.radius, norms, out=np.ones_like(norms), where=norms > 0))
-    return np.asarray(np.floor(vectors * factors / grid), dtype=np.int64)
+    units = np.floor(vectors * factors / grid)
+    if np.abs(units).max(initial=0) < 2.0**62:
+        return np.asarray(units, dtype=np.int64)
+    return np.array([[int(unit) for unit in row] for row in units], dtype=object)  # without noise the grid is fine
