@@ -4,8 +4,7 @@ A sample during which the process did not have its core (CPU time below 90 % of 
 than 30 % are, nothing was measured: the machine gets time to calm down, and then that is a failure (in CI, where nobody
 can free the machine, a skip that says so), never a pass. Work on the other core slows memory down, for the two sides
 unequally and without a trace in CPU time, so a ratio above its limit is measured again, twice at most: a program that
-is slower stays slower. Every round is printed. CI allows twice each limit: on a machine whose memory others use, the
-same minimum of 48,842 x 105 took 15.7 and 29 ms within a minute.
+is slower stays slower. Every round is printed.
 """
 
 import os
@@ -22,7 +21,7 @@ ROUNDS = 3
 
 
 def pytest_addoption(parser):
-    parser.addoption("--slack", type=float, default=1.0, help="divide every limit by this factor (CI: 0.5)")
+    parser.addoption("--slack", type=float, default=1.0, help="divide every limit by this factor (CI: 0.6)")
     parser.addoption("--samples", type=int, default=25, help="interleaved samples of each side")
 
 
