@@ -489,10 +489,7 @@ def test_plan_states_what_the_fit_will_state_and_reads_no_data(folder):
 
 @pytest.mark.parametrize(("mechanism", "least"), [("objective", 0.05), ("output", 0.02)])
 def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanism, least):
-    """J of each released model minus its minimum, by hand: two coefficients, 200 fits, 5 % may exceed it.
-
-    With 20 fits none of them reached the lower end once in 30 runs.
-    """
+    """J of each released model minus its minimum, by hand: two coefficients, 200 fits, 5 % may exceed it."""
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (500, 1))
     y, bounds = rng.random(500) < 1 / (1 + np.exp(-3 * X[:, 0])), dplr.Bounds({"x": (-1, 1)}, target=(False, True))
@@ -509,7 +506,7 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     fits = dplr.fit_many(pd.DataFrame({"x": X[:, 0]}), y, eps=[0.5], repeats=200, mechanism=mechanism, bounds=bounds)
     excess = [objective(np.append(est.coef_[0], est.intercept_ * 2)) - minimum for est in fits]
     assert np.mean(np.array(excess) <= bound) > 0.8
-    assert max(excess) > least * bound  # the bound is about this
+    assert np.quantile(excess, 0.95) > least * bound  # the bound is about this
 
 
 def test_expected_utility_is_printed_with_its_lemma(folder):
