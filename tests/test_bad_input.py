@@ -38,23 +38,42 @@ LOGISTIC = [
     ({"X": FRAME.mask(FRAME > 0.49)}, ValueError, "rows with NaN or infinity"),
     ({"y": with_label(np.nan)}, ValueError, "NaN or infinity"),
     ({"y": with_label(np.inf)}, ValueError, "NaN or infinity"),
-    ({"y": with_label(2)}, ValueError, "must hold two labels; got 3 classes"),
+    (
+        {"y": with_label(2)},
+        ValueError,
+        r"only its labels; got 1 of 40 .*`classes=` \(0 and 1 are the undeclared ones\)",
+    ),
+    ({"y": with_label(-1)}, ValueError, "must hold only its labels; got 1 of 40 rows"),
+    ({"y": with_label(2), "classes": "from_data"}, ValueError, "must hold two labels; got 3 classes"),
     (
         {"y": with_label(0.5)},
         ValueError,
         r"`y` must hold only its labels; got 1 of 40 rows with another value",
     ),
-    ({"y": with_label(7.5)}, ValueError, 'use model="linear"'),
-    ({"y": np.full(40, "yes")}, ValueError, "only one class is present.*Declare `classes=`"),
-    ({"y": np.ones(40)}, ValueError, r"only one class is present; got \[1.0\]. Declare `classes=`"),
+    ({"y": with_label(7.5), "classes": "from_data"}, ValueError, 'use model="linear"'),
+    ({"y": np.full(40, "yes")}, ValueError, r"`y` must hold booleans, or the numbers 0 and 1.*got 'text'\. Declare"),
+    ({"y": pd.Series(pd.date_range("2020", periods=40))}, ValueError, "got 'datetime64.*'. Declare the labels"),
+    ({"y": np.full(40, "yes"), "classes": "from_data"}, ValueError, "only one class is present.*Declare `classes=`"),
+    ({"y": np.full(40, -1)}, ValueError, "must hold only its labels; got 40 of 40 rows"),
+    ({"classes": ("a", 1)}, ValueError, "`classes` must be all text, or all numbers or booleans"),
+    ({"classes": "yes"}, ValueError, "`classes` must be two different labels, or more; got 'yes'"),
     ({"classes": (2**53, 2**53 + 1)}, ValueError, "`classes` must differ as float64"),
     ({"y": with_label(5), "classes": (0, 1)}, ValueError, "must hold only its labels; got 1 of 40"),
     ({"y": np.where(Y, "a", "b"), "classes": ("a", "c")}, ValueError, "only its labels; got 20 of 40"),
     ({"classes": (1, 1)}, ValueError, "`classes` must be two different labels, or more"),
     ({"classes": (0, math.nan)}, ValueError, "`classes` must be two different labels, or more"),
     ({"classes": 3}, ValueError, "`classes` must be two different labels, or more; got 3"),
-    ({"y": np.array(["a", None] * 20, dtype=object)}, ValueError, "`y` must hold labels of one type, none missing"),
-    ({"y": np.array(["a", 1] * 20, dtype=object)}, ValueError, "`y` must hold labels of one type, none missing"),
+    ({"y": np.array(["a", None] * 20, dtype=object)}, ValueError, "must hold only its labels; got 40 of 40 rows"),
+    (
+        {"y": np.array(["a", None] * 20, dtype=object), "classes": "from_data"},
+        ValueError,
+        "`y` must hold labels of one type, none missing",
+    ),
+    (
+        {"y": np.array(["a", 1] * 20, dtype=object), "classes": "from_data"},
+        ValueError,
+        "`y` must hold labels of one type, none missing",
+    ),
     ({"y": pd.Series(["a", None] * 20, dtype="string"), "classes": ("a", "b")}, ValueError, "got 20 of 40 rows"),
     ({"eps": 10**400}, ValueError, "`eps` must fit into a float"),
     ({"classes": (0, 1, 1)}, ValueError, "`classes` must be two different labels, or more"),
@@ -128,7 +147,7 @@ LINEAR = [
     ({"y": np.where(np.arange(40) == 3, np.inf, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
     ({"y": Z.astype(str)}, (ValueError, TypeError), "`y` must be numeric"),
     ({"y": Z.astype(complex)}, (ValueError, TypeError), "[Cc]omplex|numeric"),
-    ({"y": np.array(["a"] * 40, dtype=object)}, ValueError, "`y` must be numeric.*text or missing values"),
+    ({"y": np.array(["a"] * 40, dtype=object)}, ValueError, "`y` must be numeric.*text among the values"),
     ({"y": Z[:3]}, ValueError, "`y` must have one entry for each row of X; got 3 entries and 40 rows"),
     ({"classes": (0, 1)}, ValueError, '`classes` must be None with model="linear"'),
 ]
@@ -181,15 +200,22 @@ def test_one_row_fits():
     assert np.isfinite(est.coef_).all()
 
 
-@pytest.mark.parametrize("value", [0, -1, True, False])
+@pytest.mark.parametrize("value", [0, 1, 1.0, True, False])
 def test_one_class_of_a_conventional_set_fits(value):
     est = dplr.fit(X, np.full(40, value), eps=1.0)
-    assert len(est.classes_) == 2
-    assert value in est.classes_
+    assert est.classes_.tolist() == ([False, True] if isinstance(value, bool) else [0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float64", object])
+def test_undeclared_labels_are_0_and_1_of_one_type_whatever_the_records_are(dtype):
+    """One -1 once made the labels of all others -1 and 1, and one 1.0 made them floats."""
+    y = Y.astype(int).astype(dtype)
+    assert [type(label) for label in dplr.fit(X, y, eps=1.0).classes_.tolist()] == [int, int]
+    odd = [1.0, *Y.astype(int).tolist()[1:]]
+    assert [type(label) for label in dplr.fit(X, odd, eps=1.0).classes_.tolist()] == [int, int]
 
 
 def test_all_ones_fit_when_both_labels_are_declared():
-    """Undeclared, {0, 1} and {-1, 1} would both do, and one record would decide between them."""
     assert list(dplr.fit(X, np.ones(40), eps=1.0, classes=(-1, 1)).classes_) == [-1, 1]
 
 
@@ -217,13 +243,13 @@ def test_extreme_eps_fits(eps):
 
 def test_labels_taken_from_the_data_are_warned_about_and_stated(entropy):
     with pytest.warns(dplr.PrivacyWarning, match=r"\['no', 'yes'\] were taken from the private data"):
-        est = dplr.fit(X, np.where(Y, "yes", "no"), eps=1.0)
+        est = dplr.fit(X, np.where(Y, "yes", "no"), eps=1.0, classes="from_data")
     assert list(est.classes_) == ["no", "yes"]
     assert any("TAKEN FROM THE DATA" in fact for fact in est.privacy_.assumptions)
     assert set(est.predict(X)) <= {"no", "yes"}
 
 
-@pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (False, True)])
+@pytest.mark.parametrize("labels", [(0, 1), (False, True)])
 def test_conventional_labels_need_no_warning(labels):
     est = dplr.fit(X, np.where(Y, labels[1], labels[0]), eps=1.0)
     assert list(est.classes_) == list(labels)
@@ -238,10 +264,11 @@ def test_labels_from_the_bounds_are_declared():
     np.testing.assert_array_equal(est.coef_, numbers.coef_)
 
 
-def test_object_arrays_of_booleans_and_numbers_are_what_they_hold():
-    for values, classes in [((True, False), [False, True]), ((1, 0), [0, 1])]:
+def test_object_arrays_of_booleans_are_ones_and_zeros():
+    """One number among them would otherwise decide what the labels are."""
+    for values in [(True, False), (1, 0), (True, 0)]:
         est = dplr.fit(X, np.array(values * 20, dtype=object), eps=1.0)
-        assert list(est.classes_) == classes
+        assert [type(label) for label in est.classes_.tolist()] == [int, int]
         assert any("by convention" in fact for fact in est.privacy_.assumptions)
 
 

@@ -16,6 +16,18 @@ COMPARE_TWO_FITS = (
     "check_regressors_int",
 )
 LABELS_ARE_PUBLIC = "takes the labels from the data; more than two must be declared, and the check's data hold others"
+LABELS_ARE_DECLARED = (
+    "takes labels that are no 0 or 1 from the data: they must be declared, or asked for with classes='from_data'"
+)
+UNDECLARED = (
+    "check_classifier_data_not_an_array",
+    "check_classifier_not_supporting_multiclass",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_regression_target",
+    "check_estimators_dtypes",
+    "check_fit2d_1feature",
+)
 TAKE_LABELS = (
     "check_classifiers_classes",
     "check_classifiers_regression_target",
@@ -25,30 +37,36 @@ TAKE_LABELS = (
 
 NGD = dplr.NoisyGradientDescent(steps=3)
 INF = math.inf
+READ = {"classes": "from_data"}
 OFFERED = [
-    dplr.LogisticRegression(),
-    dplr.LogisticRegression(mechanism="output", delta=1e-6),
-    dplr.LogisticRegression(mechanism="objective"),
-    dplr.LogisticRegression(mechanism=NGD, delta=1e-6),
-    dplr.LogisticRegression(mechanism="none", eps=INF),
-    dplr.HuberSVC(mechanism="output"),
-    dplr.HuberSVC(mechanism="objective", delta=1e-6),
-    dplr.HuberSVC(mechanism=NGD, eps=INF),
-    dplr.HuberSVC(mechanism="none", eps=INF),
+    dplr.LogisticRegression(**READ),
+    dplr.LogisticRegression(mechanism="output", delta=1e-6, **READ),
+    dplr.LogisticRegression(mechanism="objective", **READ),
+    dplr.LogisticRegression(mechanism=NGD, delta=1e-6, **READ),
+    dplr.LogisticRegression(mechanism="none", eps=INF, **READ),
+    dplr.HuberSVC(mechanism="output", **READ),
+    dplr.HuberSVC(mechanism="objective", delta=1e-6, **READ),
+    dplr.HuberSVC(mechanism=NGD, eps=INF, **READ),
+    dplr.HuberSVC(mechanism="none", eps=INF, **READ),
     dplr.LinearRegression(delta=1e-6),
     dplr.LinearRegression(mechanism=NGD, delta=1e-6),
     dplr.LinearRegression(eps=INF),
-    dplr.LogisticRegression(eps=INF, neighbouring="add_remove", fit_intercept=False),
+    dplr.LogisticRegression(eps=INF, neighbouring="add_remove", fit_intercept=False, **READ),
+    dplr.LogisticRegression(),
+    dplr.HuberSVC(mechanism="none", eps=INF),
     dplr.LogisticRegression(classes=(0, 1, 2)),
     dplr.HuberSVC(classes=(0, 1, 2), eps=INF),
 ]
 
 
 def expected_failures(estimator):
-    """Without noise and with labels by convention every check passes."""
+    """Without noise and with labels from the data every check passes."""
     noisy = not math.isinf(estimator.eps)
     expected = dict.fromkeys(COMPARE_TWO_FITS, TWO_FITS_DIFFER) if noisy else {}
-    if getattr(estimator, "classes", None) is None:
+    classes = getattr(estimator, "classes", "from_data")
+    if classes is None:
+        return expected | dict.fromkeys(UNDECLARED, LABELS_ARE_DECLARED)
+    if classes == "from_data":
         return expected
     expected |= dict.fromkeys(TAKE_LABELS, LABELS_ARE_PUBLIC)
     if hasattr(estimator, "predict_proba"):

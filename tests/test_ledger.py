@@ -1,5 +1,6 @@
 """The ledger as estimators, cross-validation, workers and copies use it; what it refuses and how it says so."""
 
+import contextlib
 import copy
 import math
 import os
@@ -17,6 +18,7 @@ from dataclasses import replace
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -503,10 +505,10 @@ def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):
     assert len(said) == 1
 
 
-def test_a_strict_ledger_needs_declared_labels_and_plain_types(strict):
+def test_a_strict_ledger_reads_no_labels_and_needs_plain_types(strict):
     X, y = data()
-    with pytest.raises(ValueError, match="`classes` must be declared with a strict ledger"):
-        dplr.fit(X, y, eps=0.1, ledger=strict)
+    with pytest.raises(ValueError, match="`classes` must not be read with a strict ledger"):
+        dplr.fit(X, y, eps=0.1, classes="from_data", ledger=strict)
     for bad in (X.tolist(), X.astype(object), pd.DataFrame(X, dtype=object)):
         with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
             dplr.fit(bad, y, eps=0.1, classes=(0, 1), ledger=strict)
@@ -515,7 +517,19 @@ def test_a_strict_ledger_needs_declared_labels_and_plain_types(strict):
     assert strict.entries() == []
     bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(0, 1))
     dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict)
-    assert states(strict) == ["committed"]
+    dplr.fit(X, y, eps=0.1, ledger=strict)  # labels by convention are those of every data set
+    assert states(strict) == ["committed"] * 2
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+@pytest.mark.parametrize("value", [2**100, -(2**126)])
+def test_a_target_of_wide_integers_fails_no_sooner_in_a_strict_ledger_than_any_other(strict, model, value):
+    """Whether polars could make an array of them depended on the values, and was shown before the reservation."""
+    X, y = data()
+    wide = pl.Series([value, *y.astype(int).tolist()[1:]], dtype=pl.Int128)
+    with contextlib.nullcontext() if model == "linear" else pytest.raises(RuntimeError, match="the ledger is strict"):
+        dplr.fit(X, wide, eps=0.1, model=model, ledger=strict)
+    assert len(strict.entries()) == 1
 
 
 def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger, path):

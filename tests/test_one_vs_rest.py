@@ -274,6 +274,8 @@ def test_break_after_the_first_class_stays_spent(data, book, monkeypatch):
 
 def test_labels_of_the_data_are_never_taken_for_more_than_two_classes(data, entropy):
     with pytest.raises(ValueError, match=r"must hold two labels; got 3 classes\. .* declare them with `classes=`"):
+        fit(data, classes="from_data")
+    with pytest.raises(ValueError, match=r"`y` must hold (only its labels|booleans, or the numbers 0 and 1)"):
         fit(data, classes=None)
     with pytest.raises(ValueError, match="`public` must be None with more than two classes"):
         fit(data, public=(np.zeros(D), 0.0))

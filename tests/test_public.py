@@ -119,7 +119,7 @@ def test_public_labels_are_mapped_like_private_ones():
     text = seeded(PRIVATE[0], words[PRIVATE[1]], classes=("yes", "no"), public=(X, pd.Series(words[y])))
     assert_array_equal(coefs(text), expected)
     assert_array_equal(coefs(seeded(PRIVATE[0], PRIVATE[1] == 1, public=PUBLIC)), expected)
-    signed = seeded(PRIVATE[0], 2 * PRIVATE[1] - 1, public=(X, 2.0 * y - 1))
+    signed = seeded(PRIVATE[0], 2 * PRIVATE[1] - 1, classes=(-1, 1), public=(X, 2.0 * y - 1))
     assert_allclose(coefs(signed), expected, rtol=1e-9)
 
 

@@ -476,6 +476,8 @@ def test_a_threshold_makes_labels_and_missing_targets_are_refused():
     with pytest.raises(ValueError, match="1 of 200 rows with"):
         dplr.fit(X, income.set(pl.Series([True] + [False] * 199), None), eps=1.0, bounds=bounds)
     with pytest.raises(ValueError, match="must hold numbers where the bounds have a threshold"):
+        dplr.fit(X, np.array(["x"] * 200), eps=1.0, bounds=bounds)
+    with pytest.raises(ValueError, match="got 200 of 200 rows with another value"):
         dplr.fit(X, ["x"] * 200, eps=1.0, bounds=bounds)
 
 

@@ -20,6 +20,7 @@ from dplr.one_vs_rest import by_class, shares_one_release
 from dplr.prep import Prep
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Problem
+from dplr.rows import FROM_DATA
 
 
 def check_mechanism(mechanism: Any, problem: Problem, statement: PrivacyStatement) -> None:
@@ -70,7 +71,7 @@ def check_labels(fitted: Any, values: dict[str, Any]) -> None:
         return
     in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
     for declared in (fitted.classes, in_bounds):
-        if declared is not None and np.unique(np.asarray(declared)).tolist() != classes.tolist():
+        if declared not in (None, FROM_DATA) and np.unique(np.asarray(declared)).tolist() != classes.tolist():
             refuse("model.classes.labels", f"must be the declared ones, {describe(list(declared))}", classes.tolist())
 
 

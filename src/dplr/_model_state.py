@@ -36,6 +36,7 @@ from dplr.one_vs_rest import published, shares_one_release
 from dplr.planning import prepare
 from dplr.privacy import PrivacyStatement
 from dplr.problem import Plan, Problem
+from dplr.rows import FROM_DATA
 
 ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (LogisticRegression, LinearRegression, HuberSVC)}
 
@@ -48,7 +49,7 @@ _PARAMETERS = {
     "neighbouring": choice("replace_one", "add_remove"),
     "n_rows": either(None, integer(1, 2**63)),
 }
-_CLASSES_PARAMETER = either(None, label_list(2))
+_CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
 _PARAMETERS_OF = {
     "LinearRegression": table(_PARAMETERS),
     "LogisticRegression": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER}),
@@ -76,6 +77,10 @@ _MODEL = table(
 )
 
 
+def _plain_classes(classes: Any) -> Any:
+    return classes if classes is None or isinstance(classes, str) else plain_labels(classes)
+
+
 def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
     mechanism, plan, prep, parts = fitted._release
@@ -93,7 +98,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
     }
     if hasattr(fitted, "classes_"):
-        parameters["classes"] = None if fitted.classes is None else plain_labels(fitted.classes)
+        parameters["classes"] = _plain_classes(fitted.classes)
     if isinstance(fitted, HuberSVC):
         parameters["width"] = float(fitted.width)
     return {

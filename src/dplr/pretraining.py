@@ -22,7 +22,7 @@ from dplr.privacy import Neighbouring
 from dplr.problem import Problem
 from dplr.queries import Faults
 from dplr.ridge import PLAIN
-from dplr.rows import ALL, ArrayRows, Encoder, Selection, as_table, as_target, resolve_labels
+from dplr.rows import ALL, ArrayRows, Encoder, Selection, Target, as_table, as_target, resolve_labels
 
 _FORMS = "Give public data (X, y), a fitted model, a pair (coef, intercept), or a vector of coefficients."
 DISJOINT = "disjoint from the private data, and were not selected using it"
@@ -33,7 +33,7 @@ class PublicData:
     """Public rows, columns in the order of X, and their targets."""
 
     X: NDArray[Any]
-    y: NDArray[Any]
+    y: Target
     columns: tuple[str, ...]
 
 
@@ -133,9 +133,9 @@ def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequen
 
 
 def _rows(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:
-    y, labels = public.y, None
+    y, labels = public.y.as_float() if not problem.loss.classification else public.y.values, None
     if problem.loss.classification:
-        resolved = resolve_labels(y, _two_labels(y) if classes is None else classes)
+        resolved = resolve_labels(public.y, _two_labels(y) if classes is None else classes)
         y, labels = resolved.y, resolved.codes
         missing = [
             label for label, code in zip(resolved.classes.tolist(), labels, strict=True) if not (y == code).any()
@@ -235,13 +235,13 @@ def _check_names(public: Any, layout: Layout) -> None:
 
 
 def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> PublicData:
-    matrix, y = _matrix(X, n_features, columns, layout), np.asarray(as_target(y))
-    if y.ndim != 1 or len(y) != len(matrix) or len(y) < 2:
+    matrix, y = _matrix(X, n_features, columns, layout), as_target(y)
+    if y.values.ndim != 1 or len(y) != len(matrix) or len(y) < 2:
         rule = "must have at least two rows, and one target for each"
-        raise ValueError(sentence("public", rule, (matrix.shape, y.shape), _FORMS))
+        raise ValueError(sentence("public", rule, (matrix.shape, y.values.shape), _FORMS))
     bad = ~np.isfinite(matrix).all(axis=1)
-    if y.dtype.kind == "f":
-        bad |= ~np.isfinite(y)
+    if y.numeric:
+        bad |= ~np.isfinite(y.as_float())
     if bad.any():
         got = f"{np.count_nonzero(bad)} of {len(y)} rows with NaN or infinity"
         raise ValueError(sentence("public", "must be finite", got, "Remove or impute them by public rules."))

@@ -28,7 +28,7 @@ from dplr.planning import check_bounds, prepare
 from dplr.pretraining import read_public
 from dplr.privacy import Neighbouring, PrivacyWarning
 from dplr.progress import bars, silent
-from dplr.rows import Labels, Table, as_table, as_target, check_shapes
+from dplr.rows import Labels, Table, Target, as_table, as_target, check_shapes
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -201,7 +201,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         )
         track = bars if check_flag("progress", self.progress) else silent
         facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
-        done = release(X, y, facts, ledger, self._source(), track)
+        done = release(X, y.values, facts, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         return done
@@ -209,7 +209,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")
 
-    def _check_schema(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _check_schema(self, X: Any, y: Any) -> tuple[Any, Target]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""
         table = None if type(X) is np.ndarray else as_table(X)
         if table is not None:
@@ -225,14 +225,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if not (type(y) is np.ndarray and y.ndim == 1):
-            y = column_or_1d(as_target(y), warn=True)
-        return X, self._check_target(y)
+        return X, self._check_target(as_target(_flat(y)))
 
-    def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
+    def _check_target(self, y: Target) -> Target:
         return y
 
-    def _labels(self, y: NDArray[Any]) -> Labels | None:
+    def _labels(self, y: Target) -> Labels | None:
         return None
 
     def _check_declared(self) -> None:
@@ -291,3 +289,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = True
         tags.input_tags.sparse = False
         return tags
+
+
+def _flat(y: Any) -> Any:
+    """One target a record, also where they come as one column; their types stay what they are."""
+    if isinstance(y, (list, tuple)) and any(isinstance(value, (list, tuple, np.ndarray)) for value in y):
+        y = np.asarray(y, dtype=object)
+    return column_or_1d(y, warn=True) if len(getattr(y, "shape", ())) > 1 else y

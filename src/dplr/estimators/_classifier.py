@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from dplr._validation import sentence
 from dplr.bounds import Bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.rows import Labels, above, resolve_labels
+from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -64,10 +64,10 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.coef_ = coef
         self.intercept_ = intercept
 
-    def _labels(self, y: NDArray[Any]) -> Labels:
+    def _labels(self, y: Target) -> Labels:
         bounds = self.bounds if isinstance(self.bounds, Bounds) else None
         in_bounds = bounds.target_classes() if bounds is not None else None
-        if self.classes is not None and in_bounds is not None and set(self.classes) != set(in_bounds):
+        if self.classes is not None and in_bounds is not None and (self._reads or set(self.classes) != set(in_bounds)):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes))
         if bounds is not None and bounds.threshold is not None:
             return above(y, bounds.threshold)
@@ -79,10 +79,15 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             return self.classes
         return self.bounds.target_classes() if isinstance(self.bounds, Bounds) else None
 
+    @property
+    def _reads(self) -> bool:
+        """Whether the labels are to be taken from the data."""
+        return isinstance(self.classes, str) and self.classes == FROM_DATA
+
     def _check_declared(self) -> None:
-        if self._declared() is None:
-            remedy = "Undeclared labels are looked at before the budget is reserved."
-            raise ValueError(sentence("classes", "must be declared with a strict ledger", None, remedy))
+        if self._reads:
+            remedy = "Such labels are read before the budget is reserved. Declare them."
+            raise ValueError(sentence("classes", "must not be read with a strict ledger", FROM_DATA, remedy))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from dplr._validation import sentence
 from dplr.estimators._base import PrivateLinearModel
 from dplr.losses import SQUARED, Loss
+from dplr.rows import NUMERIC, OBJECTS, Target
 
 
 class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -77,15 +78,13 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         self.coef_ = coef[0]
         self.intercept_ = float(intercept[0])
 
-    def _check_target(self, y: NDArray[Any]) -> NDArray[Any]:
-        if y.dtype.kind not in "biufO":
-            raise ValueError(sentence("y", 'must be numeric with model="linear"', y.dtype.type.__name__))
-        if y.dtype.kind != "O":
+    def _check_target(self, y: Target) -> Target:
+        if y.numeric:
             return y
-        try:
-            return y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(sentence("y", 'must be numeric with model="linear"', "text or missing values")) from None
+        if y.kind != OBJECTS or any(isinstance(value, (str, bytes)) for value in y.values):
+            got = "text among the values" if y.kind == OBJECTS else y.type_name
+            raise ValueError(sentence("y", 'must be numeric with model="linear"', got))
+        return Target(NUMERIC, y.as_float(), y.type_name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

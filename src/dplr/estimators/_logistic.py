@@ -24,8 +24,9 @@ class LogisticRegression(PrivateClassifier):
         ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
         outside onto it. With bounds by name, columns of a table that they do not name are ignored.
-    classes : the labels; may be left out for bool, {0, 1} and {-1, 1}, and where the bounds name them. More than two
-        are fitted one against the rest, each with a share of eps and delta (one_vs_rest.md).
+    classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are
+        fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads two labels
+        from the data, which no noise covers: a PrivacyWarning says so, and the statement too.
     fit_intercept : whether the model has an intercept.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.

@@ -15,15 +15,16 @@ from dplr.loss_queries import LossGradient, RealTotal
 from dplr.queries import Moments, Total
 from dplr.rows._array import ArrayRows, check_shapes
 from dplr.rows._declared import declared_kinds
-from dplr.rows._labels import Labels, above
+from dplr.rows._labels import FROM_DATA, Labels, above
 from dplr.rows._labels import resolve as resolve_labels
 from dplr.rows._selection import ALL, Selection, chosen, every
 from dplr.rows._table import Encoder, Table, as_table, predictors
-from dplr.rows._target import as_target
+from dplr.rows._target import NUMERIC, OBJECTS, Target, as_target
 
 __all__ = [
-    "ALL", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "above", "as_rows", "as_table",
-    "as_target", "check_shapes", "chosen", "declared_kinds", "every", "predictors", "resolve_labels",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "Target",
+    "above", "as_rows", "as_table", "as_target", "check_shapes", "chosen", "declared_kinds", "every", "predictors",
+    "resolve_labels",
 ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from dplr.rows._faults import refuse, warn_outside
 from dplr.rows._native import as_native, as_numbers, is_native, target_is_native
 from dplr.rows._selection import ALL, Selection
 from dplr.rows._table import Encoder, as_table
+from dplr.rows._target import Target
 
 
 class ArrayRows:
@@ -215,12 +216,12 @@ class ArrayRows:
         return self._matrix
 
 
-def check_shapes(X: Any, y: Any) -> tuple[int, int]:
+def check_shapes(X: Any, y: Target) -> tuple[int, int]:
     """(n, d) of a fitting pair, or ValueError."""
     if getattr(X, "ndim", None) != 2:
         raise ValueError(sentence("X", "must be two-dimensional", getattr(X, "shape", X)))
-    if getattr(y, "ndim", None) != 1:
-        raise ValueError(sentence("y", "must be one-dimensional", getattr(y, "shape", y)))
+    if y.values.ndim != 1:
+        raise ValueError(sentence("y", "must be one-dimensional", y.values.shape))
     n, d = X.shape
     if n != len(y):
         raise ValueError(f"`y` must have one entry for each row of X; got {len(y)} entries and {n} rows.")

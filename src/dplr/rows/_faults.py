@@ -22,7 +22,7 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
     if faults.unknown_labels:
         raise ValueError(
             f"`y` must hold only its labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
-            "Declare all labels with `classes=`, or clean y."
+            "Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y."
         )
 
 

@@ -1,4 +1,4 @@
-"""Which labels a target holds: declared, conventional, or (with a warning) taken from the data."""
+"""Which labels a target holds: declared, conventional, or (asked for, and with a warning) taken from the data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr.bounds import Pair
 from dplr.privacy import PrivacyWarning
+from dplr.rows._target import BOOL, OTHER, TEXT, Target
+from dplr.rows._text import NUMBERS
 
-# Smallest and largest label -> the set. All ones fit two sets, and one record would decide between them: refused.
-_CONVENTIONS = {(0, 0): (0, 1), (0, 1): (0, 1), (-1, -1): (-1, 1), (-1, 1): (-1, 1)}
-
+FROM_DATA = "from_data"
 
 _NEITHER = 2.0  # a code that is found, and refused, with the sum
+_DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') of the bounds."
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,49 +39,49 @@ class Labels:
         return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
 
 
-def resolve(y: NDArray[Any], declared: Sequence[Any] | None) -> Labels:
-    """Find the labels without sorting y where they are declared or conventional.
+def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
+    """The labels of y, without a look at its values.
 
-    Conventional are bool, {0, 1} and {-1, 1}: public without a declaration. Labels of any other undeclared set are read
-    from the data, with a PrivacyWarning; whatever is neither label is refused while rows are summed. An undeclared y is
-    looked at before the budget is reserved, because the statement must name the labels.
+    Undeclared labels are False and True where the type of y declares booleans, and 0 and 1 elsewhere: one convention
+    for every type, so that no record decides which one holds. Whatever is no label is refused while rows are summed.
+    Only `"from_data"` reads the labels from the data, with a PrivacyWarning.
     """
-    y = _of_one_type(y)
+    if isinstance(declared, str) and declared == FROM_DATA:
+        return _from_data(y)
     if declared is not None:
         classes = _declared_classes(declared)
-        said = f"the labels {classes.tolist()}, declared"
-        return _encoded(y, classes, said) if len(classes) == 2 else _positions(y, classes, said)
-    if y.dtype.kind == "b":
-        return Labels(np.array([False, True]), y, (0.0, 1.0), "y is True or False, by convention")
-    if y.dtype.kind in "iuf" and len(y):
-        ends = (y.min(), y.max())
-        if ends in _CONVENTIONS:
-            pair = _CONVENTIONS[ends]
-            codes = (float(pair[0]), float(pair[1]))
-            return Labels(
-                np.array(pair, dtype=y.dtype), y, codes, f"every label is {pair[0]} or {pair[1]}, by convention"
-            )
-        if not np.isfinite(ends).all():
-            raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
-    return _from_data(y)
+        return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
+    if y.kind == BOOL:
+        return _encoded(y, np.array([False, True]), "y is True or False, by convention")
+    if y.kind in (TEXT, OTHER):
+        rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
+        raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
+    return _encoded(y, np.array([0, 1]), "every label is 0 or 1, by convention")
 
 
-def above(y: NDArray[Any], threshold: float) -> Labels:
-    """The labels of a numeric target: True above a public threshold. A missing number is neither, and is refused."""
-    numbers = _of_one_type(y)
-    if numbers.dtype.kind not in "iuf":
-        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.dtype.type.__name__))
-    encoded = np.where(np.isnan(numbers), _NEITHER, numbers > threshold)
+def above(y: Target, threshold: float) -> Labels:
+    """The labels of a numeric target: True above a public threshold. What is missing or no number is neither.
+
+    Each value is compared as a float64: in the type of its array, which others may have a part in, it could lie on the
+    other side.
+    """
+    if y.kind in (TEXT, OTHER):
+        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.type_name))
+    values = y.as_float()
+    encoded = np.where(np.isnan(values), _NEITHER, values > threshold)
     return Labels(np.array([False, True]), encoded, (0.0, 1.0), f"y is True above {threshold:g}, a declared threshold")
 
 
-def _from_data(y: NDArray[Any]) -> Labels:
-    try:
-        found = np.unique(y)
-    except TypeError:
-        rule = "must hold labels of one type, none missing"
-        raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.tolist()}, "Clean y.")) from None
-    if y.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
+def _from_data(y: Target) -> Labels:
+    if y.values.dtype.kind == "O":
+        types = {"text" if isinstance(v, str) else "number" if isinstance(v, NUMBERS) else "" for v in y.values}
+        if len(types) > 1 or "" in types:
+            rule = "must hold labels of one type, none missing"
+            raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.values}, "Clean y."))
+    found = np.unique(np.asarray(y.values.tolist()) if y.values.dtype.kind == "O" else y.values)
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
+    if found.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
         raise ValueError(
             "Unknown label type: continuous. `y` must hold two labels for logistic regression; for a numeric target "
             'use model="linear".'
@@ -102,49 +103,42 @@ def _from_data(y: NDArray[Any]) -> Labels:
     return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
 
 
-def _of_one_type(y: NDArray[Any]) -> NDArray[Any]:
-    """Object arrays that hold booleans or numbers become arrays of those; text and the rest stay as they are."""
-    if y.dtype.kind != "O":
-        return y
-    types = {type(value) for value in y.tolist()}
-    if types <= {bool, np.bool_}:
-        return y.astype(bool)
-    return y.astype(np.float64) if types <= {int, float, np.int64, np.float64} else y
-
-
-def _declared_classes(declared: Sequence[Any]) -> NDArray[Any]:
+def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
     """The labels sorted, as scikit-learn's scorers expect them."""
     values = list(declared) if np.ndim(declared) == 1 else []
+    text = [isinstance(value, str) for value in values]
+    if not (all(text) or all(isinstance(value, NUMBERS) for value in values)):
+        raise ValueError(sentence("classes", "must be all text, or all numbers or booleans", declared))
     classes = np.unique(np.asarray(values))
     if not 2 <= len(values) == len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
         raise ValueError(sentence("classes", "must be two different labels, or more", declared))
     return classes
 
 
-def _positions(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
-    """More than two classes by their position."""
+def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
+    """Two numbers are compared in the kernels, without a copy of y; all other labels count by their position."""
     if classes.dtype.kind in "biuf":
-        _codes(classes)
-    if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
-        nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        positions = np.where(classes[nearest] == y, nearest, len(classes))
-    else:
+        negative, positive, *more = _codes(classes)
+        if y.numeric and not more:
+            return Labels(classes, y.values, (negative, positive), assumption)
+    return Labels(classes, _positions(y, classes), (0.0, 1.0), assumption)
+
+
+def _positions(y: Target, classes: NDArray[Any]) -> NDArray[Any]:
+    """The position of each label, every one looked up by itself; the number of classes for what is no label."""
+    unknown = len(classes)
+    if classes.dtype.kind not in "biuf":
         lookup = {label: position for position, label in enumerate(classes.tolist())}
-        positions = np.array([lookup.get(value, len(classes)) for value in y.tolist()])
-    return Labels(classes, positions, (0.0, 1.0), assumption)
-
-
-def _encoded(y: NDArray[Any], classes: NDArray[Any], assumption: str) -> Labels:
-    if y.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
-        negative, positive = _codes(classes)
-        return Labels(classes, y, (negative, positive), assumption)
-    lookup = {label: float(code) for code, label in enumerate(classes.tolist())}
-    encoded = np.array([lookup.get(value, _NEITHER) for value in y.tolist()])
-    return Labels(classes, encoded, (0.0, 1.0), assumption)
+        keys = (value if isinstance(value, str) else None for value in y.values)
+        return np.fromiter((lookup.get(key, unknown) for key in keys), np.int64, len(y))
+    codes = np.array(_codes(classes))
+    values = y.as_float()
+    nearest = np.minimum(np.searchsorted(codes, values), unknown - 1)
+    return np.where(codes[nearest] == values, nearest, unknown)
 
 
 def _codes(classes: NDArray[Any]) -> list[float]:
-    """Labels as float64, all different: one label that is a float makes all of a column floats."""
+    """Labels as float64, all different: values of y are compared as float64."""
     codes: list[float] = classes.astype(np.float64).tolist()
     if len(set(codes)) < len(codes):
         raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))

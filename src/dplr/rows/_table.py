@@ -41,7 +41,13 @@ class Table:
         self._keys = list(found.columns)  # a pandas frame may have numbers for names
         self.columns = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = found.shape
-        self._schema = found.schema
+        self._types = [found.schema[key] for key in self._keys]
+        native = found.to_native()
+        if hasattr(native, "iloc"):  # narwhals would look at the first values of a column of objects: one decides
+            self._types = [
+                nw.Object() if declared.kind == "O" and isinstance(declared, np.dtype) else kind
+                for declared, kind in zip(native.dtypes, self._types, strict=True)
+            ]
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -54,7 +60,7 @@ class Table:
 
     def dtype(self, place: int) -> Any:
         """Type of a column."""
-        return self._schema[self._keys[place]]
+        return self._types[place]
 
     @property
     def native(self) -> Any:
