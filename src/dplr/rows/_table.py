@@ -45,7 +45,7 @@ class Table:
         native = found.to_native()
         if hasattr(native, "iloc"):  # narwhals would look at the first values of a column of objects: one decides
             self._types = [
-                nw.Object() if declared.kind == "O" and isinstance(declared, np.dtype) else kind
+                nw.Object() if declared == np.dtype(object) else kind
                 for declared, kind in zip(native.dtypes, self._types, strict=True)
             ]
 
