@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 
 import dplr
 from dplr import audit
@@ -117,7 +117,7 @@ def test_cross_validation_reserves_once_a_fold(monkeypatch):
 
     monkeypatch.setattr(_base, "as_ledger", lambda _: Counting())
     X, y = small()
-    cross_val_score(dplr.LogisticRegression(eps=0.7), X, y, cv=5)
+    cross_val_score(dplr.LogisticRegression(eps=0.7), X, y, cv=KFold(5))
     assert reserved == [0.7] * 5
 
 
