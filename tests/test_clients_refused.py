@@ -134,6 +134,16 @@ def test_a_client_that_breaks_the_promise_is_refused_before_anything_is_spent(da
     assert reserved == []
 
 
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_workers_spend_nothing_before_the_refusal(data, tmp_path, ensemble):
+    """Their folds are fitted where no frame of the client is: the copy for them was refused before."""
+    ledger = dplr.Ledger(tmp_path / "budget.ledger", eps=10.0)
+    inside = dplr.LogisticRegression(eps=0.5, ledger=ledger)
+    with pytest.raises(ValueError, match="must not be fitted to private rows in CalibratedClassifierCV"):
+        CalibratedClassifierCV(inside, ensemble=ensemble, n_jobs=2).fit(*data)
+    assert ledger.entries() == []
+
+
 def test_a_client_is_refused_inside_another(data, reserved):
     with pytest.raises(ValueError, match="must not be fitted to private rows in CalibratedClassifierCV"):
         cross_val_score(CalibratedClassifierCV(CLASSIFIER), *data, cv=KFold(3), error_score="raise")
