@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -61,7 +61,7 @@ def test_estimators_work_in_pipelines_and_cross_validation_with_fresh_noise(data
     X, y, _ = data
     pipe = make_pipeline(FunctionTransformer(lambda X: X / 10), dplr.LogisticRegression(eps=1.0, classes=(0, 1)))
     with pytest.warns(UserWarning, match="outside the unit ball"):
-        scores = cross_val_score(pipe, X, y, cv=3)
+        scores = cross_val_score(pipe, X, y, cv=KFold(3))
     assert len(set(scores)) > 1
 
 

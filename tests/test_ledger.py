@@ -21,7 +21,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -63,7 +63,7 @@ def a_plan(eps=0.4, **options):
 def test_five_folds_at_eps_one_record_five_entries(path):
     X, y = data()
     ledger = Ledger(path, eps=5.0)
-    cross_val_score(dplr.LogisticRegression(eps=1.0, ledger=ledger), X, y, cv=5)
+    cross_val_score(dplr.LogisticRegression(eps=1.0, ledger=ledger), X, y, cv=KFold(5))
     assert [entry.eps for entry in ledger.entries()] == [1.0] * 5
     assert states(ledger) == ["committed"] * 5
     assert ledger.remaining() == (0.0, 0.0)
@@ -81,14 +81,14 @@ def test_workers_spend_from_one_budget_with_noise_of_their_own(path):
     assert states(ledger) == ["committed"] * 4
     assert len({fit["linear"].tobytes() for fit in fits}) == 4
     with pytest.raises(BudgetExceeded):
-        cross_val_score(model, X, y, cv=2, n_jobs=2, error_score="raise")
+        cross_val_score(model, X, y, cv=KFold(2), n_jobs=2, error_score="raise")
 
 
 def test_a_search_counts_every_fit_and_its_last(path):
     X, y = data()
     ledger = Ledger(path, eps=10.0)
     model = make_pipeline(FunctionTransformer(), dplr.LogisticRegression(eps=0.5, ledger=ledger))
-    GridSearchCV(model, {"logisticregression__l2": [0.1, 1.0]}, cv=3).fit(X, y)
+    GridSearchCV(model, {"logisticregression__l2": [0.1, 1.0]}, cv=KFold(3)).fit(X, y)
     assert len(ledger.entries()) == 7
     assert ledger.spent() == (3.5, 0.0)
 

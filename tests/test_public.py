@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -237,7 +237,7 @@ def test_public_data_survive_clone_and_are_not_split_by_cross_validation():
     est = dplr.LogisticRegression(eps=1e-6, mechanism="output", bounds=BOUNDS, public=PUBLIC)
     copy = clone(est)
     assert_array_equal(copy.get_params()["public"][1], PUBLIC[1])
-    scores = cross_val_score(est, *PRIVATE, cv=4)
+    scores = cross_val_score(est, *PRIVATE, cv=KFold(4))
     assert_allclose(scores.mean(), non_private(*PUBLIC).score(*PRIVATE), atol=1e-3)
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds import Bounds
-from dplr.estimators import _html, _plain, _refit
+from dplr.estimators import _clients, _html, _plain, _refit
 from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._release import Facts, Released, release
 from dplr.estimators._strict import check_types
@@ -155,7 +155,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 else "; it takes X and y. Parameters belong to the constructor."
             )
             raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
-        (done,) = self._releases(X, y, [check_eps(self.eps)])
+        levels = [check_eps(self.eps)]
+        _clients.refuse(self)
+        (done,) = self._releases(X, y, levels)
         return self._take(done)
 
     def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
@@ -284,7 +286,16 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             warnings.filterwarnings("ignore", "Unknown section Privacy")
             return str(super()._html_repr()) + _html.privacy_note(self)
 
+    def __sklearn_clone__(self) -> Self:
+        """A copy that is not fitted, unless a client asks for it that would break the promise."""
+        _clients.refuse(self)
+        _clients.warn_of_folds(self)
+        copied: Self = super().__sklearn_clone__()
+        return copied
+
     def __sklearn_tags__(self) -> Any:
+        if "privacy_" in self.__dict__:
+            _clients.warn_of_own_fit(self)
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.sparse = False
