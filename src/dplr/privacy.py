@@ -201,7 +201,8 @@ class PrivacyStatement:
 
     def _guarantee_sentence(self) -> str:
         if self.delta:
-            return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
+            pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
+            return f"(eps, delta)-differential privacy, {pair}; {self.guarantee}"
         return str(self.guarantee)
 
     @property
@@ -226,6 +227,14 @@ class PrivacyStatement:
         """Return the statement as readable lines."""
         head = f"Privacy statement ({self.mechanism}, dplr {self.version})"
         return "\n".join([head, *(_line(name, text) for name, text in self.lines)])
+
+
+def delta_in_words(delta: float) -> str:
+    """A delta as a number, and as a multiple of a power of two where it is a tiny one: 5.42101e-20 is 2^-64."""
+    count, parts = delta.as_integer_ratio()
+    if count == 0 or count > 2**20 or parts < 2**40:
+        return f"{delta:g}"
+    return f"{delta:g} ({f'{count} * ' if count > 1 else ''}2^-{parts.bit_length() - 1})"
 
 
 def _line(name: str, text: str) -> str:
