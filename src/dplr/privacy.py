@@ -83,7 +83,8 @@ class Approx:
 
     def __str__(self) -> str:
         """Return the guarantee in words."""
-        return "at this eps and delta; its other pairs (eps, delta) follow from the theorem"
+        pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
+        return f"(eps, delta)-differential privacy, {pair}; other pairs follow from the theorem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class PrivacyStatement:
     Attributes
     ----------
     mechanism : shorthand of the mechanism.
-    eps, delta : the privacy loss asked for.
+    eps, delta : the privacy loss asked for, or the larger one that the mechanism has.
     guarantee : the promise as a value, for example ``Pure(0.8)``.
     neighbouring : the relation the promise is about.
     released : block name -> `Release`.
@@ -200,9 +201,8 @@ class PrivacyStatement:
         return self._common("scale")
 
     def _guarantee_sentence(self) -> str:
-        if self.delta:
-            pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
-            return f"(eps, delta)-differential privacy, {pair}; {self.guarantee}"
+        if self.delta and not isinstance(self.guarantee, Approx):
+            return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
         return str(self.guarantee)
 
     @property
