@@ -36,10 +36,10 @@ class ObjectivePerturbation:
     Parameters
     ----------
     calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound
-        with one coefficient under replace-one) and the rank-one bound for others (theorem 1); `"cms11"` is CMS11 Algorithm
-        2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is CM08
-        Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for, and its
-        statement says what it is. Only `"tight"` takes a delta.
+        with one coefficient under replace-one) and the rank-one bound for others (theorem 1); `"cms11"` is CMS11
+        Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is
+        CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for,
+        and its statement says what it is. Only `"tight"` takes a delta.
     coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), q the
         number of coefficients.
 
