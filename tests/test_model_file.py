@@ -258,6 +258,12 @@ def test_a_file_of_objective_perturbation_states_the_delta_of_its_solver_for_eve
     for name, change in OBJECTIVE_CHANGES.items():
         refused = refusal(rewritten(saved(est, tmp_path), lambda m, change=change: change(m, m["statement"])))
         assert "delta" in refused or "law" in refused or "released" in refused, name
+    if len(classes) == 3:
+        first = OBJECTIVE_CHANGES["the delta of the solver gone"]
+        refused = refusal(rewritten(saved(est, tmp_path), lambda m: (
+            first(m, m["statement_of_one"]), m["statement_of_one"]["guarantee"].update(eps=m["statement_of_one"]["eps"])
+        )))  # fmt: skip
+        assert "statement_of_one.delta` must be at least 2^-64 with this mechanism" in refused
 
 
 def test_a_file_of_objective_perturbation_with_a_delta_states_that_one(tmp_path):

@@ -190,15 +190,6 @@ def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
     return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
 
 
-def _theorem(problem: Problem) -> str:
-    """Which theorem calibrates pure noise, and whether its bound is attained."""
-    if not problem.loss.logistic_curvature:
-        return "theorem 1, rank-one bound"
-    # Of one coefficient two records cannot have large gradients in opposite directions.
-    attained = erm.size(problem.geometry) > 1 or erm.signs(problem.neighbouring) == 1
-    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
-
-
 def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
     norm, signs, loss = erm.row_norm(problem.geometry), erm.signs(problem.neighbouring), problem.loss
     noise_eps, factor = objective_noise.cms11(eps, loss.smoothness * norm**2 / ridge)
@@ -219,6 +210,15 @@ def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
     if loss.logistic_curvature:
         return lambda e: objective_noise.logistic_loss(e, norm**2 / ridge, erm.signs(problem.neighbouring))
     return lambda e: objective_noise.rank_one_loss(e, loss.smoothness * norm**2 / ridge)
+
+
+def _theorem(problem: Problem) -> str:
+    """Which theorem calibrates pure noise, and whether its bound is attained."""
+    if not problem.loss.logistic_curvature:
+        return "theorem 1, rank-one bound"
+    # Of one coefficient two records cannot have large gradients in opposite directions.
+    attained = erm.size(problem.geometry) > 1 or erm.signs(problem.neighbouring) == 1
+    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
 
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
