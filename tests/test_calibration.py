@@ -9,9 +9,11 @@ from scipy import special
 
 from dplr.calibration import (
     SUM_EXPONENT,
+    continuous_target,
     discrete_gaussian,
     discrete_gaussian_mu,
     discrete_laplace,
+    gaussian_eps,
     gaussian_log_delta,
     gaussian_mu,
     grid_exponent,
@@ -109,6 +111,25 @@ def test_gaussian_delta_agrees_with_fifty_digits(oracle, eps, mu):
     assert gaussian_log_delta(eps, mu) == pytest.approx(float(mp.log(exact)), rel=1e-9)
 
 
+@pytest.mark.oracle
+def test_gaussian_eps_is_rounded_up_and_by_next_to_nothing(oracle):
+    """In 60 digits: delta at the eps that is returned is not above the one asked for, at one a little smaller it is."""
+    mp = oracle("mpmath").mp.clone()
+    mp.dps = 60
+
+    def exact(eps, mu):
+        near, far = -eps / mu + mu / 2, -eps / mu - mu / 2
+        return mp.ncdf(near) - mp.exp(eps) * mp.ncdf(far)
+
+    rng = np.random.default_rng(0)
+    for log_mu, log_delta in zip(rng.uniform(-9, 2, 300), rng.uniform(-14, -0.05, 300), strict=True):
+        mu, delta = 10**log_mu, 10**log_delta
+        found = gaussian_eps(mu, delta)
+        assert exact(mp.mpf(found), mp.mpf(mu)) <= mp.mpf(delta), (mu, delta)
+        less = found * (1 - 1e-11) - 1e-14 * (1 + mu * mu)
+        assert less <= 0 or exact(mp.mpf(less), mp.mpf(mu)) > mp.mpf(delta), (mu, delta)
+
+
 def discrete_delta(eps, variance, shift):
     """Exact delta of one discrete Gaussian draw moved by `shift` grid units."""
     z = np.arange(-60 * math.isqrt(variance) - 60, 60 * math.isqrt(variance) + 61)
@@ -146,6 +167,24 @@ def test_calibrated_mu_satisfies_lemma_five_at_the_smallest_scale(numbers, eps, 
     mu = discrete_gaussian_mu(eps, delta, numbers)
     assert min(lemma_five(eps, 4**20, mu, t, numbers) for t in (12, 14, 20)) <= delta
     assert mu >= 0.99 * gaussian_mu(eps, delta)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("numbers", [1, 10**6, 10**8, 10**9, 10**10])
+@pytest.mark.parametrize(("eps", "delta"), [(1.0, 1e-6), (3.0, 1e-12)])
+def test_the_target_of_continuous_noise_satisfies_lemma_five_for_any_number_of_draws(oracle, numbers, eps, delta):
+    """In 60 digits: some t proves delta, out of the eps and delta that are left for continuous noise."""
+    mp = oracle("mpmath").mp.clone()
+    mp.dps = 60
+    left, continuous = continuous_target(eps, delta, numbers)
+    variance, proved = mp.mpf(4) ** 20, []
+    for t in range(12, 60):
+        eta = numbers * (1 + mp.mpf(t) ** 2) / (24 * variance)
+        if eta <= (mp.mpf(eps) - mp.mpf(left)) * (1 + mp.mpf(2) ** -40):
+            tail = 2 * numbers * mp.exp(eps) * mp.ncdf(-t + 1 / (2 * mp.sqrt(variance)))
+            proved.append(mp.exp(numbers / (24 * variance)) * (continuous + tail))
+    assert min(proved) <= delta
+    assert continuous >= delta * (1 - 1e-6) * (1 - 1e-13 * numbers)  # and little is taken
 
 
 @pytest.mark.parametrize("sizes", [(1,), (14, 13, 91), (50, 50, 1225)])

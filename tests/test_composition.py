@@ -167,6 +167,13 @@ def test_zcdp_charges_what_is_lost_and_says_where_it_is_too_much():
     assert composition.zcdp([], 0.0) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("kind", composition.KINDS)
+def test_equal_shares_of_a_delta_as_small_as_that_of_a_solver(kind):
+    eps, delta = composition.equal_shares(4, 1.0, 2.0**-62, kind)
+    assert 0.25 <= eps < 1
+    assert delta == pytest.approx(0.0 if kind == "pure" else 2.0**-64, rel=1e-12)
+
+
 @pytest.mark.parametrize("guarantee", [Pure(0.1), Gaussian(0.1)])
 def test_zcdp_is_above_the_loss_distribution_of_dp_accounting(guarantee):
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

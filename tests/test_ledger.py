@@ -104,6 +104,33 @@ def test_every_model_and_fit_many_take_a_ledger(path, model):
     assert ledger.spent() == (3.5, 5e-6)
 
 
+def test_a_ledger_without_a_delta_refuses_objective_perturbation_and_says_what_to_do(path):
+    ledger = Ledger(path, eps=3.0)
+    plan = a_plan(0.5, mechanism="objective")
+    assert not plan.cost(ledger).fits
+    with pytest.raises(
+        BudgetExceeded, match=r"no room for this delta.* 2\^-64 a model.*delta=1e-12.*\"fm\" or \"output\""
+    ):
+        ledger.reserve(plan.statement)
+    for mechanism in ("fm", "output"):
+        ledger.reserve(a_plan(0.5, mechanism=mechanism).statement).commit()
+    with pytest.raises(BudgetExceeded, match="Use a smaller eps, or a model that was already released"):
+        ledger.reserve(a_plan(2.5).statement)
+
+
+@pytest.mark.parametrize("composition", ["basic", "zcdp", "pld"])
+def test_the_delta_of_a_solver_costs_next_to_nothing_of_a_budget(path, composition):
+    ledger = Ledger(path, eps=3.0, delta=1e-9, composition=composition)
+    plan = a_plan(0.5, mechanism="objective")
+    for _ in range(2):
+        ledger.reserve(plan.statement).commit()
+    assert [entry.delta for entry in ledger.entries()] == [2.0**-64] * 2
+    eps, delta = ledger.spent()
+    assert 0.99 <= eps <= 1.0
+    assert 2.0**-63 <= delta <= (1e-9 if composition == "pld" else 2.0**-63 * (1 + 1e-15))
+    assert ledger.remaining()[0] == pytest.approx(2.0, rel=1e-6)
+
+
 @pytest.mark.parametrize("composition", ["basic", "zcdp", "pld"])
 def test_releases_of_every_form_share_one_budget(path, composition):
     ledger = Ledger(path, eps=6.0, delta=1e-4, composition=composition)

@@ -234,6 +234,45 @@ def test_a_file_has_these_keys_and_no_other(fitted, which, tmp_path):
         assert set(history) == {"coefs", "intercepts", "public_loss"}
 
 
+OBJECTIVE_CHANGES = {
+    "the delta of the solver gone": lambda m, said: said.update(delta=0.0, guarantee={"kind": "Pure", "eps": 1.0}),
+    "more of it": lambda m, said: (said.update(delta=2.0**-63), said["guarantee"].update(delta=2.0**-63)),
+    "less of it": lambda m, said: (said.update(delta=2.0**-65), said["guarantee"].update(delta=2.0**-65)),
+    "it was asked for": lambda m, said: m["parameters"].update(delta=2.0**-64),
+    "a delta that was not asked for": lambda m, said: (said.update(delta=1e-6), said["guarantee"].update(delta=1e-6)),
+    "Gaussian noise": lambda m, said: [
+        block.update(law="Gaussian in the objective") for block in said["released"]
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)], ids=len)
+def test_a_file_of_objective_perturbation_states_the_delta_of_its_solver_for_every_model(classes, tmp_path):
+    X = np.random.default_rng(0).uniform(0, 0.5, (500, 2))
+    est = dplr.fit(X, np.arange(500) % len(classes), eps=1.0, mechanism="objective", classes=classes)
+    whole = (1 if len(classes) == 2 else 3) * 2.0**-64
+    path = saved(est, tmp_path)
+    other = dplr.load_model(path)
+    assert other.privacy_ == est.privacy_
+    assert (other.delta, other.privacy_.delta) == (0.0, whole)
+    for name, change in OBJECTIVE_CHANGES.items():
+        refused = refusal(rewritten(saved(est, tmp_path), lambda m, change=change: change(m, m["statement"])))
+        assert "delta" in refused or "law" in refused or "released" in refused, name
+    if len(classes) == 3:
+        first = OBJECTIVE_CHANGES["the delta of the solver gone"]
+        refused = refusal(rewritten(saved(est, tmp_path), lambda m: (
+            first(m, m["statement_of_one"]), m["statement_of_one"]["guarantee"].update(eps=m["statement_of_one"]["eps"])
+        )))  # fmt: skip
+        assert "statement_of_one.delta` must be at least 2^-64 with this mechanism" in refused
+
+
+def test_a_file_of_objective_perturbation_with_a_delta_states_that_one(tmp_path):
+    X = np.random.default_rng(0).uniform(0, 0.5, (500, 2))
+    est = dplr.fit(X, np.arange(500) % 2, eps=1.0, delta=1e-6, mechanism="objective", classes=(0, 1))
+    assert dplr.load_model(saved(est, tmp_path)).privacy_.delta == 1e-6
+    refusal(rewritten(saved(est, tmp_path), lambda m: m["parameters"].update(delta=0.0)))
+
+
 CANARY = 0.7234567890123456
 ROWS = 2741
 

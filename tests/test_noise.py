@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 import dplr.noise
-from dplr._core import IntegerSampler
+from dplr._core import IntegerSampler, _strips
 from dplr._core._strips import strip_bounds
 from dplr.noise import Source
 
@@ -202,6 +202,12 @@ def test_bounds_of_strips_are_exact_to_their_last_bit(bits):
     bounds = strip_bounds(bits)
     assert bounds == [threshold >> (600 - bits) for threshold in strip_thresholds()][: len(bounds)]
     assert bounds[-1] == 2**bits - 1 > bounds[-2]
+
+
+def test_strips_that_no_number_of_digits_decides_end_with_an_error_and_not_never(monkeypatch):
+    monkeypatch.setattr(_strips, "Decimal", lambda _: decimal.Decimal(1))  # an error margin that never shrinks
+    with pytest.raises(ArithmeticError, match="200 digits more than 30 do not decide the strips to 32 bits"):
+        strip_bounds(32)
 
 
 @pytest.mark.parametrize(

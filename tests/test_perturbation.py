@@ -1,6 +1,7 @@
 """Output and objective perturbation, and the exact minimiser: laws of the mechanisms, run through the whole story."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -130,7 +131,8 @@ def test_constants_of_a_plan():
     assert objective.statement.sensitivity == pytest.approx(2 * norm)
     assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
     assert objective.minimisation.tolerance_noise == pytest.approx(2 * tau / ridge / (0.5 * 2**-8))
-    assert objective.statement.guarantee == Pure(0.5)
+    assert objective.statement.guarantee == Approx(0.5, 2.0**-64)
+    assert objective.statement.delta == 2.0**-64
     gaussian = dplr.ObjectivePerturbation().plan(problem, 0.5, 1e-6)
     assert gaussian.statement.guarantee == Approx(0.5, 1e-6)
 
@@ -150,7 +152,7 @@ def test_the_printed_algorithm_states_the_privacy_loss_that_it_has(loss):
     problem, _ = problem_of(2, loss=loss, n=1000, l2=1e-5)
     printed = dplr.ObjectivePerturbation(calibration="cm08").plan(problem, 1.0, 0.0)
     assert printed.statement.eps > 2
-    assert printed.statement.guarantee == Pure(printed.statement.eps)
+    assert printed.statement.guarantee == Approx(printed.statement.eps, 2.0**-64)
     assert printed.statement.noise_scale == pytest.approx(2 * math.sqrt(1.25) / (1 - 2**-8))
 
 
@@ -183,7 +185,7 @@ def test_defaults_learn(mechanism, delta, model, neighbouring):
     assert est.score(X, y) > exact.score(X, y) - 0.02
     assert est.released_ == {}
     assert est.privacy_.arithmetic == "real-arithmetic"
-    assert est.privacy_.delta == delta
+    assert est.privacy_.delta == (delta or (2.0**-64 if mechanism == "objective" else 0.0))
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
@@ -438,8 +440,10 @@ def test_every_calibration_takes_the_norm_with_the_intercept_its_square_and_the_
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("eps", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("q", [1, 2, 50])
-def test_the_solver_is_planned_for_linear_terms_of_any_length_but_once_in_two_to_the_64(q, delta, monkeypatch):
+def test_the_solver_is_planned_for_linear_terms_of_any_length_that_delta_does_not_cover(q, eps, delta, monkeypatch):
+    """A missed tolerance is as likely as a long term, and its delta is (1 + e^eps) times that."""
     problem, _ = problem_of(q, n=1000, l2=0.01, intercept=False)
     lengths, planned = [], erm.minimisation
 
@@ -448,9 +452,58 @@ def test_the_solver_is_planned_for_linear_terms_of_any_length_but_once_in_two_to
         return planned(problem, ridge, linear_norm, *share)
 
     monkeypatch.setattr(erm, "minimisation", spy)
-    scale = dplr.ObjectivePerturbation().plan(problem, 1.0, delta).statement.noise_scale
+    scale = dplr.ObjectivePerturbation().plan(problem, eps, delta).statement.noise_scale
     law = stats.chi(q) if delta else stats.gamma(q)
-    assert lengths == [pytest.approx(law.isf(2.0**-64) * scale, rel=1e-9)]
+    assert law.sf(lengths[0] / scale) * (1 + math.exp(eps)) <= 2.0**-64
+    assert lengths[0] <= 1.5 * scale * law.isf(2.0**-64 / (1 + math.exp(eps)))
+
+
+@pytest.mark.parametrize("calibration", ["tight", "cms11", "cm08"])
+def test_objective_perturbation_without_a_delta_states_that_of_its_solver(calibration):
+    problem, _ = problem_of(3, n=1000, l2=0.01)
+    statement = dplr.ObjectivePerturbation(calibration).plan(problem, 0.5, 0.0).statement
+    assert statement.delta == 2.0**-64
+    assert statement.guarantee == Approx(statement.eps, 2.0**-64)
+    assert "delta = 5.42101e-20 (2^-64)" in str(statement)
+    assert "2^-64 for a linear term too long" in " ".join(str(statement).split())
+    free = dplr.ObjectivePerturbation(calibration).plan(problem, math.inf, 0.0).statement
+    assert (free.delta, free.guarantee) == (0.0, Pure(math.inf))
+    assert "too long" not in str(free)
+    output = dplr.OutputPerturbation().plan(problem, 0.5, 0.0).statement  # its solver ends before any noise
+    assert (output.delta, output.guarantee) == (0.0, Pure(0.5))
+
+
+@pytest.mark.parametrize("delta", [2.0**-63, 1e-12, 1e-6, 0.3])
+def test_a_delta_that_was_asked_for_pays_for_the_solver_too(delta, monkeypatch):
+    problem, _ = problem_of(3, n=1000, l2=0.01)
+    given, found = [], objective_noise.gaussian_sigma
+
+    def spy(eps, delta, *rest):
+        given.append(delta)
+        return found(eps, delta, *rest)
+
+    monkeypatch.setattr(objective_noise, "gaussian_sigma", spy)
+    statement = dplr.ObjectivePerturbation().plan(problem, 0.5, delta).statement
+    assert statement.guarantee == Approx(0.5, delta)
+    assert Fraction(given[0]) + Fraction(1, 2**64) <= Fraction(delta)
+    assert given[0] == pytest.approx(delta - 2.0**-64, rel=1e-15)
+
+
+@pytest.mark.parametrize("delta", [2.0**-64, 1e-30])
+def test_a_delta_that_cannot_pay_for_the_solver_is_refused(delta):
+    problem, _ = problem_of(3, n=1000, l2=0.01)
+    with pytest.raises(ValueError, match=r"`delta` must be 0 or above 2\^-64 .* delta=0 takes pure noise"):
+        dplr.ObjectivePerturbation().plan(problem, 0.5, delta)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_a_calibration_is_called_exact_where_it_is(columns, relation):
+    problem, _ = problem_of(columns, n=1000, l2=0.01, relation=relation, intercept=False)
+    said = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0).statement.calibration
+    bound = columns == 1 and relation == "replace_one"
+    assert ("an upper bound with one coefficient" in said) is bound
+    assert ("exact for the logistic loss" in said) is not bound
 
 
 def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ridge(monkeypatch):

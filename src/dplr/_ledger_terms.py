@@ -91,7 +91,18 @@ def refusal(path: str, terms: Terms, left: tuple[float, float], statements: tupl
     return (
         f"`ledger` must have room for the fit; got {asked}, and {path} has {pair(left)} left of "
         f"{pair((terms.eps, terms.delta))} by composition={terms.composition!r}. No row was read and nothing was "
-        "spent. Use a smaller eps, or a model that was already released."
+        f"spent. {remedy(terms, left, sum(statement.delta for statement in statements))}"
+    )
+
+
+def remedy(terms: Terms, left: tuple[float, float], delta: float) -> str:
+    """What to do about a fit of that delta that does not fit."""
+    if terms.composition != "basic" or delta <= left[1]:
+        return "Use a smaller eps, or a model that was already released."
+    needs = "Objective perturbation always needs a delta of 2^-64 a model. " if delta < 2.0**-44 else ""
+    return (
+        f"The ledger has no room for this delta. {needs}Use a ledger that was made with a delta, such as delta=1e-12, "
+        'or a mechanism that is pure with delta=0: "fm" or "output".'
     )
 
 

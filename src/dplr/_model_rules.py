@@ -40,7 +40,7 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
     """The parameters are those of the release that the statement is about."""
     if parameters["neighbouring"] != statement.neighbouring:
         refuse("model.parameters.neighbouring", "must be that of the statement", parameters["neighbouring"])
-    if parameters["delta"] != statement.delta:
+    if _stated_delta(parameters, values, statement) != statement.delta:
         refuse("model.parameters.delta", f"must be that of the statement, {statement.delta:g}", parameters["delta"])
     # Calibrations as printed may cost more than was asked for.
     mechanism = parameters["mechanism"]
@@ -55,6 +55,18 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
         refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)
     if statement.neighbouring == "add_remove" and n_rows != given:
         refuse("model.n_rows", "must be the declared one under add_remove", n_rows)
+
+
+def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> float:
+    """What a fit states where this delta was asked for; nan where its noise does not fit that."""
+    asked: float = parameters["delta"]
+    if statement.mechanism != "objective" or math.isinf(statement.eps):
+        return asked
+    pure = all(block.law.startswith("norm-Gamma") for block in statement.released.values())
+    if pure is not (asked == 0):
+        return math.nan
+    classes = 0 if values["classes"] is None else len(values["classes"])
+    return asked or erm.MISSED * (classes if classes > 2 else 1)
 
 
 def _near(asked: float, stated: float) -> bool:

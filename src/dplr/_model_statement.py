@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr import erm
 from dplr._model_json import refuse
 from dplr._model_schema import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
 from dplr.mechanisms import SHORTHANDS, Mechanism
@@ -180,7 +181,7 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
 
 def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> None:
     """The noise is that of the mechanism, and none exactly where eps = inf."""
-    law = "none" if math.isinf(fields["eps"]) else _LAWS[fields["mechanism"]][fields["delta"] > 0]
+    law = _law(where, release, fields)
     if release.law != law:
         refuse(f"{where}.law", f"must be {law} with this mechanism, eps and delta", release.law)
     if (release.scale == 0) is not (law == "none"):
@@ -191,3 +192,17 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> N
         refuse(f"{where}.grid", "must be a power of two, or 0", release.grid)
     if (release.units > 0) is not law.startswith("discrete"):
         refuse(f"{where}.units", "must be positive exactly for discrete noise", release.units)
+
+
+def _law(where: str, release: Release, fields: Mapping[str, Any]) -> str:
+    """The law of the noise with this mechanism, eps and delta."""
+    if math.isinf(fields["eps"]):
+        return "none"
+    pure, gaussian = _LAWS[fields["mechanism"]]
+    delta, missed = fields["delta"], fields["delta"] / erm.MISSED
+    if fields["mechanism"] != "objective":
+        return gaussian if delta > 0 else pure
+    if delta < erm.MISSED:
+        refuse(where.split(".released")[0] + ".delta", "must be at least 2^-64 with this mechanism", delta)
+    # Pure noise has 2^-64 for each model. The parameters say whether such a delta was asked for.
+    return pure if release.law == pure and missed.is_integer() else gaussian

@@ -140,15 +140,24 @@ def gaussian_mu(eps: float, delta: float) -> float:
 
 
 def gaussian_eps(mu: float, delta: float) -> float:
-    """Smallest eps >= 0 such that mu-GDP implies (eps, delta)-DP, rounded up."""
-    if mu <= 0 or gaussian_log_delta(0.0, mu) <= math.log(delta):
+    """Smallest eps >= 0 such that mu-GDP implies (eps, delta)-DP, rounded up.
+
+    A float's rounding of log delta moves eps by a few 2^-52 of 1 + eps + mu^2; the margin is a thousand times that of
+    eps, and several times that of the rest.
+    """
+    if mu <= 0 or math.erf(mu / math.sqrt(8)) * (1 + 1e-15) <= delta:  # delta at eps = 0
         return 0.0
     # delta(eps) <= Phi(mu/2 - eps/mu), which is delta here.
     low, high = 0.0, (mu * mu / 2 - mu * float(special.ndtri(delta))) * (1 + 1e-9)
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
-    return high
+    return high * (1 + 1e-12) + 1e-15 * (1 + mu * mu)
+
+
+def continuous_delta(delta: float, numbers: int) -> float:
+    """What remains of delta for continuous noise: less a share of 10^-6, and over e^(N/(24 s^2)) for N draws."""
+    return delta * (1 - 1e-6) * math.exp(-numbers / (24 * 4.0**GAUSSIAN_BITS))
 
 
 def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use delta=0.") -> tuple[float, float]:
@@ -157,16 +166,16 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
     The rounded continuous Gaussian is post-processing of the continuous one, and its probabilities differ from the
     discrete Gaussian's by factors in [e^(-1/(24 s^2)), Z e^(t^2/(24 s^2))] up to |z| <= t s (functional.md, lemma 5):
     delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t + 1/(2s))), eta = N (1 + t^2)/(24 s^2) + 2 N
-    log Z, for standard deviations s of at least 2^20 grid units. Of the share 10^-6 of delta that is set aside the tail
-    takes half; the other half covers the half unit 1/(2s) and the first factor. It holds for adaptive steps on random
-    batches too (accounting.md, lemma 3).
+    log Z, for standard deviations s of at least 2^20 grid units. The first factor is charged whole, to both terms. Of
+    the share 10^-6 of delta that is set aside the tail takes half; the other half covers the half unit 1/(2s). It holds
+    for any number of draws, and for adaptive steps on random batches too (accounting.md, lemma 3).
     """
     variance = 4.0**GAUSSIAN_BITS
     for t in range(12, 60):
-        tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t))
+        tail = math.log(2 * numbers) + eps + float(special.log_ndtr(-t)) + numbers / (24 * variance)
         eta = numbers * (1 + t * t) / (24 * variance)  # Z - 1 < exp(-10^13) adds nothing a float could show
         if tail <= math.log(delta) + math.log(5e-7) and eta < eps / 2:
-            return eps - eta, delta * (1 - 1e-6)
+            return math.nextafter(eps - eta, 0.0), continuous_delta(delta, numbers)
     rule = f"and delta = {delta:g} are out of the range of Gaussian noise on {numbers} numbers"
     raise ValueError(sentence("eps", rule, eps, remedy))
 

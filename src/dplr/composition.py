@@ -151,7 +151,7 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
     k : number of releases, fixed in advance.
     eps, delta : what they may cost together.
     kind : guarantee of each release: `"pure"`; `"gaussian"`, calibrated so that it is (eps_i, delta_i)-DP; or
-        `"approx"`, anything that is (eps_i, delta_i)-DP.
+        `"approx"`, anything that is (eps_i, delta_i)-DP. Objective perturbation is `"approx"`, also without a delta.
 
     Returns
     -------

@@ -23,6 +23,8 @@ from dplr.rows import Rows
 _ROUNDED_ROW = 1 + 2.0**-40
 # The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
 TOLERANCE = 2.0**-13
+# The delta of objective perturbation's tolerance: see objective.md, section 5.
+MISSED = 2.0**-64
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16

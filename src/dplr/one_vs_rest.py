@@ -31,6 +31,7 @@ class _Share(NamedTuple):
 
     plan: Plan
     guarantee: Pure | Gaussian | Poisson | Approx
+    delta: float
     composed: str
 
 
@@ -57,7 +58,7 @@ def plan_classes(
     statement = replace(
         one,
         eps=eps,
-        delta=delta,
+        delta=share.delta,
         guarantee=share.guarantee,
         released=by_class([one.released] * k, classes),
         calibration=f"{one.calibration}; of each of {k} models",
@@ -121,14 +122,15 @@ def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: 
         rule = f"must keep to its share of eps, {shares[0]:.6g}, with more than two classes"
         raise ValueError(sentence("mechanism", rule, plan.statement.eps, _PRINTED))
     if math.isinf(eps):
-        return _Share(plan, Pure(eps), "no noise, nothing to compose")
+        return _Share(plan, Pure(eps), delta, "no noise, nothing to compose")
     if isinstance(guarantee, Gaussian):
         return _gaussian_share(mechanism, plan, eps, delta, k)
     total, _ = composition.basic([plan.statement] * k)
     composed = "eps and delta add up" if total <= eps * (1 + _ROUNDING) else "composed as zCDP"
     if isinstance(guarantee, Poisson):
-        return _Share(plan, replace(guarantee, steps=k * guarantee.steps), composed)
-    return _Share(plan, Approx(eps, delta) if delta > 0 else Pure(eps), composed)
+        return _Share(plan, replace(guarantee, steps=k * guarantee.steps), delta, composed)
+    stated = delta or k * plan.statement.delta  # objective perturbation has a delta that nobody asked for
+    return _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
 
 
 def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:
@@ -141,7 +143,7 @@ def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, 
         assert isinstance(plan.statement.guarantee, Gaussian)
         mu = math.sqrt(k) * plan.statement.guarantee.mu * (1 + _ROUNDING)
         if mu <= _largest_mu(plan.statement.released, eps, delta, k):
-            return _Share(plan, Gaussian(mu), "squares of mu add up (Gaussian composition)")
+            return _Share(plan, Gaussian(mu), delta, "squares of mu add up (Gaussian composition)")
 
 
 def _largest_mu(released: Mapping[str, Release], eps: float, delta: float, k: int) -> float:

@@ -83,7 +83,8 @@ class Approx:
 
     def __str__(self) -> str:
         """Return the guarantee in words."""
-        return "at this eps and delta; its other pairs (eps, delta) follow from the theorem"
+        pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
+        return f"(eps, delta)-differential privacy, {pair}; other pairs follow from the theorem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class PrivacyStatement:
     Attributes
     ----------
     mechanism : shorthand of the mechanism.
-    eps, delta : the privacy loss asked for.
+    eps, delta : the privacy loss asked for, or the larger one that the mechanism has.
     guarantee : the promise as a value, for example ``Pure(0.8)``.
     neighbouring : the relation the promise is about.
     released : block name -> `Release`.
@@ -200,7 +201,7 @@ class PrivacyStatement:
         return self._common("scale")
 
     def _guarantee_sentence(self) -> str:
-        if self.delta:
+        if self.delta and not isinstance(self.guarantee, Approx):
             return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
         return str(self.guarantee)
 
@@ -226,6 +227,14 @@ class PrivacyStatement:
         """Return the statement as readable lines."""
         head = f"Privacy statement ({self.mechanism}, dplr {self.version})"
         return "\n".join([head, *(_line(name, text) for name, text in self.lines)])
+
+
+def delta_in_words(delta: float) -> str:
+    """A delta as a number, and as a multiple of a power of two where it is a tiny one: 5.42101e-20 is 2^-64."""
+    count, parts = delta.as_integer_ratio()
+    if count == 0 or count > 2**20 or parts < 2**40:
+        return f"{delta:g}"
+    return f"{delta:g} ({f'{count} * ' if count > 1 else ''}2^-{parts.bit_length() - 1})"
 
 
 def _line(name: str, text: str) -> str:

@@ -16,6 +16,7 @@ from dplr.calibration import (
     RATE_UNITS,
     SUM_EXPONENT,
     GaussianBlock,
+    continuous_delta,
     continuous_target,
     gaussian_blocks,
     gaussian_eps,
@@ -103,7 +104,7 @@ def steps_of_deviation(
     """The other way round: what `steps` releases with noise of at least `deviation` for that sensitivity cost.
 
     By accounting.md, lemma 3, with continuous noise of mu = sqrt(steps) * charged / deviation: delta is met at eps =
-    gaussian_eps(mu, delta (1 - 1e-6)) + eta.
+    gaussian_eps(mu, delta') + eta, delta' what `continuous_delta` leaves.
 
     Raises ValueError as `discrete_gaussian_steps`; `eps` is what was asked for, for the message.
 
@@ -115,7 +116,7 @@ def steps_of_deviation(
     ratio = Fraction(deviation) / Fraction(sensitivity)
     charged, block = _step_block(sensitivity, ratio, size, eps, sum_exponent)
     mu = math.sqrt(steps) * charged / block.scale * (1 + 2.0**-40)
-    continuous = gaussian_eps(mu, delta * (1 - 1e-6))
+    continuous = gaussian_eps(mu, continuous_delta(delta, numbers))
     # So far out that 2 N e^eps Phi(-t) <= delta 5e-7, as `continuous_target` has it.
     t = 12.0
     while math.log(2 * numbers) + continuous + 1 + float(special.log_ndtr(-t)) > math.log(delta) + math.log(5e-7):

@@ -7,6 +7,8 @@ import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 
 _TWICE_VARIANCE = 2048
+# No table that was looked at needed more digits than the first try has.
+_MORE_DIGITS = 200
 
 
 def strip_bounds(bits: int) -> list[int]:
@@ -15,9 +17,11 @@ def strip_bounds(bits: int) -> list[int]:
     Decimal's exp is rounded correctly, so a weight is off by a relative 10^(1 - digits) at most. A sum of `count`
     weights, with what is behind the last one, and the quotient of two sums are then off by less than 4 count times
     that (noise.md, section 2); digits are added until no floor depends on it.
+
+    Raises ArithmeticError where hundreds of digits more are not enough: a property of `bits` alone.
     """
-    digits = math.ceil(0.302 * bits) + 20
-    while True:
+    start = math.ceil(0.302 * bits) + 20
+    for digits in range(start, start + _MORE_DIGITS, 20):
         # The weights behind the last one add up to less than 10^-digits of the first, which is 1.
         count = math.isqrt(math.ceil(_TWICE_VARIANCE * 2.303 * (digits + 3))) + 1
         with localcontext(_context(digits)):
@@ -33,7 +37,7 @@ def strip_bounds(bits: int) -> list[int]:
                 bounds.append(low)
                 if low == top - 1:
                     return bounds
-        digits += 20
+    raise ArithmeticError(f"{_MORE_DIGITS} digits more than {start} do not decide the strips to {bits} bits.")
 
 
 def _context(digits: int) -> Context:

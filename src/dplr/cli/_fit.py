@@ -139,13 +139,14 @@ def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[
 def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
     """All that can be refused without the rows."""
     import dplr
+    from dplr._ledger_terms import remedy
 
     plan = dplr.plan(n_rows=n_rows, **options)
     if ledger is not None and not (price := ledger.price(plan.statement)).fits:
         raise Refused(
             f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has "
-            f"eps = {price.before[0]:.6g}, delta = {price.before[1]:.6g} left. Nothing was spent. Use a smaller eps, "
-            "or a model that was already released.",
+            f"eps = {price.before[0]:.6g}, delta = {price.before[1]:.6g} left. Nothing was spent. "
+            f"{remedy(ledger.terms(), price.before, price.delta)}",
             BUDGET,
         )
 

@@ -68,7 +68,7 @@ def _covered(planned: Plan) -> bool:
     return (
         statement.mechanism in MECHANISMS
         and problem.loss.label == "logistic"
-        and statement.delta == 0
+        and all(block.law.startswith("norm-Gamma") for block in statement.released.values())
         and math.isfinite(statement.eps)
         and str(problem.neighbouring) == "replace_one"
         and problem.w0 is None

@@ -19,7 +19,7 @@ class LogisticRegression(PrivateClassifier):
     Parameters
     ----------
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
-    delta : failure probability in [0, 1); 0 for pure eps-DP.
+    delta : failure probability in [0, 1); 0 for pure eps-DP (`"objective"` then states 2^-64).
     mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
         ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those

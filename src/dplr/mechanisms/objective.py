@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from dplr import erm, objective_noise
 from dplr._validation import check_choice, check_positive, sentence
@@ -28,8 +27,6 @@ _CALIBRATIONS = ("tight", "cms11", "cm08")
 _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show.
 _PRINTED_TOLERANCE = 2.0**-20
-# P(||b|| > bound) is at most this; a longer b might keep the solver from its tolerance, and nothing would be released.
-_LONG_NOISE = 2.0**-64
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +35,11 @@ class ObjectivePerturbation:
 
     Parameters
     ----------
-    calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2) and the rank-one
-        bound for others (theorem 1); `"cms11"` is CMS11 Algorithm 2, which charges the curvature twice and raises the
-        ridge where eps would not pay for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small
-        ridge its privacy loss exceeds the eps asked for, and its statement says what it is. Pure eps only, but for
-        `"tight"`.
+    calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound
+        with one coefficient under replace-one) and the rank-one bound for others (theorem 1); `"cms11"` is CMS11
+        Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is
+        CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for,
+        and its statement says what it is. Only `"tight"` takes a delta.
     coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), q the
         number of coefficients.
 
@@ -53,9 +50,10 @@ class ObjectivePerturbation:
 
     Privacy
     -------
-    Releases the coefficients alone; `released_` is empty. Pure eps-DP for delta = 0, (eps, delta)-DP with Gaussian
-    noise for delta > 0, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). With a
-    probability below 2^-64 nothing is released.
+    Releases the coefficients alone; `released_` is empty. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian
+    noise for delta > 2^-64, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). Pure eps it
+    is not quite: where the noise is very long the solver may miss its tolerance, and then nothing is released. Whether
+    it does may depend on the data; its probability is in the 2^-64.
 
     Examples
     --------
@@ -81,21 +79,22 @@ class ObjectivePerturbation:
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
-        for_noise = eps * (1 - _TOLERANCE_SHARE)
-        ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, delta)
+        for_noise, left = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
+        ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, left)
         if math.isinf(eps):
             noise = _Noise(ridge, "none", 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
-            noise = _gaussian(problem, for_noise, delta, ridge)
+            noise = _gaussian(problem, for_noise, left, ridge)
         else:
             noise = _PURE[self.calibration](problem, for_noise, ridge)
         share = erm.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
-        solved = erm.minimisation(problem, noise.ridge, noise.longest(erm.size(problem.geometry)), share)
-        spent = noise.eps + _TOLERANCE_SHARE * eps
+        stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
+        solved = erm.minimisation(problem, noise.ridge, noise.longest(erm.size(problem.geometry), stated), share)
         if math.isfinite(eps):
             offset = 2 * solved.tolerance / noise.ridge
             solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
-        return Plan(problem, self._statement(problem, noise, solved, max(eps, spent), delta), solved)
+            delta = delta or erm.MISSED
+        return Plan(problem, self._statement(problem, noise, solved, stated, delta), solved)
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
         assert problem.n_rows is not None
@@ -111,6 +110,7 @@ class ObjectivePerturbation:
         grid = erm.release_grid(noise.deviation(erm.size(problem.geometry)) / noise.ridge)
         sensitivity = erm.signs(problem.neighbouring) * loss.lipschitz * norm
         block = Release((erm.size(problem.geometry),), sensitivity, law, noise.scale, grid)
+        missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
         return PrivacyStatement(
             mechanism="objective",
             eps=eps,
@@ -119,7 +119,7 @@ class ObjectivePerturbation:
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
-            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef",
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}",
             assumptions=erm.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -156,15 +156,28 @@ class _Noise:
     eps: float
     named: str
 
-    def longest(self, size: int) -> float:
-        """A norm that the linear term exceeds with probability at most 2^-64."""
-        if self.law == "norm-Gamma":
-            return self.scale * float(special.gammainccinv(size, _LONG_NOISE))
-        return self.scale * math.sqrt(2 * float(special.gammainccinv(size / 2, _LONG_NOISE))) if self.scale else 0.0
+    def longest(self, size: int, eps: float) -> float:
+        """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
+        if not self.scale:
+            return 0.0
+        tail = eps + math.log1p(math.exp(-eps)) - math.log(erm.MISSED)
+        gamma = size if self.law == "norm-Gamma" else size / 2
+        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
+        return self.scale * (reach if self.law == "norm-Gamma" else math.sqrt(2 * reach))
 
     def deviation(self, size: int) -> float:
         """Standard deviation of one coordinate."""
         return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
+
+
+def _left(eps: float, delta: float) -> float:
+    """What remains of delta for Gaussian noise, rounded down; 0 where none was asked for."""
+    if math.isinf(eps) or delta == 0:
+        return delta
+    if delta <= erm.MISSED:
+        remedy = "delta=0 takes pure noise, and states the 2^-64 that the solver needs."
+        raise ValueError(sentence("delta", 'must be 0 or above 2^-64 with mechanism="objective"', delta, remedy))
+    return math.nextafter(delta - erm.MISSED, 0.0)
 
 
 def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
@@ -173,8 +186,7 @@ def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
     noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
     if noise_eps is None:
         raise _too_small(problem, eps)
-    theorem = "theorem 2, exact for the logistic loss" if loss.logistic_curvature else "theorem 1, rank-one bound"
-    named = f"tight: {theorem}, eps' = {noise_eps:.6g}"
+    named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
     return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
 
 
@@ -198,6 +210,15 @@ def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
     if loss.logistic_curvature:
         return lambda e: objective_noise.logistic_loss(e, norm**2 / ridge, erm.signs(problem.neighbouring))
     return lambda e: objective_noise.rank_one_loss(e, loss.smoothness * norm**2 / ridge)
+
+
+def _theorem(problem: Problem) -> str:
+    """Which theorem calibrates pure noise, and whether its bound is attained."""
+    if not problem.loss.logistic_curvature:
+        return "theorem 1, rank-one bound"
+    # Of one coefficient two records cannot have large gradients in opposite directions.
+    attained = erm.size(problem.geometry) > 1 or erm.signs(problem.neighbouring) == 1
+    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
 
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
