@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -105,8 +106,15 @@ _quiet_fits = [0]  # that run now
 _quiet_until = contextlib.ExitStack()
 
 
+def _silence() -> contextlib.AbstractContextManager[object]:
+    """No warning of a strict fit is shown, in this thread or in those of the pool."""
+    if getattr(sys.flags, "context_aware_warnings", False):  # then filters belong to a context, which the pool copies
+        return warnings.catch_warnings(action="ignore")
+    return _silence_of_the_process()
+
+
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
+def _silence_of_the_process() -> Iterator[None]:
     """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
     with _quiet:
         if _quiet_fits[0] == 0:
