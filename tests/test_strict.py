@@ -141,10 +141,10 @@ import dplr
 from dplr.rows import _pool
 
 warnings.simplefilter("always")
-_pool._PRODUCTS_WORTH_A_CORE = 0  # all sums are worth threads of the pool
-X = np.random.default_rng(0).uniform(-0.5, 0.5, (400, 2)).astype(np.longdouble)
+_pool._PRODUCTS_WORTH_A_CORE = 0  # the rows are converted in threads of the pool
+X = np.random.default_rng(0).uniform(-0.5, 0.5, (20_000, 2)).astype(np.longdouble)
 X[::7] *= np.longdouble("1e4000")  # beyond float64, and outside the bounds
-y = np.arange(400) % 2
+y = np.arange(len(X)) % 2
 meeting = threading.Barrier(2)
 run = dplr.FunctionalMechanism.run
 
