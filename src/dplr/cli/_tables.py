@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from dplr.bounds import Bounds
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
+# Encodings in which every byte is a character by itself. In others a record that ends in the middle of a character, or
+# in an escape that is still open, may change how the next one is read.
+_SINGLE_BYTE = frozenset("""
+    ascii cp037 cp1006 cp1026 cp1125 cp1140 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp273 cp424
+    cp437 cp500 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866 cp869
+    cp874 cp875 hp-roman8 iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9
+    iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-t koi8-u kz1048 mac-arabic
+    mac-croatian mac-cyrillic mac-farsi mac-greek mac-iceland mac-latin2 mac-roman mac-romanian mac-turkish palmos
+    ptcp154 tis-620
+""".split())  # fmt: skip
+_UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the mark is before the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +59,21 @@ class Format:
     spellings: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no file can have."""
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            raise ValueError(sentence("encoding", "must be one of text that Python knows", self.encoding)) from None
+        """Refuse what no file can have, and encodings in which one record may change how another is read."""
+        if _codec(self.encoding) not in (*_UTF_8, *_SINGLE_BYTE):
+            rule = "must be UTF-8, or one in which every byte is a character by itself, such as latin-1"
+            remedy = "Convert the file to UTF-8 first, such as with iconv."
+            raise ValueError(sentence("encoding", rule, self.encoding, remedy))
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
             raise ValueError(sentence("delimiter", "must be one character", self.delimiter))
+
+
+def _codec(name: str) -> str:
+    """Python's own name of an encoding; empty for what it does not know."""
+    try:
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):  # a name with a zero byte
+        return ""
 
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
@@ -198,7 +217,7 @@ def _check_quotes(path: str, form: Format) -> None:
 @contextlib.contextmanager
 def _opened(path: str, form: Format) -> Iterator[TextIO]:
     """The text of a file, lines ended as they are, without the mark that some programs put before UTF-8."""
-    encoding = "utf-8-sig" if codecs.lookup(form.encoding).name == "utf-8" else form.encoding
+    encoding = "utf-8-sig" if _codec(form.encoding) in _UTF_8 else form.encoding
     try:
         with open(path, encoding=encoding, newline="") as file:
             yield file
