@@ -73,7 +73,7 @@ def run_classes(
     `models` gives the rows with code 1 for the class at a position (None: for all rows) and 0 for the rest.
     """
     planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
-    plans = [planned[eps][0] for eps in levels]
+    plans = [_drawn_from(source, planned[eps][0]) for eps in levels]
     statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
     work = functools.partial(fit_classes, models, mechanism, plans, classes, source, track)
     fits = _accounted(ledger, statements, source, work)
@@ -130,5 +130,9 @@ def _silence_of_the_process() -> Iterator[None]:
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:
-    plan = mechanism.plan(problem, eps, delta)
+    return _drawn_from(source, mechanism.plan(problem, eps, delta))
+
+
+def _drawn_from(source: Source, plan: Plan) -> Plan:
+    """The plan, whose statement says whether its noise can be drawn again."""
     return replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
