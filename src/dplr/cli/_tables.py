@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 # Encodings in which every byte is a character by itself. In others a record that ends in the middle of a character, or
 # in an escape that is still open, may change how the next one is read.
-_SINGLE_BYTE = frozenset("""
-    ascii cp037 cp1006 cp1026 cp1125 cp1140 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp273 cp424
-    cp437 cp500 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866 cp869
-    cp874 cp875 hp-roman8 iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9
-    iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-t koi8-u kz1048 mac-arabic
-    mac-croatian mac-cyrillic mac-farsi mac-greek mac-iceland mac-latin2 mac-roman mac-romanian mac-turkish palmos
-    ptcp154 tis-620
-""".split())  # fmt: skip
+_PAGES = (
+    *(37, 273, 424, 437, 500, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869),
+    *(874, 875, 1006, 1026, 1125, 1140, *range(1250, 1259)),
+)
+_MAC = ("arabic", "croatian", "cyrillic", "farsi", "greek", "iceland", "latin2", "roman", "romanian", "turkish")
+_SINGLE_BYTE = {
+    *("ascii", "hp-roman8", "koi8-r", "koi8-t", "koi8-u", "kz1048", "palmos", "ptcp154", "tis-620"),
+    *(f"cp{page:03}" for page in _PAGES),
+    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+    *(f"mac-{script}" for script in _MAC),
+}
 _UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the mark is before the header
 
 
