@@ -125,7 +125,7 @@ def test_csv_and_parquet_of_the_same_rows_make_the_same_model(folder):
     ("options", "written"),
     [
         ({}, {"encoding": "utf-8-sig"}),
-        ({"--encoding": "utf-16"}, {"encoding": "utf-16"}),
+        ({"--encoding": "cp037"}, {"encoding": "cp037"}),
         ({"--encoding": "latin-1", "--delimiter": ";"}, {"encoding": "latin-1", "delimiter": ";"}),
         ({}, {"quoting": csv.QUOTE_ALL, "lineterminator": "\r\n"}),
         ({"--missing": "?"}, {"missing": "?"}),
@@ -240,6 +240,7 @@ WRONG = {
     "a label and no ledger": (["--label", "x"], "give --ledger too"),
     "an unknown encoding": (["--encoding", "klingon"], "klingon"),
     "an encoding of no text": (["--encoding", "rot13"], "rot13"),
+    "an encoding that keeps a state": (["--encoding", "iso2022_jp"], "Convert the file to UTF-8 first"),
     "a long delimiter": (["--delimiter", "||"], "must be one character"),
 }
 
@@ -528,6 +529,39 @@ def test_a_ledger_is_made_once_and_shown_for_people_and_programs(folder):
     pathlib.Path("budget.db").write_bytes(b"no ledger")
     for arguments in (("ledger", "show", "budget.db"), (*FIT, "--ledger", "budget.db", "--overwrite")):
         command(*arguments, code=3)
+
+
+def test_the_public_form_of_a_ledger_is_the_same_whether_fits_failed_or_not(folder, monkeypatch):
+    statement = dplr.plan(n_rows=100, n_features=2, eps=0.25).statement
+    shown = {}
+    for name, endings in {"calm": ["commit"] * 3, "stormy": ["release", "commit", "", "release", "commit"]}.items():
+        (folder / name).mkdir()
+        monkeypatch.chdir(folder / name)
+        ledger = dplr.Ledger("budget.db", eps=1.0, label="people")
+        for end in endings:
+            getattr(ledger.reserve(statement), end, lambda: None)()
+        shown[name] = [command("ledger", "show", "budget.db", "--public", *more).stdout for more in ([], ["--json"])]
+    calm, stormy = ([text, json.loads(code)] for text, code in shown.values())
+    assert calm[1]["terms"].pop("id") != stormy[1]["terms"].pop("id")
+    assert calm == stormy
+    text, found = calm
+    assert found["publishable"] is True
+    assert [entry["number"] for entry in found["entries"]] == [1, 2, 3]
+    assert {entry["state"] for entry in found["entries"]} == {"spent"}
+    assert {len(entry["reserved_at"]) for entry in found["entries"]} | {len(found["terms"]["created"])} == {10}
+    assert {entry["ended_at"] for entry in found["entries"]} == {None}
+    assert "  3  " in text
+    assert "data holder" not in text
+
+
+def test_a_ledger_is_shown_for_the_data_holder_unless_it_is_strict_or_the_public_form(folder):
+    dplr.Ledger("budget.db", eps=1.0)
+    dplr.Ledger("strict.db", eps=1.0, strict=True)
+    for path, *more in (["budget.db"], ["budget.db", "--public"], ["strict.db"]):
+        publishable = bool(more) or path == "strict.db"
+        said = command("ledger", "show", path, *more).stdout
+        assert ("For the data holder" not in said) is publishable
+        assert json.loads(command("ledger", "show", path, "--json", *more).stdout)["publishable"] is publishable
 
 
 def test_a_strict_ledger_is_for_services_and_not_for_the_command_line(folder):

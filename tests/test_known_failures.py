@@ -1,4 +1,4 @@
-"""docs/known-failures.md: what went wrong in other packages would be red here."""
+"""docs/known-failures.md: what went wrong in other packages, and in this one, would be red here."""
 
 import inspect
 import math

@@ -455,7 +455,7 @@ def test_a_strict_ledger_shows_no_fault_and_gives_nothing_back(strict):
         dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-    assert states(strict) == ["reserved"]
+    assert states(strict) == ["committed"]
 
 
 @pytest.mark.parametrize("labels", [np.array(["no", "yes", "Ann"]), np.array([0, 1, 7]), np.array([0, 1, np.nan])])
@@ -466,7 +466,7 @@ def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
     with pytest.raises(RuntimeError, match="it says no more") as caught:
         dplr.fit(X, values, eps=0.4, classes=labels[:2], ledger=strict)
     assert "Ann" not in str(caught.value)
-    assert states(strict) == ["reserved"]
+    assert states(strict) == ["committed"]
 
 
 @pytest.mark.filterwarnings("error")
@@ -518,7 +518,7 @@ def test_a_strict_ledger_takes_numbers_of_any_library_and_nothing_that_values_de
     holes = column([None, 1] * (len(y) // 2))
     with pytest.raises(RuntimeError, match="it says no more"):
         dplr.fit(numbers, holes, eps=0.1, model="linear", ledger=strict)
-    assert states(strict) == ["committed", "reserved"]
+    assert states(strict) == ["committed", "committed"]
 
 
 def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):

@@ -59,6 +59,20 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             },
             "overspent",
         ),
+        (
+            "strict",
+            "9",
+            "_ledger_store.py",
+            {'("committed", day_of(time_now)) if strict': '("reserved", day_of(time_now)) if strict'},
+            "of a strict ledger is reserved|unclear error",
+        ),
+        (
+            "strict",
+            "9",
+            "_ledger_store.py",
+            {'("committed", day_of(time_now)) if strict': '("committed", time_now) if strict'},
+            "more than days",
+        ),
     ],
 )
 def test_the_faults_find_a_broken_ledger(tmp_path, experiment, every, module, changes, complaint):

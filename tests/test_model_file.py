@@ -317,6 +317,20 @@ def test_a_seed_is_not_in_a_file_but_that_there_was_one_is(tmp_path):
     assert "WARNING" in str(dplr.load_model(path).privacy_)
 
 
+@pytest.mark.parametrize("mechanism", ["fm", "output", "ngd"])
+@pytest.mark.parametrize("seed", [None, 1])
+def test_every_statement_of_many_classes_says_whether_the_noise_came_from_a_seed(tmp_path, mechanism, seed):
+    X = np.random.default_rng(0).uniform(0, 0.5, (500, 2))
+    y = np.arange(500) % 3
+    options = {"eps": 1.0, "delta": 1e-6, "mechanism": mechanism, "classes": (0, 1, 2), "rng": seed}
+    with warnings.catch_warnings(action="ignore"):
+        est = dplr.fit(X, y, **options)
+    path = saved(est, tmp_path)
+    assert path.read_text().count('"reproducible": ' + str(seed is not None).lower()) == 2
+    got = dplr.load_model(path)
+    assert got._release[1].statement.reproducible is got.privacy_.reproducible is (seed is not None)
+
+
 def test_attributes_that_somebody_set_do_not_get_into_a_file(fitted, tmp_path):
     est = clone(fitted[0]).set_params(rng=None).fit(rows_of(fitted[0]), rows_of(fitted[0])[:, 0] > 0.5)
     before = saved(est, tmp_path).read_bytes()

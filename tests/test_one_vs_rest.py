@@ -241,7 +241,7 @@ def test_ledger_keeps_one_entry_for_all_classes(data, tmp_path, strict):
     assert [entry.eps for entry in ledger.entries()] == [1.0, 1.0]
     with pytest.raises(RuntimeError if strict else ValueError):
         fit((data[0], np.where(data[1] == "a", "d", data[1])), eps=0.25, ledger=ledger)
-    assert ledger.entries()[-1].state == ("reserved" if strict else "released")
+    assert ledger.entries()[-1].state == ("committed" if strict else "released")
 
 
 @pytest.mark.parametrize("mechanism", ["fm", "output", "objective", NGD])

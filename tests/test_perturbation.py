@@ -198,6 +198,12 @@ def test_released_numbers_lie_on_the_stated_grid(mechanism):
     assert np.abs(units).max() < 2**40
 
 
+def test_a_released_zero_does_not_say_from_which_side_it_was_rounded():
+    grid = 2.0**-10
+    zeros = erm.to_grid(np.array([-0.0, 0.0, -grid / 3, grid / 3, -grid / 2, -1e-300]), grid)
+    assert zeros.tobytes() == np.zeros(6).tobytes()
+
+
 def test_projection_keeps_the_coefficients_in_the_public_ball():
     X, y = ball_data()
     problem, prep = problem_of(3, l2=1e-4)

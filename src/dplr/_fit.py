@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +73,7 @@ def run_classes(
     `models` gives the rows with code 1 for the class at a position (None: for all rows) and 0 for the rest.
     """
     planned = {eps: plan_classes(mechanism, problem, eps, delta, classes) for eps in dict.fromkeys(levels)}
-    plans = [planned[eps][0] for eps in levels]
+    plans = [_drawn_from(source, planned[eps][0]) for eps in levels]
     statements = [replace(planned[eps][1], reproducible=source.reproducible) for eps in levels]
     work = functools.partial(fit_classes, models, mechanism, plans, classes, source, track)
     fits = _accounted(ledger, statements, source, work)
@@ -105,8 +106,15 @@ _quiet_fits = [0]  # that run now
 _quiet_until = contextlib.ExitStack()
 
 
+def _silence() -> contextlib.AbstractContextManager[object]:
+    """No warning of a strict fit is shown, in this thread or in those of the pool."""
+    if getattr(sys.flags, "context_aware_warnings", False):  # then filters belong to a context, which the pool copies
+        return warnings.catch_warnings(action="ignore")
+    return _silence_of_the_process()
+
+
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
+def _silence_of_the_process() -> Iterator[None]:
     """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
     with _quiet:
         if _quiet_fits[0] == 0:
@@ -122,5 +130,9 @@ def _silence() -> Iterator[None]:
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:
-    plan = mechanism.plan(problem, eps, delta)
+    return _drawn_from(source, mechanism.plan(problem, eps, delta))
+
+
+def _drawn_from(source: Source, plan: Plan) -> Plan:
+    """The plan, whose statement says whether its noise can be drawn again."""
     return replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))

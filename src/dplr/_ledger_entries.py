@@ -33,10 +33,11 @@ class Entry:
     Attributes
     ----------
     number : position in the ledger; times may come from clocks that disagree.
-    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"released"` (given back, costs nothing).
+    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"released"` (given back, costs nothing). A
+        strict ledger commits when it reserves.
     eps, delta, guarantee : what it costs.
     label : what the data were called, or None.
-    reserved_at, ended_at : UTC, by the clock of the machine that wrote it.
+    reserved_at, ended_at : UTC, by the clock of the machine that wrote it. Of a strict ledger the day, and None.
     statement : the privacy statement, as a dict.
     """
 
@@ -54,6 +55,11 @@ class Entry:
 def now() -> str:
     """The time in UTC; entries are ordered by number, never by this."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def day_of(time: str) -> str:
+    """The day of a time: no fit can be timed by it."""
+    return time[:10]
 
 
 def guarantee_text(guarantee: Guarantee) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from dplr import _ledger_connection
 from dplr._ledger_connection import IN_USE, connect, explained
-from dplr._ledger_entries import Entry, Terms, guarantee_of, guarantee_text, now, statement_text
+from dplr._ledger_entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
 from dplr._ledger_file import check_file, check_header, terms_of
 from dplr._ledger_rules import Cost
 from dplr.privacy import PrivacyStatement
@@ -75,15 +75,18 @@ def insert(
     reservation: str,
     label: str | None,
     priced: Sequence[tuple[Cost, PrivacyStatement]],
+    strict: bool,
 ) -> None:
-    """Reserve for each statement."""
+    """Reserve for each statement; where the ledger is strict, commit at once."""
     time_now = now()
+    state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
     connection.executemany(
         "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement) "
-        "VALUES (?, 'reserved', ?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 reservation,
+                state,
                 cost.eps,
                 cost.delta,
                 guarantee_text(cost.guarantee),
@@ -103,6 +106,12 @@ def end(connection: sqlite3.Connection, reservation: str, state: str) -> int:
         "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = 'reserved'",
         (state, now(), reservation),
     ).rowcount
+
+
+def committed(connection: sqlite3.Connection, reservation: str) -> int:
+    """How many committed entries a reservation has."""
+    query = "SELECT count(*) FROM entry WHERE reservation = ? AND state = 'committed'"
+    return int(connection.execute(query, (reservation,)).fetchone()[0])
 
 
 def entries(connection: sqlite3.Connection) -> list[Entry]:

@@ -147,8 +147,11 @@ def release_grid(scale: float) -> float:
 
 
 def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
-    """The nearest multiples of the grid, so that no low-order bit of the sum is released."""
-    return np.asarray(np.rint(coef / grid) * grid) if grid else coef
+    """The nearest multiples of the grid, so that no low-order bit of the sum is released.
+
+    Zero is +0.0: the sign would tell from which side it was rounded.
+    """
+    return np.asarray(np.rint(coef / grid) * grid + 0.0) if grid else coef
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:

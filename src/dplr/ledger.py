@@ -11,7 +11,7 @@ from typing import Any
 
 from dplr import _ledger_file
 from dplr import _ledger_store as store
-from dplr._ledger_entries import Entry, Terms, now
+from dplr._ledger_entries import Entry, Terms, day_of, now
 from dplr._ledger_rules import Cost, rule_for
 from dplr._ledger_terms import (
     Price,
@@ -41,9 +41,8 @@ class _Held:
         self._end("committed")
 
     def release(self) -> None:
-        """Give the budget back; a strict ledger keeps it."""
-        if not self._ledger.strict:
-            self._end("released")
+        """Give the budget back."""
+        self._end("released")
 
     def _end(self, state: str) -> None:
         with self._ledger._writing() as (connection, _):
@@ -52,11 +51,31 @@ class _Held:
                 raise RuntimeError(f"a reservation ends once: {ended} of {self._count} entries were still reserved.")
 
 
+class _Spent:
+    """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
+
+    def __init__(self, ledger: Ledger, token: str, count: int) -> None:
+        self._ledger, self._token, self._count, self._ended = ledger, token, count, False
+
+    def commit(self) -> None:
+        """Write nothing; raises unless all entries are in the file, or where the reservation ended before."""
+        with self._ledger._reading() as (connection, _):
+            found = store.committed(connection, self._token)
+        if self._ended or found != self._count:
+            raise RuntimeError(f"a reservation ends once, and stays: {found} of {self._count} entries are there.")
+        self._ended = True
+
+    def release(self) -> None:
+        """Write nothing and give nothing back. Never raises: that would show the error of the fit as its context."""
+        self._ended = True
+
+
 class Ledger:
     """A privacy budget in a file: every fit that names it spends from it, in whatever process it runs.
 
     A fit *reserves* its cost before it reads a row, and *commits* it before it returns. Reserved counts as spent: a
-    crash never gives budget back. A fit that fails before any noise was drawn is *released* and costs nothing.
+    crash never gives budget back. A fit that fails before any noise was drawn is *released* and costs nothing. In a
+    strict ledger what is reserved is committed at once, and nothing that happens afterwards is written.
 
     Parameters
     ----------
@@ -67,7 +86,7 @@ class Ledger:
         fixed in advance). See docs/ledger.md.
     neighbouring : the relation of all releases, `"replace_one"` (of a new ledger) or `"add_remove"`.
     strict : for analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
-        not shown, labels must be declared.
+        neither shown nor written, labels must be declared.
     label : what the data are called in new entries; see `labelled`.
 
     Raises
@@ -80,8 +99,9 @@ class Ledger:
     Privacy
     -------
     The releases that a ledger took have at most its loss together, under its relation (composition.md, section 3). It
-    holds the statements: public facts and no data. It cannot know of fits without it, of a copy of the file that is put
-    back, or of other data about the same people.
+    holds the statements: public facts and no data. Unless it is strict, the states and times of its entries depend on
+    the data where fits failed: they are for the data holder. It cannot know of fits without it, of a copy of the file
+    that is put back, or of other data about the same people.
 
     Examples
     --------
@@ -127,7 +147,8 @@ class Ledger:
             "neighbouring": "replace_one",
             "strict": False,
         }
-        terms = Terms(id=secrets.token_hex(16), created=now(), **(defaults | asked))
+        given = defaults | asked
+        terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if given["strict"] else now(), **given)
         rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
         with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
             _ledger_file.create(self.path, terms)
@@ -149,7 +170,7 @@ class Ledger:
         """
         return _handle(self.path, self._id, self._strict, checked_label(label))
 
-    def reserve(self, *statements: PrivacyStatement) -> _Held:
+    def reserve(self, *statements: PrivacyStatement) -> Reservation:
         """Set the cost of all statements aside, or none of it.
 
         Raises
@@ -165,8 +186,8 @@ class Ledger:
             if not rule.fits(_added(spent, [cost for cost, _ in priced])):
                 raise BudgetExceeded(refusal(self.path, terms, rule.remaining(spent), statements))
             token = secrets.token_hex(16)
-            store.insert(connection, token, self.label, priced)
-        return _Held(self, token, len(statements))
+            store.insert(connection, token, self.label, priced, terms.strict)
+        return (_Spent if terms.strict else _Held)(self, token, len(statements))
 
     def price(self, *statements: PrivacyStatement) -> Price:
         """What statements would cost, and whether they fit now. Reads no data and spends nothing.

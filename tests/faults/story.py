@@ -60,11 +60,11 @@ def spend(ledger, journal, name, eps, end):
         journal.say("released", name=name)
 
 
-def whole_story(path, journal, seed=0):
+def whole_story(path, journal, seed=0, strict=False):
     """Make a ledger, or open it, and do everything that can be done with one, in an order of the seed's choice."""
     reader = None
     journal.say("creating")
-    ledger = Ledger(path, eps=BUDGET)
+    ledger = Ledger(path, eps=BUDGET, strict=strict)
     journal.say("created")
     if seed % 2:  # somebody else looks on: the log is not taken into the file at the end of each operation
         reader = sqlite3.connect(path)
@@ -91,12 +91,16 @@ def check(path, events, budget=BUDGET, usable=True):
         remaining, _ = dplr.Ledger(path).remaining()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         _require(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",), "the file is damaged")
-        ((terms, *_),) = connection.execute("SELECT eps FROM terms").fetchall()
+        ((terms, strict, created),) = connection.execute("SELECT eps, strict, created FROM terms").fetchall()
+        times = connection.execute("SELECT reserved_at, ended_at FROM entry").fetchall()
         found = connection.execute("SELECT label, state, eps, number FROM entry ORDER BY number").fetchall()
     _require(terms == budget, "the budget changed")
     spent = sum((Fraction(repr(eps)) for _, state, eps, _ in found if state != "released"), Fraction(0))
     _require(spent <= Fraction(repr(budget)), f"overspent: {float(spent)}")
-    _compare(found, events)
+    if strict:
+        days = [begun for begun, ended in times if ended is None and len(begun) == len("2026-11-20")]
+        _require(len(created) == 10 and len(days) == len(times), "a strict ledger holds more than days")
+    _compare(found, events, strict)
     if usable:
         left = Fraction(repr(budget)) - spent
         _require(Fraction(repr(remaining)) == left, f"remaining says {remaining}, and {float(left)} is left")
@@ -111,7 +115,7 @@ def check(path, events, budget=BUDGET, usable=True):
     return len(found)
 
 
-def _compare(found, events):
+def _compare(found, events, strict):
     states = {}
     for label, state, eps, _ in found:
         states.setdefault(label, []).append((state, eps))
@@ -126,6 +130,9 @@ def _compare(found, events):
         kinds = {state for state, _ in entries}
         _require(len(kinds) == 1, f"{label}: half of a reservation ended")
         (kind,) = kinds
+        if strict:
+            _require(kind == "committed", f"{label}: an entry of a strict ledger is {kind}")
+            continue
         _require(kind != "released" or "releasing" in said, f"{label}: given back without being asked")
         _require(kind != "committed" or "committing" in said, f"{label}: committed without being asked")
         _require("committed" not in said or kind == "committed", f"{label}: a committed entry is {kind}")

@@ -52,8 +52,8 @@ def main() -> None:
     [target]
     classes = [0, 1]    # or: threshold = 50000; for linear models: lower = 0, upper = 200000
 
-    What is on standard output may be published, predictions for private rows apart. What is on standard error is for
-    the data holder: warnings and errors depend on the rows.
+    What is on standard output may be published, apart from predictions for private rows and from `dplr ledger show`
+    without --public. What is on standard error is for the data holder: warnings and errors depend on the rows.
 
     \b
     Exit codes:

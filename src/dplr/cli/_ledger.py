@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +14,10 @@ from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
 from dplr.cli._options import EXISTING, RELATIONS, Eps
 
 if TYPE_CHECKING:
-    from dplr.ledger import Entry, Ledger
+    from dplr._ledger_entries import Terms
+    from dplr.ledger import Entry
+
+_FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
 
 @click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, show.")
@@ -47,27 +52,40 @@ def init(path: str, eps: float, delta: float, composition: str, neighbouring: st
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
     with blamed(USAGE):
         made = dplr.Ledger(path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring)
-    click.echo(f"Made {path}: {_terms(made)}.")
+    click.echo(f"Made {path}: {_words(made.terms())}.")
 
 
 @ledger.command()
 @click.argument("path", type=EXISTING)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object, with every statement.")
-def show(path: str, as_json: bool) -> None:
-    """Show what was spent, what is left, and every fit. The whole of it may be published."""
+@click.option("--public", is_flag=True, help="What may be published: releases by the day, and nothing of failed fits.")
+def show(path: str, as_json: bool, public: bool) -> None:
+    """Show what was spent, what is left, and every fit, for the data holder.
+
+    Which fits failed, and when they ended, depends on the rows. --public shows neither, and may be published: each of
+    its entries is a release, or counts as one, and all that it says of it are public facts. A fit that is known to have
+    been tried and is not among them has failed: a strict ledger hides that too, and all that is shown of it may be
+    published. Publish what this command prints, never the file: its log and its time of change are not rounded.
+    """
     import dplr
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
         terms, spent, left, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
+    if public:
+        terms, entries = _published(terms, entries)
+    publishable = public or terms.strict
     if as_json:
         found = {
-            "path": path, "terms": _fields(terms), "spent": {"eps": spent[0], "delta": spent[1]},
-            "remaining": {"eps": left[0], "delta": left[1]}, "entries": [_fields(entry) for entry in entries],
+            "path": path, "publishable": publishable, "terms": _fields(terms),
+            "spent": {"eps": spent[0], "delta": spent[1]}, "remaining": {"eps": left[0], "delta": left[1]},
+            "entries": [_fields(entry) for entry in entries],
         }  # fmt: skip
         click.echo(json.dumps(found, indent=2))
         return
-    click.echo(f"Ledger {path}: {_terms(opened)}")
+    click.echo(f"Ledger {path}: {_words(terms)}")
+    if not publishable:
+        click.echo(_FOR_THE_HOLDER)
     click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
     click.echo(f"  remaining  eps = {left[0]:.6g}, delta = {left[1]:.6g}")
     for entry in entries:
@@ -76,8 +94,18 @@ def show(path: str, as_json: bool) -> None:
         click.echo("  Reserved: a fit that is running, or that ended after it drew noise. It counts as spent.")
 
 
-def _terms(opened: Ledger) -> str:
-    terms = opened.terms()
+def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
+    """What does not depend on fits that failed: entries that count, by the day and numbered anew."""
+    from dplr._ledger_entries import day_of
+
+    spent = [entry for entry in entries if entry.state != "released"]
+    return replace(terms, created=day_of(terms.created)), [
+        replace(entry, number=number, state="spent", reserved_at=day_of(entry.reserved_at), ended_at=None)
+        for number, entry in enumerate(spent, 1)
+    ]
+
+
+def _words(terms: Terms) -> str:
     return f"eps = {terms.eps:g}, delta = {terms.delta:g}, {terms.composition} composition, {terms.neighbouring}" + (
         ", strict" if terms.strict else ""
     )

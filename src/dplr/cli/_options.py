@@ -77,7 +77,9 @@ def format_options(function: Function) -> Function:
         click.option("--missing", "spellings", multiple=True, metavar="TEXT",
             help="CSV: text that means a missing value, such as '?'; may be repeated. An empty field always does."),
         click.option("--delimiter", default=",", show_default=True, help="CSV: what is between two fields."),
-        click.option("--encoding", default="utf-8", show_default=True, help="CSV: of the text, such as latin-1."),
+        click.option("--encoding", default="utf-8", show_default=True,
+            help="CSV: of the text. UTF-8, or one with a byte a character, such as latin-1: in others one record could "
+            "change how the next one is read."),
     ):  # fmt: skip
         function = option(function)
     return function

@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from dplr.bounds import Bounds
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
+# Encodings in which every byte is a character by itself. In others a record that ends in the middle of a character, or
+# in an escape that is still open, may change how the next one is read.
+_PAGES = (
+    *(37, 273, 424, 437, 500, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869),
+    *(874, 875, 1006, 1026, 1125, 1140, *range(1250, 1259)),
+)
+_MAC = ("arabic", "croatian", "cyrillic", "farsi", "greek", "iceland", "latin2", "roman", "romanian", "turkish")
+_SINGLE_BYTE = {
+    *("ascii", "hp-roman8", "koi8-r", "koi8-t", "koi8-u", "kz1048", "palmos", "ptcp154", "tis-620"),
+    *(f"cp{page:03}" for page in _PAGES),
+    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+    *(f"mac-{script}" for script in _MAC),
+}
+_UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the mark is before the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +62,21 @@ class Format:
     spellings: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no file can have."""
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            raise ValueError(sentence("encoding", "must be one of text that Python knows", self.encoding)) from None
+        """Refuse what no file can have, and encodings in which one record may change how another is read."""
+        if _codec(self.encoding) not in (*_UTF_8, *_SINGLE_BYTE):
+            rule = "must be UTF-8, or one in which every byte is a character by itself, such as latin-1"
+            remedy = "Convert the file to UTF-8 first, such as with iconv."
+            raise ValueError(sentence("encoding", rule, self.encoding, remedy))
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
             raise ValueError(sentence("delimiter", "must be one character", self.delimiter))
+
+
+def _codec(name: str) -> str:
+    """Python's own name of an encoding; empty for what it does not know."""
+    try:
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):  # a name with a zero byte
+        return ""
 
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
@@ -198,7 +220,7 @@ def _check_quotes(path: str, form: Format) -> None:
 @contextlib.contextmanager
 def _opened(path: str, form: Format) -> Iterator[TextIO]:
     """The text of a file, lines ended as they are, without the mark that some programs put before UTF-8."""
-    encoding = "utf-8-sig" if codecs.lookup(form.encoding).name == "utf-8" else form.encoding
+    encoding = "utf-8-sig" if _codec(form.encoding) in _UTF_8 else form.encoding
     try:
         with open(path, encoding=encoding, newline="") as file:
             yield file

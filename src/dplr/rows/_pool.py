@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,13 +35,18 @@ def threads_for(products: float) -> int:
 
 
 def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Results of work(item), one thread an item; in the calling thread where there is only one."""
+    """Results of work(item), one thread an item; in the calling thread where there is only one.
+
+    Each works in a copy of the caller's context: from Python 3.14 on it may hold the filters of warnings, and the
+    context that a thread is born with is that of the fit that made the pool.
+    """
     global _pool
     if len(items) == 1:
         return [work(items[0])]
     if _pool is None:
         _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dplr")
-    return list(_pool.map(work, items))
+    contexts = [contextvars.copy_context() for _ in items]
+    return list(_pool.map(lambda context, item: context.run(work, item), contexts, items))
 
 
 def _forget() -> None:

@@ -1,0 +1,244 @@
+"""What a strict ledger must not show: neither its file nor a warning says how a fit ended."""
+
+import contextvars
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dplr
+from dplr import _fit, _ledger_store, ledger
+from dplr.certificate import NotCertified
+from dplr.ledger import Ledger
+from dplr.rows import _pool
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def data(n=400):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (n, 2))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+# The file
+
+
+def spoiled():
+    X, y = data()
+    X[3, 1] = np.nan
+    return X, y
+
+
+def unknown_label():
+    X, y = data()
+    y[5] = 7
+    return X, y
+
+
+def after_noise(error):
+    def draw(self, scale, size):
+        dplr.noise.Source.gaussian(self, 1, 1)
+        raise error
+
+    return draw
+
+
+def dying(*_):
+    os._exit(3)
+
+
+# What the rows are, and what drawing noise does instead.
+ENDINGS = {
+    "a release": (data, None),
+    "a value fault": (spoiled, None),
+    "a label that was not declared": (unknown_label, None),
+    "a tolerance that was missed": (data, after_noise(NotCertified())),
+    "no memory after noise": (data, after_noise(MemoryError())),
+    "an interrupt after noise": (data, after_noise(KeyboardInterrupt())),
+    "a crash": (data, dying),
+}
+
+
+def fit_in_a_child(path, rows, draw):
+    """One fit in a process of its own, however it ends."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if draw is not None:
+                dplr.noise.Source.laplace = draw
+            dplr.fit(*rows(), eps=0.4, classes=(0, 1), ledger=path)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def file_after(path, name, monkeypatch):
+    """The bytes of a strict ledger after a fit that ended so, and another one; only names and clocks are given."""
+    names, moments = itertools.count(), itertools.count()
+
+    def clock():
+        return f"2026-11-20T20:24:{next(moments):02}.{os.getpid() % 1000:03}+00:00"
+
+    monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(names):0{2 * size}}")
+    for module in (ledger, _ledger_store):
+        monkeypatch.setattr(module, "now", clock)
+    Ledger(path, eps=1.0, strict=True)
+    fit_in_a_child(path, *ENDINGS[name])
+    fit_in_a_child(path, data, None)
+    assert len(Ledger(path).entries()) == 2
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_the_file_of_a_strict_ledger_is_the_same_however_a_fit_ends(tmp_path, monkeypatch, name):
+    files = [file_after(tmp_path / str(k), ending, monkeypatch) for k, ending in enumerate(["a release", name])]
+    assert files[0] == files[1]
+
+
+def test_a_strict_ledger_holds_one_state_and_days_alone(tmp_path):
+    strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    held = strict.reserve(dplr.plan(n_rows=100, n_features=2, eps=0.4).statement)
+    (before,) = strict.entries()
+    assert (before.state, len(before.reserved_at), before.ended_at) == ("committed", 10, None)
+    assert len(strict.terms().created) == 10
+    held.commit()
+    assert strict.entries() == [before]
+
+
+def test_a_strict_reservation_ends_once_and_needs_its_entries(tmp_path):
+    statement = dplr.plan(n_rows=100, n_features=2, eps=0.1).statement
+    path = tmp_path / "budget"
+    strict = Ledger(path, eps=1.0, strict=True)
+    empty = path.read_bytes()
+    held = strict.reserve(statement)
+    held.commit()
+    held.release()
+    with pytest.raises(RuntimeError, match="ends once"):
+        held.commit()
+    given_up = strict.reserve(statement)
+    given_up.release()
+    with pytest.raises(RuntimeError, match="ends once"):
+        given_up.commit()
+    assert strict.spent() == (0.2, 0.0)
+    lost = strict.reserve(statement)
+    path.write_bytes(empty)  # an older copy that somebody put back
+    with pytest.raises(RuntimeError, match="0 of 1 entries are there"):
+        lost.commit()
+
+
+# Warnings
+
+
+OVERLAPPING = """
+import sys, threading, warnings
+import numpy as np
+import dplr
+from dplr.rows import _pool
+
+warnings.simplefilter("always")
+_pool._PRODUCTS_WORTH_A_CORE = 0  # the rows are converted in threads of the pool
+X = np.random.default_rng(0).uniform(-0.5, 0.5, (20_000, 2)).astype(np.longdouble)
+X[::7] *= np.longdouble("1e4000")  # beyond float64, and outside the bounds
+y = np.arange(len(X)) % 2
+meeting = threading.Barrier(2)
+run = dplr.FunctionalMechanism.run
+
+def together(*what):
+    meeting.wait()
+    try:
+        return run(*what)
+    finally:
+        meeting.wait()
+
+dplr.FunctionalMechanism.run = together
+est = dplr.LogisticRegression(eps=0.1, classes=(0, 1), bounds=dplr.Bounds([(-1, 1)] * 2), ledger=LEDGER)
+
+def fit():
+    try:
+        est.fit(X, y)
+    except RuntimeError as error:
+        assert "says no more" in str(error)
+    except ValueError:  # with the reason
+        if est.ledger is not None:
+            raise
+
+threads = [threading.Thread(target=fit) for _ in range(2)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+"""
+
+
+def warned(flags, ledger):
+    """What two fits at a time say on standard error, in a process with these options of the interpreter."""
+    command = [sys.executable, *flags, "-c", OVERLAPPING.replace("LEDGER", repr(ledger))]
+    environment = os.environ | {"DPLR_NUM_THREADS": "2"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return done.stderr
+
+
+@pytest.mark.parametrize("inherit", [None, 0, 1])
+def test_strict_fits_at_the_same_time_are_silent_in_all_their_threads(tmp_path, inherit):
+    flags = []
+    if inherit is not None:
+        if sys.version_info < (3, 14):
+            pytest.skip("Python 3.14 is the first with warnings of a context")
+        flags = ["-X", "context_aware_warnings=1", "-X", f"thread_inherit_context={inherit}"]
+    Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    assert "overflow encountered in cast" in warned(flags, None)
+    assert warned(flags, str(tmp_path / "budget")) == ""
+
+
+def test_every_strict_fit_is_silent_in_its_own_context_where_warnings_have_one(tmp_path, monkeypatch):
+    """Python 3.14 simulated: a filter that holds for a context alone."""
+    silent = contextvars.ContextVar("silent", default=False)
+
+    class Filter:
+        def __init__(self, action):
+            assert action == "ignore"
+
+        def __enter__(self):
+            self.before = silent.set(True)
+
+        def __exit__(self, *_):
+            silent.reset(self.before)
+
+    monkeypatch.setattr(_fit, "sys", SimpleNamespace(flags=SimpleNamespace(context_aware_warnings=1)))
+    monkeypatch.setattr(_fit, "warnings", SimpleNamespace(catch_warnings=Filter))
+    meeting, seen = threading.Barrier(2), []
+    run = dplr.FunctionalMechanism.run
+
+    def together(*what):
+        meeting.wait()
+        seen.extend([silent.get(), *_pool.run(lambda _: silent.get(), range(3))])
+        meeting.wait()
+        return run(*what)
+
+    monkeypatch.setattr(dplr.FunctionalMechanism, "run", together)
+    strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    fits = [threading.Thread(target=dplr.fit, args=data(), kwargs={"classes": (0, 1), "eps": 0.1, "ledger": strict})
+            for _ in range(2)]  # fmt: skip
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    assert seen == [True] * 8
+    assert not any(_pool.run(lambda _: silent.get(), range(3)))
+
+
+def test_threads_of_the_pool_work_in_the_context_of_their_caller():
+    who = contextvars.ContextVar("who")
+
+    def ask(name):
+        who.set(name)
+        return _pool.run(lambda _: who.get(), range(4))
+
+    assert ask("first") == ["first"] * 4
+    assert ask("second") == ["second"] * 4
+    assert contextvars.Context().run(_pool.run, lambda _: who.get("nobody"), range(4)) == ["nobody"] * 4
