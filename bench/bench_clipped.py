@@ -16,10 +16,10 @@ import dplr
 from bench_fit import survey
 from bench_sums import again, median_seconds, widest_only
 from dplr.bounds import ball_prep, box_prep
-from dplr.clipped_queries import ClippedGradient, on_coef_grid
-from dplr.losses import LOGISTIC
 from dplr.noise import Source
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 
 LARGE = 100_000
 STREAM = 60_000_000  # numbers: 480 MB

@@ -7,7 +7,7 @@ import pytest
 import dplr
 from bench_fit import survey
 from dplr.noise import Source
-from dplr.queries import Moments
+from dplr.rows.queries.moments import Moments
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
-from dplr.certificate import Objective, plain_objective
-from dplr.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
+from dplr.solvers.certificate import Objective, plain_objective
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 400_000

@@ -1,7 +1,7 @@
 """How much faster is a study of error against eps than refitting with scikit-learn: 5 folds x 10 eps x 10 repeats?
 
-Every refit is a whole release through `_fit.run_many`: plan, noise, certificate and statement included. The reference
-is one fit of newton-cholesky on one fold; it stands for 500 of them.
+Every refit is a whole release through `run_many`: plan, noise, certificate and statement included. The reference is
+one fit of newton-cholesky on one fold; it stands for 500 of them.
 """
 
 import numpy as np
@@ -9,14 +9,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from bench_newton import L2, survey, widest_only
-from dplr import _fit
 from dplr.bounds import ball_prep
+from dplr.fitting import run as fitting
 from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 FOLDS, LEVELS, REPEATS = 5, [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0], 10
@@ -36,7 +36,7 @@ def study(parts, mechanism):
     spec, levels = as_mechanism(mechanism), [eps for eps in LEVELS for _ in range(REPEATS)]
     for rows in parts:
         problem = Problem(LOGISTIC, rows.geometry, Neighbouring.REPLACE_ONE, len(rows), L2, ())
-        _fit.run_many(rows, problem, spec, levels, 0.0, NullLedger(), Source())
+        fitting.run_many(rows, problem, spec, levels, 0.0, NullLedger(), Source())
 
 
 @widest_only

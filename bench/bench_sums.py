@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from bench_fit import survey
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
-from dplr.queries import Moments
 from dplr.rows import as_rows
+from dplr.rows.queries.moments import Moments
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 100_000

@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 import dplr
 from bench_fit import survey
 from dplr.bounds import ball_prep
-from dplr.clipped_queries import ClippedGradient, on_coef_grid
-from dplr.losses import LOGISTIC
 from dplr.noise import Source
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 
 BATCH, CLIP, RATE, EPS, DELTA = 256, 0.3, 0.5, 1.0, 1e-5
 OUR_STEPS, THEIR_STEPS, BATCHES = 2000, 300, 500

@@ -13,14 +13,14 @@ import sys
 import numpy as np
 
 from adult import LEVELS, NUMBERS, load
-from dplr import _fit
 from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
+from dplr.fitting import run as fitting
 from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 FITS = 20
@@ -48,7 +48,7 @@ def errors(layout, eps, delta, data, fits):
     factor = math.sqrt(GROUPS) if layout else 1.0  # the layout scales by itself
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, len(X), None, ())
     rows = as_rows(X * factor, y.astype(float), prep)
-    found = _fit.run_many(rows, problem, FunctionalMechanism(), [eps] * fits, delta, NullLedger(), Source())
+    found = fitting.run_many(rows, problem, FunctionalMechanism(), [eps] * fits, delta, NullLedger(), Source())
     models = [prep.to_user_units(fit.coef) for fit in found]
     scores = [np.mean((X_test * factor @ slopes + offset > 0) != y_test) for slopes, offset in models]
     return np.array(scores), found[0].statement

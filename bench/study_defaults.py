@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dplr.bounds import Geometry
-from dplr.moments import best_weight
+from dplr.mechanisms.functional.moments import best_weight
 from dplr.privacy import Neighbouring
 from dplr.solvers import solve_quadratic
 

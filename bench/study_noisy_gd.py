@@ -21,7 +21,7 @@ import numpy as np
 from scipy import optimize, special
 
 from adult import load
-from dplr.calibration import gaussian_mu
+from dplr.privacy.gaussian import gaussian_mu
 from noisy_gd_data import FOLDER, IOTA, acs_rows, all_sets, frame, hospitals, split, targets
 
 DELTA, MOMENTUM = 1e-5, 0.9

@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, special
 
-from dplr.losses import LOGISTIC
-from dplr.objective_noise import gaussian_sigma, largest_noise_eps, logistic_loss
-from dplr.ridge import noise_norm, objective_ridge, output_ridge
+from dplr.mechanisms.perturbation.noise import gaussian_sigma, largest_noise_eps, logistic_loss
+from dplr.mechanisms.perturbation.ridge import noise_norm, objective_ridge, output_ridge
+from dplr.problem.losses import LOGISTIC
 
 IOTA = 0.5
 RADIUS = math.sqrt(1 + IOTA**2)

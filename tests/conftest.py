@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dplr.noise
-from dplr.bounds import INTERCEPT, Geometry, Prep, ball_prep, box_prep
+from dplr.bounds.scaling import Prep, ball_prep, box_prep
+from dplr.problem.geometry import INTERCEPT, Geometry
 
 _skipped_real_data = 0
 

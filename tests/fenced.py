@@ -12,7 +12,7 @@ import numpy as np
 
 from conftest import make_data, make_prep
 from dplr._core import ClippedRows, add_moments, moments_work_size
-from dplr.bounds import GRID
+from dplr.problem.geometry import GRID
 
 # Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
 NUMBERS_OF_ROWS = [*range(1, 10), 15, 16, 17, 127, 128, 129, 135, 259]

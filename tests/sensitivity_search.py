@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dplr.moments import blocks
+from dplr.mechanisms.functional.moments import blocks
 
 
 def change(x, s, other, t, linear, quadratic, iota, count_cell=False):

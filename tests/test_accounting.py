@@ -10,20 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplr import accounting
-from dplr.accounting import SMALLEST_MULTIPLIER, poisson_eps, poisson_noise_multiplier
-from dplr.calibration import (
+from dplr.mechanisms.noisy_gd.noise import discrete_gaussian_steps, poisson_gaussian_steps, steps_of_deviation
+from dplr.privacy import accounting
+from dplr.privacy.accounting import SMALLEST_MULTIPLIER, poisson_eps, poisson_noise_multiplier
+from dplr.privacy.calibration import (
     RATE_UNITS,
     SUM_EXPONENT,
     continuous_target,
     discrete_gaussian,
     discrete_gaussian_mu,
-    gaussian_eps,
-    gaussian_log_delta,
-    gaussian_mu,
 )
-from dplr.privacy import Neighbouring, Poisson
-from dplr.step_noise import discrete_gaussian_steps, poisson_gaussian_steps, steps_of_deviation
+from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
+from dplr.privacy.guarantees import Neighbouring, Poisson
 
 ADD, REPLACE = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
 

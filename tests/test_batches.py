@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dplr._core import IntegerSampler
-from dplr.calibration import RATE_UNITS
 from dplr.noise import Source, _gap_table
+from dplr.privacy.calibration import RATE_UNITS
 
 RATES = [1, 2**10, 62_831_853, 2**28 + 1, 2**31, 3 * 2**30, RATE_UNITS - 1]
 

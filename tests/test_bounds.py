@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from dplr.bounds import GRID, box_prep
+from dplr.bounds.scaling import box_prep
+from dplr.problem.geometry import GRID
 
 PAIRS = [(18, 99), (-5, 5), (0, 1)]
 

@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dplr.calibration import (
+from dplr.privacy.calibration import (
     SUM_EXPONENT,
     continuous_target,
     discrete_gaussian,
     discrete_gaussian_mu,
     discrete_laplace,
-    gaussian_eps,
-    gaussian_log_delta,
-    gaussian_mu,
     grid_exponent,
 )
+from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
 
 CASES = [
     (sensitivity, eps, weight, sizes)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import _fit, main
-from dplr.cli._utility import excess_risk_of
+from dplr.utility._planned import excess_risk_of
 
 BOUNDS = """
 [features.age]
@@ -632,8 +632,8 @@ module.{name} = interrupted
 @pytest.mark.parametrize(
     ("place", "cost", "said"),
     [
-        ({"module": "dplr.mechanisms.functional", "name": "Fit"}, 0.5, "stays spent: entry 1"),
-        ({"module": "dplr.mechanisms.functional", "name": "Moments"}, 0.0, "nothing was spent"),
+        ({"module": "dplr.mechanisms.functional.spec", "name": "Fit"}, 0.5, "stays spent: entry 1"),
+        ({"module": "dplr.mechanisms.functional.spec", "name": "Moments"}, 0.0, "nothing was spent"),
     ],
 )
 def test_ctrl_c_says_truly_whether_the_reservation_stays_spent(folder, place, cost, said):
@@ -656,7 +656,7 @@ def test_a_fit_that_fails_after_its_noise_says_that_the_budget_stays_spent(folde
         raise RuntimeError("no luck.")
 
     command("ledger", "init", "budget.db", "--eps", "1")
-    monkeypatch.setattr("dplr.mechanisms.functional.Fit", fail)
+    monkeypatch.setattr("dplr.mechanisms.functional.spec.Fit", fail)
     said = command(*FIT, "--ledger", "budget.db", code=3).stderr
     assert "Error: no luck. Noise may have been drawn, so its cost stays spent: entry 1" in said
     assert spent() == 0.5
@@ -673,13 +673,13 @@ def everything(terminal):
 
 def test_bars_are_for_terminals_and_a_pipe_stays_silent(folder, monkeypatch):
     options = (*FIT, "--mechanism", "ngd", "--delta", "1e-6", "--overwrite", "-q")
-    monkeypatch.setattr("dplr.progress._SECONDS", 0)
+    monkeypatch.setattr("dplr._progress._SECONDS", 0)
     assert "descent" not in command(*options).stderr
     assert "descent" in command(*options, "--progress").stderr
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     try:
-        done = child(*options, before="import dplr.progress\ndplr.progress._SECONDS = 0", stderr=theirs)
+        done = child(*options, before="import dplr.progress\ndplr._progress._SECONDS = 0", stderr=theirs)
         os.close(theirs)
         assert done.returncode == 0
         assert "descent" in everything(ours)

@@ -42,7 +42,7 @@ def frame():
 @pytest.fixture
 def fits(monkeypatch):
     """Every reservation of this process, in order."""
-    from dplr.ledger import NullLedger
+    from dplr.ledger.budget import NullLedger
 
     made = []
     monkeypatch.setattr(NullLedger, "reserve", lambda self, *statements: made.extend(statements) or Done())

@@ -89,7 +89,7 @@ def data():
 @pytest.fixture
 def reserved(monkeypatch):
     """Every reservation of this process."""
-    from dplr.ledger import NullLedger
+    from dplr.ledger.budget import NullLedger
 
     made = []
     real = NullLedger.reserve

@@ -37,7 +37,7 @@ def data():
 @pytest.fixture
 def fits(monkeypatch):
     """The eps of every reservation of this process."""
-    from dplr.ledger import NullLedger
+    from dplr.ledger.budget import NullLedger
 
     made = []
     real = NullLedger.reserve

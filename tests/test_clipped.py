@@ -13,10 +13,10 @@ from scipy import special
 import reference
 from conftest import make_data, make_prep
 from dplr._core import ClippedRows, cpu_paths
-from dplr.bounds import ball_prep
-from dplr.clipped_queries import ClippedGradient, on_coef_grid
-from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
+from dplr.bounds.scaling import ball_prep
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -119,7 +119,7 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
         return memory
 
     monkeypatch.setattr(np, "empty", spoiled)
-    monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", 0)
+    monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)
     rows, query, points = as_rows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
@@ -151,7 +151,7 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
 def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monkeypatch):
-    monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
+    monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep = case(kind, d, loss)
     X[5] *= 3.0  # outside, and clamped or projected
     query, models = query_of(prep, loss), np.array([point(prep, seed=seed) for seed in range(35)])
@@ -182,7 +182,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
     for most_bytes, bounds, passes, options in [
         (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
     ]:  # fmt: skip
-        monkeypatch.setattr("dplr.rows._clipped._MOST_KEPT_BYTES", most_bytes)
+        monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", most_bytes)
         rows, query = as_rows(X, y, bounds), query_of(bounds, LOGISTIC)
         kept = []
         for _ in range(12):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr import composition
-from dplr.calibration import gaussian_eps, gaussian_log_delta, gaussian_mu
-from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, PrivacyStatement, Pure
+from dplr.privacy import composition
+from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement
 
 
 def statement(guarantee, eps=None, delta=0.0):

@@ -8,13 +8,13 @@ import pytest
 
 import dplr
 from conftest import make_data, make_prep
-from dplr import _fit
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
-from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -73,7 +73,7 @@ class Diary:
     def run(self, eps=1.0):
         n = 100
         problem = Problem(LOGISTIC, self.prep.geometry, Neighbouring.REPLACE_ONE, n, None, ())
-        return _fit.run(self, problem, FunctionalMechanism(), eps, 0.0, self, self)
+        return fitting.run(self, problem, FunctionalMechanism(), eps, 0.0, self, self)
 
 
 def test_budget_is_reserved_before_the_first_row_is_read_and_committed_after_the_noise():
@@ -135,7 +135,7 @@ def test_rows_of_another_geometry_are_refused_before_the_reservation():
     diary.rows = None
     problem = Problem(LOGISTIC, make_prep("cube", 2).geometry, Neighbouring.REPLACE_ONE, 100, None, ())
     with pytest.raises(ValueError, match="one geometry"):
-        _fit.run(diary, problem, FunctionalMechanism(), 1.0, 0.0, diary, diary)
+        fitting.run(diary, problem, FunctionalMechanism(), 1.0, 0.0, diary, diary)
     assert diary.events == []
 
 

@@ -11,14 +11,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import reference
 from conftest import make_data, make_groups, make_prep
-from dplr import sensitivity
-from dplr.losses import LOGISTIC, SQUARED
-from dplr.mechanisms.functional import FunctionalMechanism
-from dplr.moments import best_weight, blocks, joint_l2_sensitivity, joint_sensitivity, moment_matrix
+from dplr.mechanisms.functional.moments import (
+    best_weight,
+    blocks,
+    joint_l2_sensitivity,
+    joint_sensitivity,
+    moment_matrix,
+)
+from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
-from dplr.privacy import Neighbouring, Pure
-from dplr.problem import Problem
-from dplr.result import Fit
+from dplr.privacy import sensitivity
+from dplr.privacy.guarantees import Neighbouring, Pure
+from dplr.problem.fit import Fit
+from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 from dplr.solvers import solve_quadratic
 

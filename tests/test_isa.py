@@ -12,10 +12,11 @@ from numpy.testing import assert_array_equal
 from conftest import make_data, make_prep
 from dplr import _core
 from dplr._core import add_moments, cpu_paths, instruction_set
-from dplr.bounds import box_prep
-from dplr.queries import Moments, Total
+from dplr.bounds.scaling import box_prep
 from dplr.rows import as_rows
-from dplr.rows._blocks import sum_native
+from dplr.rows.array.blocks import sum_native
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.totals import Total
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

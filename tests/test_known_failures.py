@@ -14,14 +14,14 @@ from sklearn.model_selection import KFold, cross_val_score
 
 import dplr
 from dplr import audit
-from dplr.bounds import Geometry
 from dplr.estimators import _base
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation
-from dplr.objective_noise import largest_noise_eps, logistic_loss
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.mechanisms.perturbation.noise import largest_noise_eps, logistic_loss
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 
 HERE = pathlib.Path(__file__).parent
 

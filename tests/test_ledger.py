@@ -26,10 +26,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dplr
-from dplr import _ledger_connection, _ledger_store, rows
-from dplr._ledger_entries import guarantee_of, guarantee_text
-from dplr.ledger import BudgetExceeded, Ledger
-from dplr.privacy import Pure
+from dplr import rows
+from dplr.ledger import connection as _ledger_connection
+from dplr.ledger import transactions
+from dplr.ledger.budget import BudgetExceeded
+from dplr.ledger.entries import guarantee_of, guarantee_text
+from dplr.ledger.handle import Ledger
+from dplr.privacy.guarantees import Pure
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -253,7 +256,7 @@ def test_a_fork_waits_for_the_operation_of_another_thread(ledger, monkeypatch):
     inside = threading.Event()
 
     def hold():
-        with _ledger_store.writing(ledger.path):
+        with transactions.writing(ledger.path):
             inside.set()
             time.sleep(0.2)
 

@@ -37,21 +37,21 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
         (
             "power",
             "9",
-            "_ledger_connection.py",
+            "ledger/connection.py",
             {"PRAGMA synchronous = FULL": "PRAGMA synchronous = OFF"},
             "lost|ledger",
         ),
         (
             "power",
             "4",
-            "_ledger_file.py",
+            "ledger/file.py",
             {"        _sync(folder)": "        _ = _sync"},
             "a ledger that was made is gone",
         ),
         (
             "processes",
             "1",
-            "_ledger_store.py",
+            "ledger/transactions.py",
             {
                 '"BEGIN IMMEDIATE") as opened': '"SELECT 1") as opened',
                 'raise\n        connection.execute("COMMIT")': "raise",
@@ -62,14 +62,14 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
         (
             "strict",
             "9",
-            "_ledger_store.py",
+            "ledger/transactions.py",
             {'("committed", day_of(time_now)) if strict': '("reserved", day_of(time_now)) if strict'},
             "of a strict ledger is reserved|unclear error",
         ),
         (
             "strict",
             "9",
-            "_ledger_store.py",
+            "ledger/transactions.py",
             {'("committed", day_of(time_now)) if strict': '("committed", time_now) if strict'},
             "more than days",
         ),

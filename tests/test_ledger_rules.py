@@ -14,12 +14,14 @@ from hypothesis import strategies
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 import dplr
-from dplr import accounting
-from dplr._ledger_rules import Basic, Cost, Pld, Zcdp
-from dplr.calibration import gaussian_eps
-from dplr.composition import largest_rho
-from dplr.ledger import BudgetExceeded, Ledger
-from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, PrivacyStatement, Pure
+from dplr.ledger.budget import BudgetExceeded
+from dplr.ledger.handle import Ledger
+from dplr.ledger.rules import Basic, Cost, Pld, Zcdp
+from dplr.privacy import accounting
+from dplr.privacy.composition import largest_rho
+from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement
 
 REPLACE = Neighbouring.REPLACE_ONE
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing is quick

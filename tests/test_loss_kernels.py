@@ -13,13 +13,14 @@ import reference
 from conftest import make_data, make_prep
 from dplr._core import cpu_paths
 from dplr._core._loss import curves
-from dplr.bounds import Geometry, ball_prep
-from dplr.certificate import gradient_rounding_bound
-from dplr.loss_queries import LossGradient, LossGradientHessian
-from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
-from dplr.queries import Moments
+from dplr.bounds.scaling import ball_prep
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen, every
-from dplr.rows._minimise import gradients
+from dplr.rows.array.minimise import gradients
+from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.rows.queries.moments import Moments
+from dplr.solvers.certificate import gradient_rounding_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 import dplr
 import mutations
-from dplr import model_file
+from dplr.model_file import file as model_file
 
 MODELS = range(8)
 

@@ -8,14 +8,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
 from conftest import make_data, make_prep
-from dplr import certificate, solvers
+from dplr import solvers
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
-from dplr.bounds import ball_prep
-from dplr.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
-from dplr.loss_queries import LossGradient, LossGradientHessian
-from dplr.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
+from dplr.bounds.scaling import ball_prep
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, every
-from dplr.rows._minimise import gradients
+from dplr.rows.array.minimise import gradients
+from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.solvers import certificate
+from dplr.solvers.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
 
 SVM, RESIDUAL = huber_svm(0.5), huber_residual(0.1)
 LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL]
@@ -106,7 +107,7 @@ def counted(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("dplr.rows._minimise.NativeSums", Counted)
+    monkeypatch.setattr("dplr.rows.array.minimise.NativeSums", Counted)
     return made
 
 

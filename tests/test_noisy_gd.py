@@ -11,18 +11,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
 from conftest import make_data, make_prep
-from dplr import _fit
 from dplr._core import go_down
-from dplr.bounds import ball_prep
-from dplr.clipped_queries import ClippedGradient, on_coef_grid
-from dplr.descent import _clipped_sums
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC, SQUARED
+from dplr.bounds.scaling import ball_prep
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.noisy_gd.descent import _clipped_sums
 from dplr.noise import Source
-from dplr.privacy import Gaussian, Neighbouring, Poisson
-from dplr.problem import Descent, Problem
-from dplr.queries import Faults, Total, stack
+from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
+from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.problem.plan import Descent
+from dplr.problem.problem import Problem
 from dplr.rows import ALL, as_rows, chosen
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.queries.totals import Faults, Total, stack
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
 
@@ -173,7 +174,7 @@ def test_clipped_sums_beyond_64_bits_are_whole_numbers_too():
 
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 def test_poisson_batches_are_charged_by_the_accountant(neighbouring):
-    from dplr.accounting import poisson_eps
+    from dplr.privacy.accounting import poisson_eps
 
     planned = plan(1.0, 1e-5, steps=50, clip=0.5, batch=250, neighbouring=neighbouring)
     statement, release = planned.statement, planned.statement.released["gradients"]
@@ -192,7 +193,8 @@ def test_a_fit_on_poisson_batches_learns():
 
 
 def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_noise(monkeypatch, entropy):
-    from dplr import accounting, step_noise
+    from dplr.mechanisms.noisy_gd import noise as step_noise
+    from dplr.privacy import accounting
 
     for cached in (accounting.poisson_noise_multiplier, step_noise.poisson_gaussian_steps):
         cached.cache_clear()
@@ -331,7 +333,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
     mechanism, source, rows = spec(steps=6, learning_rate=2.0, momentum=0.0, **options), Recorded(), as_rows(X, y, prep)
     batches, levels = "batch" in options, [1.0, 3.0]
-    fits = _fit.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
+    fits = fitting.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
     plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
     asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
     for step in range(6):
@@ -457,7 +459,7 @@ def run(book, track, loss=LOGISTIC, **options):
     prep = make_prep("cube", 2, labels=loss.classification)
     problem = Problem(loss, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
     mechanism = spec(steps=8, **options)
-    return _fit.run_many(as_rows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
+    return fitting.run_many(as_rows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
 
 
 def test_an_interrupt_between_steps_releases_nothing_and_leaves_the_budget_spent():

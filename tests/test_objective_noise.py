@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dplr.calibration import gaussian_mu
-from dplr.objective_noise import cms11, gaussian_sigma, largest_noise_eps, logistic_loss, rank_one_loss
+from dplr.mechanisms.perturbation.noise import cms11, gaussian_sigma, largest_noise_eps, logistic_loss, rank_one_loss
+from dplr.privacy.gaussian import gaussian_mu
 
 QUARTER = 0.25
 

@@ -9,12 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 
 import dplr
-from dplr import composition, moment_noise
-from dplr.accounting import poisson_eps
-from dplr.calibration import gaussian_log_delta
-from dplr.ledger import NullLedger
-from dplr.moments import joint_l2_sensitivity, joint_sensitivity
-from dplr.privacy import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.functional import noise as moment_noise
+from dplr.mechanisms.functional.moments import joint_l2_sensitivity, joint_sensitivity
+from dplr.privacy import composition
+from dplr.privacy.accounting import poisson_eps
+from dplr.privacy.gaussian import gaussian_log_delta
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 
 CLASSES = ("a", "b", "c")
 D = 3

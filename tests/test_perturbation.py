@@ -10,16 +10,20 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
-from dplr import _fit, calibration, erm, objective_noise
-from dplr.bounds import Geometry, ball_prep
-from dplr.certificate import NotCertified, gradient_rounding_bound
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC, SQUARED, huber_svm
+from dplr.bounds.scaling import ball_prep
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.perturbation import minimisation as erm
+from dplr.mechanisms.perturbation import noise as objective_noise
+from dplr.mechanisms.perturbation.ridge import noise_norm, objective_ridge
 from dplr.noise import Source
-from dplr.privacy import Approx, Neighbouring, Pure
-from dplr.problem import Problem
-from dplr.ridge import noise_norm, objective_ridge
+from dplr.privacy import calibration
+from dplr.privacy.guarantees import Approx, Neighbouring, Pure
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
+from dplr.solvers.certificate import NotCertified, gradient_rounding_bound
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
 
@@ -38,7 +42,7 @@ def problem_of(d, *, loss=LOGISTIC, n=400, l2=0.05, relation="replace_one", inte
 
 def run(mechanism, X, y, problem, prep, eps=1.0, delta=0.0, seed=None):
     rows = as_rows(X, y, prep)
-    return _fit.run(rows, problem, mechanism, eps, delta, NullLedger(), Source(seed))
+    return fitting.run(rows, problem, mechanism, eps, delta, NullLedger(), Source(seed))
 
 
 def gradient(loss, X, y, w, ridge, iota, w0=0.0):
@@ -238,7 +242,7 @@ def test_a_missed_tolerance_releases_nothing_and_stays_spent(mechanism, monkeypa
     rows, budget = as_rows(X, y, prep), Budget()
     monkeypatch.setattr(erm, "minimise", missed)
     with pytest.raises(NotCertified):
-        _fit.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
+        fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
     assert budget.events == ["reserve"]
 
 
@@ -249,7 +253,7 @@ def test_a_fault_in_the_data_gives_the_budget_back_before_noise(mechanism, entro
     problem, prep = problem_of(3)
     rows, budget = as_rows(X, y, prep), Budget()
     with pytest.raises(ValueError, match="must be finite"):
-        _fit.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
+        fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
     assert budget.events == ["reserve", "release"]
     assert entropy.bytes == 0
 
@@ -321,7 +325,7 @@ def test_many_fits_reserve_for_every_release_before_the_first_row_is_read():
     problem, prep = problem_of(3)
     budget = Budget()
     rows = as_rows(X, y, prep)
-    fits = _fit.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0, 1.0], 0.0, budget, Source())
+    fits = fitting.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0, 1.0], 0.0, budget, Source())
     assert len(fits) == 3
     assert budget.events == [("reserve", 3), "commit"]  # all or nothing
 
@@ -411,7 +415,7 @@ def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, mon
 
     def fits():
         rows = as_rows(X, y, prep)
-        return _fit.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0], delta, NullLedger(), source)
+        return fitting.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0], delta, NullLedger(), source)
 
     quiet = fits()
     added = 64.0
@@ -517,7 +521,7 @@ def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ri
     problem, prep = problem_of(3, l2=None)
     source, levels = Source(), [0.5, 50.0, 0.5]
     monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.zeros(size))
-    fits = _fit.run_many(as_rows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source)
+    fits = fitting.run_many(as_rows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source)
     ridges = [dplr.OutputPerturbation().plan(problem, eps, 0.0).minimisation.ridge for eps in levels]
     assert ridges[0] > 2 * ridges[1]
     for fit, ridge in zip(fits, ridges, strict=True):
@@ -526,7 +530,7 @@ def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ri
 
 def test_a_row_may_be_longer_than_its_radius_by_its_rounding():
     """A projected row of d numbers has a norm within (d + 3) 2^-53 of 1."""
-    assert erm.row_norm(Geometry(4096, intercept=0.5)) >= math.sqrt(1.25) * (1 + 4099 * 2.0**-53)
+    assert Geometry(4096, intercept=0.5).row_norm >= math.sqrt(1.25) * (1 + 4099 * 2.0**-53)
 
 
 @pytest.mark.parametrize(("ridge", "linear", "start"), [(1e-3, 0.0, 0.0), (1e-3, 5.0, 50.0), (1e7, 5.0, 0.0)])
@@ -535,7 +539,7 @@ def test_the_tolerance_of_a_plan_covers_the_rounding_at_the_longest_minimum_and_
     solved, rows = erm.minimisation(problem, ridge, linear), 16 * 10**7
     # With all rows and labels of one sign, the minimum solves rows sigma(-w) + linear = ridge (w - start).
     longest = optimize.brentq(lambda w: rows * expit(-w) + linear - ridge * (w - start), 0, 1e12)
-    norm = erm.row_norm(problem.geometry)
+    norm = problem.geometry.row_norm
     bound = gradient_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
     assert solved.tolerance >= 8 * bound
 

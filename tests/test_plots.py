@@ -15,8 +15,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import dplr
-from dplr import calibration, plots
-from dplr.presentation import best_guess, printable, read_model
+from dplr import plots
+from dplr.plots._view import best_guess, printable, read_model
+from dplr.privacy import calibration
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "عمر الشخص", "", "😀", "a" * 500, "$\\frac{1}{$",

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dplr
-from dplr import _fit
+from dplr.fitting import run as fitting
 from dplr.noise import Source
 from dplr.rows import ArrayRows
 
@@ -284,7 +284,7 @@ def test_faults_of_public_data_are_named_before_a_private_row_is_read(public, ma
     def read(*_):
         raise AssertionError("private rows were read")
 
-    monkeypatch.setattr(_fit, "run_many", read)
+    monkeypatch.setattr(fitting, "run_many", read)
     with pytest.raises(ValueError, match=match):
         dplr.fit(*PRIVATE, eps=1.0, bounds=BOUNDS, public=public)
     assert entropy.bytes == 0

@@ -19,7 +19,7 @@ import sklearn.linear_model
 
 import dplr
 import dplr.plots
-from dplr.presentation import printable
+from dplr.plots._view import printable
 from dplr.report import report_html, write_report
 from test_plots import HOSTILE, fitted, of_three_labels
 

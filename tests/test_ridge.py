@@ -7,9 +7,9 @@ import pytest
 
 import dplr
 from dplr.audit import Logistic, minimiser
-from dplr.losses import LOGISTIC, huber_svm
-from dplr.objective_noise import largest_noise_eps, logistic_loss, rank_one_loss
-from dplr.ridge import noise_norm, objective_ridge, output_ridge
+from dplr.mechanisms.perturbation.noise import largest_noise_eps, logistic_loss, rank_one_loss
+from dplr.mechanisms.perturbation.ridge import noise_norm, objective_ridge, output_ridge
+from dplr.problem.losses import LOGISTIC, huber_svm
 
 R = math.sqrt(1.25)
 

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from dplr import sensitivity
-from dplr.bounds import Geometry
-from dplr.mechanisms.functional import FunctionalMechanism
-from dplr.moments import best_weight, joint_sensitivity
-from dplr.privacy import Neighbouring
+from dplr.mechanisms.functional.moments import best_weight, joint_sensitivity
+from dplr.mechanisms.functional.spec import FunctionalMechanism
+from dplr.privacy import sensitivity
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
 from sensitivity_search import change, random_rows, released_change, starts, worst_change, worst_released_change
 
 LOSSES = {"logistic": (0.5, 0.125), "squared": (2.0, 1.0)}

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr import _fit, _ledger_store, ledger
-from dplr.certificate import NotCertified
-from dplr.ledger import Ledger
-from dplr.rows import _pool
+from dplr.fitting import run as fitting
+from dplr.ledger import handle as ledger
+from dplr.ledger import transactions
+from dplr.ledger.handle import Ledger
+from dplr.rows import threads as _pool
+from dplr.solvers.certificate import NotCertified
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -85,7 +87,7 @@ def file_after(path, name, monkeypatch):
         return f"2026-11-20T20:24:{next(moments):02}.{os.getpid() % 1000:03}+00:00"
 
     monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(names):0{2 * size}}")
-    for module in (ledger, _ledger_store):
+    for module in (ledger, transactions):
         monkeypatch.setattr(module, "now", clock)
     Ledger(path, eps=1.0, strict=True)
     fit_in_a_child(path, *ENDINGS[name])
@@ -209,8 +211,8 @@ def test_every_strict_fit_is_silent_in_its_own_context_where_warnings_have_one(t
         def __exit__(self, *_):
             silent.reset(self.before)
 
-    monkeypatch.setattr(_fit, "sys", SimpleNamespace(flags=SimpleNamespace(context_aware_warnings=1)))
-    monkeypatch.setattr(_fit, "warnings", SimpleNamespace(catch_warnings=Filter))
+    monkeypatch.setattr(fitting, "sys", SimpleNamespace(flags=SimpleNamespace(context_aware_warnings=1)))
+    monkeypatch.setattr(fitting, "warnings", SimpleNamespace(catch_warnings=Filter))
     meeting, seen = threading.Barrier(2), []
     run = dplr.FunctionalMechanism.run
 

@@ -15,12 +15,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from dplr.bounds import GRID, box_prep, layout_prep
-from dplr.clipped_queries import ClippedGradient
-from dplr.loss_queries import LossGradient
-from dplr.losses import LOGISTIC
-from dplr.queries import Moments
+from dplr.bounds.scaling import box_prep, layout_prep
+from dplr.problem.geometry import GRID
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import Encoder, as_rows, as_table
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.losses import LossGradient
+from dplr.rows.queries.moments import Moments
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "docs" / "examples"
 WORK = ["Private", "Local-gov", "State-gov", "Never-worked"]
@@ -612,6 +613,6 @@ def test_columns_of_numbers_read_together_have_the_bits_of_columns_read_alone(mo
     bounds = dplr.Bounds({"wide": (0, 1), "byte": (0, 255), "flag": (0, 1), "single": (-1, 1)})
     encoder = Encoder(as_table(frame), bounds.for_columns(tuple(frame), 5))
     together, _ = encoder.block(rows)
-    monkeypatch.setattr("dplr.rows._table.plain_numbers", lambda *_: None)
+    monkeypatch.setattr("dplr.rows.tables.encoder.plain_numbers", lambda *_: None)
     alone, _ = encoder.block(rows)
     assert together.tobytes() == alone.tobytes()

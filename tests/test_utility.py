@@ -8,13 +8,7 @@ import pytest
 from scipy import stats
 
 from dplr.audit import Logistic, minimiser
-from dplr.utility import (
-    excess_risk,
-    expected_excess_risk,
-    expected_sample_size,
-    noise_norm_quantile,
-    sample_size,
-)
+from dplr.utility import excess_risk, expected_excess_risk, expected_sample_size, noise_norm_quantile, sample_size
 
 MECHANISMS = ["objective", "output"]
 FACTS = {"d": 10, "l2": 0.01, "eps": 0.1}

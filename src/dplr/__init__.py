@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dplr.privacy import PrivacyWarning
+from dplr.privacy.guarantees import PrivacyWarning
 
 if TYPE_CHECKING:
-    from dplr.bounds import Bounds
+    from dplr.bounds.declared import Bounds
     from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
-    from dplr.ledger import BudgetExceeded, Ledger
+    from dplr.fitting.planning import plan
+    from dplr.ledger.budget import BudgetExceeded
+    from dplr.ledger.handle import Ledger
     from dplr.mechanisms import (
         FunctionalMechanism,
         NoisyGradientDescent,
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
         ObjectivePerturbation,
         OutputPerturbation,
     )
-    from dplr.model_file import ModelFileError, load_model, save_model
-    from dplr.planning import plan
-    from dplr.privacy import PrivacyStatement
+    from dplr.model_file.file import load_model, save_model
+    from dplr.model_file.strict_json import ModelFileError
+    from dplr.privacy.statement import PrivacyStatement
 
 __all__ = [
     "Bounds",
@@ -62,7 +64,7 @@ _HOMES = {
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
-    "plan": "dplr.planning",
+    "plan": "dplr.fitting.planning",
     "save_model": "dplr.model_file",
 }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
 from dplr._validation import check_count, sentence
-from dplr.calibration import RATE_UNITS
+from dplr.privacy.calibration import RATE_UNITS
 
 _FINE = 2**36  # grid units in the scale of an exponential
 # A Gaussian is a coarse draw and a fine one: 2^20 coarse steps in its deviation, 2^20 fine steps in a coarse one.

@@ -1,4 +1,4 @@
-"""Empirical privacy of the functional mechanism through `_fit.run_many`: how well can two neighbours be told apart?
+"""Empirical privacy of the functional mechanism through `fitting.run_many`: how well can two neighbours be told apart?
 
 As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
 patched copies of the package to show that the audit sees a broken one.
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr import _fit
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep, box_prep
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC, SQUARED
-from dplr.mechanisms.functional import FunctionalMechanism
+from dplr.bounds.scaling import Prep, ball_prep, box_prep
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import GRID, INTERCEPT, Geometry
+from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 DEFAULT = FunctionalMechanism()
@@ -136,7 +137,7 @@ def releases(case, prep, X, y, eps, source, runs=1):
     delta = case.delta if math.isfinite(eps) else 0.0
     n_rows = None if case.relation is Neighbouring.ADD_REMOVE else len(X)
     problem = Problem(loss, prep.geometry, case.relation, n_rows, None, ())
-    fits = _fit.run_many(as_rows(X, y, prep), problem, case.spec, [eps] * runs, delta, NullLedger(), source)
+    fits = fitting.run_many(as_rows(X, y, prep), problem, case.spec, [eps] * runs, delta, NullLedger(), source)
     scales = np.concatenate([np.full(r.shape, r.scale) for r in fits[0].statement.released.values()])
     return np.array([np.concatenate(list(fit.released.values())) for fit in fits]), scales
 

@@ -1,4 +1,4 @@
-"""Empirical privacy of noisy gradient descent through `_fit.run_many`: can two neighbours be told apart?
+"""Empirical privacy of noisy gradient descent through `fitting.run_many`: can two neighbours be told apart?
 
 As a script (``python ngd_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
 patched copies of the package to show that the audit sees a broken one.
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr import _fit
 from dplr.audit import gaussian_eps, mu_lower_bound
-from dplr.bounds import ball_prep
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
+from dplr.bounds.scaling import ball_prep
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent
 from dplr.noise import Source
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 EPS, DELTA, OTHERS = 1.0, 1e-5, 400
@@ -66,7 +66,7 @@ CASES = {
 def scores(case, last, runs, seed):
     """What the iterates moved in all, in learning rates: the sum of the released sums."""
     problem, spec, rows = case.plan_and_rows(last)
-    fits = _fit.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
+    fits = fitting.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
     return np.array([fit.released["gradients"].sum() for fit in fits]).round(9)
 
 

@@ -1,4 +1,4 @@
-"""Empirical privacy of output and objective perturbation through `_fit.run_many`: can two neighbours be told apart?
+"""Empirical privacy of output and objective perturbation through `fitting.run_many`: can two neighbours be told apart?
 
 As a script (``python perturbation_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it
 on patched copies of the package to show that the audit sees a broken one.
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from dplr import _fit
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds import ball_prep
-from dplr.ledger import NullLedger
-from dplr.losses import LOGISTIC
+from dplr.bounds.scaling import ball_prep
+from dplr.fitting import run as fitting
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 
@@ -102,12 +102,12 @@ def measure(case, runs):
     for seed, last in enumerate(lasts):
         many = [case.eps] * runs
         fits.append(
-            _fit.run_many(case.rows(last), case.problem, case.spec, many, case.delta, NullLedger(), Source(seed))
+            fitting.run_many(case.rows(last), case.problem, case.spec, many, case.delta, NullLedger(), Source(seed))
         )
     coefs = [np.array([fit.coef for fit in side]) for side in fits]
     if isinstance(case.spec, OutputPerturbation):
         exact = [
-            _fit.run(case.rows(last), case.problem, case.spec, math.inf, 0.0, NullLedger(), Source()).coef
+            fitting.run(case.rows(last), case.problem, case.spec, math.inf, 0.0, NullLedger(), Source()).coef
             for last in lasts
         ]
         scores = [distance_score(plan, exact, side) for side in coefs]

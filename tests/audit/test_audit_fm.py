@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplr import sensitivity
+from dplr.privacy import sensitivity
 from fm_audit import CASES, measure, scores, theory
 from patched_copy import measure_on_a_patched_copy
 
@@ -36,29 +36,29 @@ FLOORS = {
     "default weight, add_remove one block": 0.7,
 }
 HALVED_DELTA = (
-    "calibration.py",
+    "privacy/calibration.py",
     "exact = Fraction(sensitivity) * _FLOAT_MARGIN",
     "exact = Fraction(sensitivity) / 2 * _FLOAT_MARGIN",
 )
 HALVED_NORM = (
-    "calibration.py",
+    "privacy/calibration.py",
     "norm = Fraction(sensitivity) * _FLOAT_MARGIN",
     "norm = Fraction(sensitivity) / 2 * _FLOAT_MARGIN",
 )
-NO_NOISE_ON_MOMENTS = ("mechanisms/functional.py", "if block.units:", 'if block.units and name == "linear":')
+NO_NOISE_ON_MOMENTS = ("mechanisms/functional/spec.py", "if block.units:", 'if block.units and name == "linear":')
 FLOAT_NOISE = (
-    "mechanisms/functional.py",
+    "mechanisms/functional/spec.py",
     "released[name] = np.ldexp(value.astype(np.float64), exponent)",
     "exact = np.ldexp(total.integers(exponent + power, cells).astype(np.float64), exponent)\n"
     "        released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
 )
-NO_FLIPPED_LABELS = ("sensitivity.py", "return max(flipped, same)", "return same")
+NO_FLIPPED_LABELS = ("privacy/sensitivity.py", "return max(flipped, same)", "return same")
 BLOCK_AS_ONE_NUMBER = (
-    "moments.py",
+    "mechanisms/functional/moments.py",
     "return sensitivity.groups_replace_one(numeric, len(one_hot), c, linear, quadratic, iota)",
     "return sensitivity.box_replace_one(numeric + len(one_hot), c, linear, quadratic, iota)",
 )
-ONE_LEVEL_CHANGES = ("sensitivity.py", "changed_levels = 2 * c * blocks", "changed_levels = c * blocks")
+ONE_LEVEL_CHANGES = ("privacy/sensitivity.py", "changed_levels = 2 * c * blocks", "changed_levels = c * blocks")
 BROKEN = [  # and the number of fits of each data set
     (HALVED_DELTA, "logistic d=1", 6000),
     (HALVED_DELTA, "logistic d=2", 6000),

@@ -31,7 +31,7 @@ def test_poisson_batches_show_no_more_than_eps():
     assert 0 < measure(CASES["batches"], 4_000) <= EPS
 
 
-MECHANISM = "mechanisms/noisy_gd.py"
+MECHANISM = "mechanisms/noisy_gd/spec.py"
 BROKEN = [
     ("clipped sum", 2_000, MECHANISM,
      "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
@@ -39,7 +39,7 @@ BROKEN = [
     ("clipped sum, add_remove", 5_000, MECHANISM,
      "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
      "    return signs * min(descent.clip, descent.radius)"),
-    ("twenty steps", 5_000, "step_noise.py",
+    ("twenty steps", 5_000, "mechanisms/noisy_gd/noise.py",
      "ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)", "ratio = 1 / Fraction(mu)"),
     ("twenty steps", 5_000, MECHANISM, "        return signs * descent.clip", "        return descent.clip"),
 ]  # fmt: skip

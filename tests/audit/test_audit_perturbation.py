@@ -12,11 +12,11 @@ import pytest
 
 import dplr
 from dplr.audit import HuberSVM, Logistic, hockey_stick, search
-from dplr.bounds import Geometry
-from dplr.losses import LOGISTIC, huber_svm
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
-from dplr.privacy import Neighbouring
-from dplr.problem import Problem
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC, huber_svm
+from dplr.problem.problem import Problem
 from patched_copy import measure_on_a_patched_copy
 from perturbation_audit import CASES, measure
 
@@ -45,7 +45,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
     assert 2.2 < measure(case, 20_000) <= stated < 4.1
 
 
-OUTPUT, OBJECTIVE, NOISE = "mechanisms/output.py", "mechanisms/objective.py", "noise.py"
+OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
 BROKEN = [
     ("output", 20_000, OUTPUT, "sensitivity = (signs * problem", "sensitivity = (0.5 * signs * problem"),
     ("output", 20_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),

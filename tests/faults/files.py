@@ -13,7 +13,7 @@ import stat
 import story
 from lab import Row, judge, told_clearly
 
-from dplr import _ledger_store
+from dplr.ledger import transactions
 
 
 def truncated_logs(lab, frames_between):
@@ -185,7 +185,7 @@ def two_clocks(lab, rounds):
     for number in range(rounds):
 
         def work(number=number):
-            _ledger_store.now = lambda: f"{years[number % 2]}-01-01T00:00:00.000+00:00"
+            transactions.now = lambda: f"{years[number % 2]}-01-01T00:00:00.000+00:00"
             journal = story.Journal(journal_path)
             story.spend(story.Ledger(path), journal, f"c-{number}", [0.1], ["commit", "release", "crash"][number % 3])
             return 0

@@ -11,8 +11,10 @@ import sqlite3
 from fractions import Fraction
 
 import dplr
-from dplr.ledger import BudgetExceeded, Ledger
-from dplr.privacy import Neighbouring, PrivacyStatement, Pure
+from dplr.ledger.budget import BudgetExceeded
+from dplr.ledger.handle import Ledger
+from dplr.privacy.guarantees import Neighbouring, Pure
+from dplr.privacy.statement import PrivacyStatement
 
 BUDGET = 1.0
 

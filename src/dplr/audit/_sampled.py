@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dplr import calibration
 from dplr._validation import real_number, sentence
 from dplr.audit._density import Array
+from dplr.privacy import gaussian
 
 _THRESHOLDS = 97
 _LARGEST_EPS = 1e3
@@ -135,7 +135,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
     """
     if not 0 < real_number("delta", delta) < 1:
         raise ValueError(sentence("delta", "must be between 0 and 1", delta))
-    above = calibration.gaussian_eps(mu, delta)  # rounded up, by less than what is taken away here
+    above = gaussian.gaussian_eps(mu, delta)  # rounded up, by less than what is taken away here
     return min(max(above * (1 - 2**-38) - 2**-48 * (1 + mu * mu), 0.0), _LARGEST_EPS) if above else 0.0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dplr._validation import check_choice, check_count, real_number, sentence
 from dplr.audit._density import Array, MarginLoss, log_density_ratio
-from dplr.privacy import Neighbouring
+from dplr.privacy.guarantees import Neighbouring
 
 # This share of the pairs is drawn at random; the rest are children of the worst ones so far.
 _RANDOM_SHARE = 0.3

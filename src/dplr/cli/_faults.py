@@ -46,7 +46,7 @@ class Commands(click.Group):
 @contextlib.contextmanager
 def blamed(exit_code: int) -> Iterator[None]:
     """Turn what is raised inside into a sentence, with this exit code or that of an exceeded budget."""
-    from dplr.budget import BudgetExceeded
+    from dplr.ledger.budget import BudgetExceeded
 
     try:
         yield

@@ -35,7 +35,7 @@ def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()
 
 def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...]) -> None:
     """Also refuse to replace what is no model."""
-    from dplr.model_file import check_replaceable
+    from dplr.model_file.file import check_replaceable
 
     check_output(path, overwrite, inputs)
     with blamed(USAGE):
@@ -59,7 +59,7 @@ def claimed(path: str, overwrite: bool) -> Iterator[None]:
 
 def write(path: str, data: bytes) -> None:
     """The file appears whole under its name, or there is an error and the name is as it was."""
-    from dplr.model_file import write_whole
+    from dplr._files import write_whole
 
     with blamed(FILE):
         write_whole(os.path.realpath(path), data)

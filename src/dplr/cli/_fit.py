@@ -27,8 +27,8 @@ from dplr.cli._options import (
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
 
 if TYPE_CHECKING:
-    from dplr.bounds import Bounds
-    from dplr.ledger import Ledger
+    from dplr.bounds.declared import Bounds
+    from dplr.ledger.handle import Ledger
 
 
 @click.command(short_help="Fit a private model to a CSV or Parquet file.")
@@ -139,7 +139,7 @@ def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[
 def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
     """All that can be refused without the rows."""
     import dplr
-    from dplr._ledger_terms import remedy
+    from dplr.ledger.terms import remedy
 
     plan = dplr.plan(n_rows=n_rows, **options)
     if ledger is not None and not (price := ledger.price(plan.statement)).fits:

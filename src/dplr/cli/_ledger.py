@@ -14,8 +14,7 @@ from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
 from dplr.cli._options import EXISTING, RELATIONS, Eps
 
 if TYPE_CHECKING:
-    from dplr._ledger_entries import Terms
-    from dplr.ledger import Entry
+    from dplr.ledger.entries import Entry, Terms
 
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
@@ -96,7 +95,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
 
 def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
     """What does not depend on fits that failed: entries that count, by the day and numbered anew."""
-    from dplr._ledger_entries import day_of
+    from dplr.ledger.entries import day_of
 
     spent = [entry for entry in entries if entry.state != "released"]
     return replace(terms, created=day_of(terms.created)), [

@@ -9,10 +9,10 @@ import click
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
-from dplr.cli._utility import expected_utility
+from dplr.utility._planned import expected_utility
 
 if TYPE_CHECKING:
-    from dplr.problem import Plan
+    from dplr.problem.plan import Plan
 
 
 @click.command(short_help="What a fit would release; reads no data, spends nothing.")

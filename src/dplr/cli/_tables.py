@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from dplr._validation import sentence
 
 if TYPE_CHECKING:
-    from dplr.bounds import Bounds
+    from dplr.bounds.declared import Bounds
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 # Encodings in which every byte is a character by itself. In others a record that ends in the middle of a character, or
@@ -81,7 +81,7 @@ def _codec(name: str) -> str:
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
     """What each declared column of a CSV file holds."""
-    from dplr.columns import Levels
+    from dplr.bounds.columns import Levels
 
     if bounds.names is None:
         remedy = "Write a table [features.NAME] for each: on the command line names find the columns."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dplr._validation import check_choice, check_count, sentence
-from dplr.bounds import Bounds
+from dplr.bounds.declared import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC

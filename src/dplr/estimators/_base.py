@@ -13,21 +13,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dplr._progress import bars, silent
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
-from dplr.bounds import Bounds
-from dplr.estimators import _clients, _html, _plain, _refit
+from dplr.bounds.declared import Bounds
+from dplr.estimators import _clients, _html, _refit
+from dplr.estimators import _to_sklearn as _plain
 from dplr.estimators._columns import coef_names, rows_to_predict
-from dplr.estimators._release import Facts, Released, release
 from dplr.estimators._strict import check_types
-from dplr.ledger import as_ledger
-from dplr.losses import Loss
+from dplr.fitting.one_vs_rest import published
+from dplr.fitting.planning import check_bounds, prepare
+from dplr.fitting.pretraining import read_public
+from dplr.fitting.release import Facts, Released, release
+from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
-from dplr.one_vs_rest import published
-from dplr.planning import check_bounds, prepare
-from dplr.pretraining import read_public
-from dplr.privacy import Neighbouring, PrivacyWarning
-from dplr.progress import bars, silent
+from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
+from dplr.problem.losses import Loss
 from dplr.rows import Labels, Table, Target, as_table, as_target, check_shapes
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from dplr._validation import sentence
-from dplr.bounds import Bounds
+from dplr.bounds.declared import Bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
 

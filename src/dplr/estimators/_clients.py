@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Any
 
 from dplr._validation import sentence
-from dplr.privacy import Neighbouring, PrivacyWarning
+from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
 
 Locals = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from dplr._validation import sentence
 from dplr.estimators._base import PrivateLinearModel
-from dplr.losses import SQUARED, Loss
+from dplr.problem.losses import SQUARED, Loss
 from dplr.rows import NUMERIC, OBJECTS, Target
 
 

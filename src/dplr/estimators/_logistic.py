@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn import linear_model
 
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.losses import LOGISTIC, Loss
+from dplr.problem.losses import LOGISTIC, Loss
 
 
 class LogisticRegression(PrivateClassifier):

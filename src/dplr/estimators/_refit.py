@@ -8,13 +8,13 @@ from typing import Any
 from sklearn.base import clone
 
 from dplr._validation import sentence
-from dplr.estimators._release import Released
+from dplr.fitting.planning import check_l2, l2_sentence
+from dplr.fitting.release import Released
 from dplr.mechanisms import FunctionalMechanism
-from dplr.mechanisms.functional import one_class
-from dplr.planning import check_l2, l2_sentence
-from dplr.privacy import PrivacyStatement
-from dplr.problem import Plan
-from dplr.result import Fit
+from dplr.mechanisms.functional.spec import one_class
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Plan
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 

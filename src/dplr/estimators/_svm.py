@@ -7,9 +7,9 @@ from typing import Any, Self
 from sklearn.svm import LinearSVC
 
 from dplr._validation import real_number, sentence
-from dplr.bounds import Bounds
+from dplr.bounds.declared import Bounds
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.losses import Loss, huber_svm
+from dplr.problem.losses import Loss, huber_svm
 
 
 class HuberSVC(PrivateClassifier):

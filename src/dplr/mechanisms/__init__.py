@@ -1,38 +1,21 @@
-"""The mechanisms: one file each, a frozen spec with plan() and run(), its proof beside it."""
+"""The mechanisms: one folder each, a frozen spec with plan() and run(), its proof beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from dplr._validation import sentence
-from dplr.mechanisms.functional import FunctionalMechanism
-from dplr.mechanisms.noisy_gd import NoisyGradientDescent
-from dplr.mechanisms.none import NoPrivacy
-from dplr.mechanisms.objective import ObjectivePerturbation
-from dplr.mechanisms.output import OutputPerturbation
-from dplr.noise import Source
-from dplr.problem import Plan, Problem
-from dplr.progress import Track, silent
-from dplr.result import Fit
-from dplr.rows import Rows
+from dplr.mechanisms.functional.spec import FunctionalMechanism
+from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent
+from dplr.mechanisms.perturbation.none import NoPrivacy
+from dplr.mechanisms.perturbation.objective import ObjectivePerturbation
+from dplr.mechanisms.perturbation.output import OutputPerturbation
+from dplr.mechanisms.protocol import Mechanism
 
 __all__ = [
     "FunctionalMechanism", "Mechanism", "NoPrivacy", "NoisyGradientDescent", "ObjectivePerturbation",
     "OutputPerturbation", "as_mechanism",
 ]  # fmt: skip
-
-
-class Mechanism(Protocol):
-    """Plans from public facts alone, then runs on rows."""
-
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
-        """Fix everything public; raise ValueError for what the mechanism cannot promise."""
-        ...
-
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
-        ...
 
 
 SHORTHANDS: dict[str, Mechanism] = {

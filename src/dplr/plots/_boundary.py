@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.plots._drawing import axes, color_of, marker_of, short, title
-from dplr.presentation import Model, loss_words, read_model
+from dplr.plots._view import Model, loss_words, read_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 
 from dplr._validation import check_count
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, short, tidy, title
-from dplr.presentation import Model, loss_words, read_model
+from dplr.plots._view import Model, loss_words, read_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dplr.presentation import printable
+from dplr.plots._view import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import numpy as np
 
 from dplr._validation import check_eps, sentence
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, named_lines, short, tidy, title
-from dplr.presentation import printable
+from dplr.plots._view import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

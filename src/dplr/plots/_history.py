@@ -9,7 +9,7 @@ import numpy as np
 
 from dplr._validation import check_choice, sentence
 from dplr.plots._drawing import axes, color_of, legend, tidy, title
-from dplr.presentation import loss_words, read_model
+from dplr.plots._view import loss_words, read_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

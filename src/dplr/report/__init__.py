@@ -14,8 +14,9 @@ import numpy as np
 
 from dplr import plots
 from dplr._validation import sentence
-from dplr.presentation import Model, printable, read_model
-from dplr.privacy import Neighbouring, PrivacyStatement
+from dplr.plots._view import Model, printable, read_model
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import PrivacyStatement
 from dplr.report._svg import inline_svg
 from dplr.report._words import MECHANISMS, MODELS, alarms, citation, promise, reading, released, secrets
 

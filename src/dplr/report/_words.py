@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from dplr.presentation import Model, best_guess, printable
-from dplr.privacy import Neighbouring, PrivacyStatement, Pure
+from dplr.plots._view import Model, best_guess, printable
+from dplr.privacy.guarantees import Neighbouring, Pure
+from dplr.privacy.statement import PrivacyStatement
 
 MODELS = {
     "logistic": "A logistic regression",

@@ -8,18 +8,21 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds import Geometry, Prep
-from dplr.certificate import Objective
-from dplr.clipped_queries import ClippedGradient
-from dplr.loss_queries import LossGradient, RealTotal
-from dplr.queries import Moments, Total
-from dplr.rows._array import ArrayRows, check_shapes
-from dplr.rows._declared import declared_kinds
-from dplr.rows._labels import FROM_DATA, Labels, above
-from dplr.rows._labels import resolve as resolve_labels
-from dplr.rows._selection import ALL, Selection, chosen, every
-from dplr.rows._table import Encoder, Table, as_table, predictors
-from dplr.rows._target import NUMERIC, OBJECTS, Target, as_target
+from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import Geometry
+from dplr.rows.array.rows import ArrayRows, check_shapes
+from dplr.rows.labels import FROM_DATA, Labels, above
+from dplr.rows.labels import resolve as resolve_labels
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.losses import LossGradient, RealTotal
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.totals import Total
+from dplr.rows.selection import ALL, Selection, chosen, every
+from dplr.rows.tables.encoder import Encoder, predictors
+from dplr.rows.tables.kinds import declared_kinds
+from dplr.rows.tables.table import Table, as_table
+from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_target
+from dplr.solvers.certificate import Objective
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "Target",

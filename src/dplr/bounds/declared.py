@@ -1,0 +1,224 @@
+"""Public knowledge about columns: numbers with bounds, levels, the target; from Python or from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds.columns import Pair, check_keys, read_column, read_pair, write_column
+from dplr.bounds.layout import Layout
+from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
+from dplr.bounds.toml import read_file, read_target, shown, write_file, write_target
+from dplr.problem.geometry import GRID, INTERCEPT, Geometry
+
+__all__ = [
+    "GRID", "INTERCEPT", "MAX_FEATURES", "Bounds", "Geometry", "Pair", "Prep", "ball_prep", "box_prep", "layout_prep",
+]  # fmt: skip
+
+MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to spare
+
+
+class Bounds:
+    """What is publicly known of the columns: bounds or levels, from a codebook. Never from the data.
+
+    Parameters
+    ----------
+    features : mapping of column name to what is known of it, for data frames (the columns named are the features,
+        others are ignored); or a list in the order of the columns. What is known is one of
+
+        - ``(lower, upper)``: a number;
+        - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x); the default
+          transform, "clip", leaves it as it is;
+        - ``{"levels": ["Private", "Local-gov", ...]}``: one column a level, and none for any other value;
+        - ``{"levels": ["Female", "Male"], "binary": True}``: one column, 0 or 1;
+        - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2; other values: the middle.
+
+        Mappings may say what a missing value counts as (it is refused otherwise): ``"missing": 40``, a number within
+        the bounds; ``"missing": "Private"``, one of the levels; or ``"missing": "indicator"``, a column of its own.
+    target : ``{"lower": 0, "upper": 200000}`` of y, for linear regression; ``{"classes": ["no", "yes"]}`` or
+        ``{"threshold": 50000}`` (above it is True) for classifiers. A pair is bounds for the first and labels for the
+        others; three or more values are labels. Without a target y lies in [-1, 1], or is False and True, or 0 and 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A bound is not finite, or a lower bound is not below its upper bound; levels are fewer than two, or not all
+        different; a key is unknown.
+
+    Privacy
+    -------
+    All of it is assumed public and appears in every statement. Values outside bounds are clipped to them, values that
+    are no level count as none. Bounds or levels taken from the data themselves void the guarantee.
+
+    Notes
+    -----
+    The footnote-1 scaling of FM12, but centred where the model has an intercept: with g the number of numbers and of
+    one-hot blocks, a number x becomes ``(x - middle) / (half the range * sqrt(g))``, and the column of a row's level
+    1 / sqrt(g): rows lie in the unit ball (decision record 12).
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}, target=("no", "yes"))
+    Bounds({'age': (18.0, 99.0), 'smoker': (0.0, 1.0)}, target=('no', 'yes'))
+    >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}})
+    >>> bounds.layout.names
+    ('age', 'work=none', 'work=some', 'work=full', 'work is missing')
+    >>> dplr.Bounds([(99, 18)])
+    Traceback (most recent call last):
+        ...
+    ValueError: `bounds` must have lower < upper for column 0; got (99.0, 18.0). A constant column carries no \
+information: drop it.
+    """
+
+    def __init__(self, features: Mapping[str, Any] | Sequence[Any] | NDArray[Any], target: Any = None) -> None:
+        self.names: tuple[str, ...] | None = None
+        if isinstance(features, Mapping):
+            self.names = tuple(str(name) for name in features)
+            if len(set(self.names)) < len(self.names):
+                raise ValueError(sentence("bounds", "must name every column once", list(features)))
+            known: Sequence[Any] = list(features.values())
+        elif isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, (str, bytes)):
+            known = list(features)
+        else:
+            raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
+        if not known:
+            raise ValueError(sentence("bounds", "must have at least one column", features))
+        labels = self.names if self.names is not None else range(len(known))
+        self.columns = tuple(read_column(f"column {label!r}", each) for label, each in zip(labels, known, strict=True))
+        self._target = None if target is None else read_target(target)
+        width = sum((column.number is not None) + column.block for column in self.columns)
+        if width > MAX_FEATURES:
+            raise ValueError(sentence("bounds", f"must have at most {MAX_FEATURES} columns, one a level", width))
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a bounds file: a table ``[features.NAME]`` for each column, and ``[target]``.
+
+        Parameters
+        ----------
+        path : of a TOML file. Its keys are those of the mappings that `Bounds` takes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The file is not TOML, or breaks a rule; the error names file, table and key.
+
+        Privacy
+        -------
+        The file is assumed public: it goes into every statement.
+
+        Examples
+        --------
+        >>> import dplr, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "bounds.toml")
+        >>> bounds = dplr.Bounds({"age": (18, 99)}, target={"threshold": 50000})
+        >>> _ = path.write_text(bounds.to_toml())
+        >>> dplr.Bounds.from_toml(path) == bounds
+        True
+        """
+        values = read_file(path)
+        try:
+            return cls.from_dict(values)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"`{path}`: {error}") from None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The bounds that `to_dict` wrote."""
+        check_keys(values, ("features", "target"))
+        if "features" not in values:
+            raise ValueError(sentence("features", "is required", list(values)))
+        return cls(values["features"], target=values.get("target"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `from_dict` reads back exactly."""
+        written = [write_column(column) for column in self.columns]
+        features = written if self.names is None else dict(zip(self.names, written, strict=True))
+        return {"features": features} | ({} if self._target is None else {"target": write_target(*self._target)})
+
+    def to_toml(self) -> str:
+        """The text of a file that `from_toml` reads back exactly."""
+        return write_file(self.to_dict())
+
+    @property
+    def target(self) -> tuple[Any, ...] | None:
+        """Labels or bounds of y; None for a threshold, or where nothing is declared."""
+        return None if self._target is None or self._target[0] == "threshold" else self._target[1]
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the model."""
+        features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
+        return Layout(features, self.columns, self.names is not None)
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        values = [shown(column) for column in self.columns]
+        features: object = tuple(values) if self.names is None else dict(zip(self.names, values, strict=True))
+        if self._target is None:
+            return f"Bounds({features!r})"
+        kind, target = self._target
+        return f"Bounds({features!r}, target={target if kind == 'pair' else write_target(kind, target)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare values."""
+        if not isinstance(other, Bounds):
+            return NotImplemented
+        return (self.names, self.columns, self._target) == (other.names, other.columns, other._target)
+
+    def __hash__(self) -> int:
+        """Hash the values."""
+        return hash((self.names, self.columns, self._target))
+
+    def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
+        """The layout for a table of d columns; raises ValueError where they do not fit together."""
+        layout = self.layout
+        if self.names is None:
+            if len(self.columns) != d:
+                raise ValueError(
+                    sentence("bounds", f"must have one pair for each of the {d} columns of X", len(self.columns))
+                )
+            return layout if columns is None else replace(layout, features=tuple(columns))
+        if columns is None:
+            raise ValueError(
+                f"`bounds` names columns ({', '.join(self.names[:3])}, …), and X has no column names. Pass a data "
+                "frame, or give the bounds by position, as a list of pairs."
+            )
+        missing = [name for name in self.names if name not in set(columns)]
+        if missing:
+            raise ValueError(
+                f"`X` must have every column that the bounds name; missing: {missing}. Correct the name, or drop it "
+                f"from the bounds. X has {list(columns)[:20]}."
+            )
+        return layout
+
+    def target_pair(self) -> Pair | None:
+        """Bounds of a numeric target, or None when not declared."""
+        kind, values = self._target or ("", ())
+        if kind in ("classes", "threshold"):
+            rule = 'must have lower and upper as target with model="linear"'
+            raise ValueError(sentence("bounds", rule, write_target(kind, values)))
+        return read_pair("the target", values) if kind else None
+
+    def target_classes(self) -> tuple[Any, ...] | None:
+        """Declared labels of a classifier's target, those of a threshold included; None when not declared."""
+        kind, values = self._target or ("", ())
+        if kind == "range":
+            rule = "must have classes or a threshold as target of a classifier"
+            raise ValueError(sentence("bounds", rule, write_target(kind, values)))
+        if kind == "threshold":
+            return (False, True)
+        return values if kind else None
+
+    @property
+    def threshold(self) -> float | None:
+        """Above it the target counts as True; None where none is declared."""
+        kind, values = self._target or ("", ())
+        return values[0] if kind == "threshold" else None

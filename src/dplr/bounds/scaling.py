@@ -1,0 +1,127 @@
+"""How one raw row becomes a scaled row, where scaled rows lie, and the way back to the user's units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds.columns import Pair
+from dplr.bounds.layout import Layout
+from dplr.problem.geometry import GRID, INTERCEPT, Geometry
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prep:
+    """How one raw row becomes a scaled row, and how coefficients come back. Frozen, public, picklable.
+
+    Attributes
+    ----------
+    geometry : where the scaled rows lie.
+    shift, scale : (d + 1,) a value v becomes (v - shift) * scale in grid units of 2^-20; the numeric target comes last.
+    low, high : (d + 1,) clamp in grid units.
+    labels : numeric codes of the negative and the positive label, or None for a numeric target.
+    layout : how the columns of a table become those of the model; None where they are the same.
+
+    Without bounds the entries of the features are unused: rows are projected onto the ball instead.
+    """
+
+    geometry: Geometry
+    shift: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    labels: Pair | None = None
+    layout: Layout | None = None
+
+    def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
+        d = self.geometry.d
+        slopes = coef[:d].copy()
+        offset = float(coef[d]) * self.geometry.intercept if self.geometry.intercept else 0.0
+        if self.geometry.half_width is not None:
+            slopes *= self.scale[:d] / GRID
+            offset -= float(slopes @ self.shift[:d])
+        if self.labels is None:
+            y_scale = float(self.scale[d]) / GRID
+            slopes /= y_scale
+            offset = offset / y_scale + float(self.shift[d])
+        return slopes, offset
+
+    def from_user_units(self, coef: NDArray[np.float64], intercept: float) -> tuple[float, ...]:
+        """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
+        d = self.geometry.d
+        slopes, offset = coef.astype(np.float64), intercept
+        if self.labels is None:
+            y_scale = float(self.scale[d]) / GRID
+            slopes, offset = slopes * y_scale, (offset - float(self.shift[d])) * y_scale
+        if self.geometry.half_width is not None:
+            offset += float(slopes @ self.shift[:d])
+            slopes = slopes * GRID / self.scale[:d]
+        constant = (offset / self.geometry.intercept,) if self.geometry.intercept else ()
+        return (*slopes.tolist(), *constant)
+
+
+def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
+    """No bounds: rows are projected onto the unit ball, a numeric target is clipped to [-1, 1]."""
+    geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
+    columns = [(0.0, GRID, -GRID, GRID)] * (d + 1)
+    return _prep(geometry, columns, labels)
+
+
+def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
+    """Map declared columns to a cube and one-hot blocks inside the unit ball."""
+    return replace(box_prep(layout.pairs, fit_intercept, labels, target, layout.blocks), layout=layout)
+
+
+def box_prep(
+    pairs: Sequence[Pair],
+    fit_intercept: bool,
+    labels: Pair | None,
+    target: Pair | None = None,
+    blocks: tuple[tuple[int, int], ...] = (),
+) -> Prep:
+    """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
+
+    With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
+    zero, so columns are only scaled. The half-width c is a whole number of grid units. Of a block's columns at most one
+    is not zero, so with g numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit
+    ball exactly.
+    """
+    d = len(pairs)
+    in_blocks = {j for first, size in blocks for j in range(first, first + size)}
+    units = float(math.isqrt(2**40 // (d - len(in_blocks) + len(blocks))))
+    geometry = Geometry(
+        d,
+        half_width=units / GRID,
+        intercept=INTERCEPT if fit_intercept else 0.0,
+        blocks=blocks,
+    )
+    columns = [
+        (0.0, units, 0.0, units) if j in in_blocks else _scale_to(pair, fit_intercept, units)
+        for j, pair in enumerate(pairs)
+    ]
+    columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
+    return _prep(geometry, columns, labels)
+
+
+def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:
+    """Shift, scale and clamp that take a pair of bounds into [-units, units] (whole grid units)."""
+    low, high = pair
+    shift = low / 2 + high / 2 if centred else 0.0
+    reach = high / 2 - low / 2 if centred else max(abs(low), abs(high))
+    scale = units / reach if reach else math.inf
+    if not math.isfinite(scale):
+        raise ValueError(sentence("bounds", "must be further apart", pair, "Express the column in smaller units."))
+    return shift, scale, max((low - shift) * scale, -units), min((high - shift) * scale, units)
+
+
+def _prep(geometry: Geometry, columns: list[tuple[float, float, float, float]], labels: Pair | None) -> Prep:
+    """One read-only array for each of shift, scale, low and high, from one tuple a column."""
+    table = np.array(columns, dtype=np.float64).T.copy()
+    table.flags.writeable = False
+    return Prep(geometry, table[0], table[1], table[2], table[3], labels)

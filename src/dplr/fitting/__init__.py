@@ -1,0 +1,1 @@
+"""How a fit goes: plan, reserve, run, commit."""

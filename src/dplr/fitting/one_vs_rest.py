@@ -1,0 +1,162 @@
+"""One model for each class against the rest: what they cost together, in one statement. Proofs: one_vs_rest.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from dplr._progress import Track
+from dplr._validation import sentence
+from dplr.mechanisms import FunctionalMechanism
+from dplr.mechanisms.functional.spec import class_block
+from dplr.mechanisms.protocol import Mechanism
+from dplr.noise import Source
+from dplr.privacy import composition
+from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
+from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
+from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.moments import Moments
+
+T = TypeVar("T")
+
+_ROUNDING = 2.0**-40
+_PRINTED = "Calibrations as printed do not compose to the eps asked for: use the default ones."
+
+
+class _Share(NamedTuple):
+    """The plan of one class, what all classes promise together, and in words how they compose."""
+
+    plan: Plan
+    guarantee: Pure | Gaussian | Poisson | Approx
+    delta: float
+    composed: str
+
+
+def plan_classes(
+    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]
+) -> tuple[Plan, PrivacyStatement]:
+    """The plan that each class follows against the rest, and the statement of all of them: eps and delta together.
+
+    Raises ValueError for what the mechanism cannot promise, here for shares of eps and delta.
+    """
+    k = len(classes)
+    if problem.w0 is not None:
+        remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
+        raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
+    if (joint := _joint(mechanism)) is not None:
+        plan = joint.plan(problem, eps, delta, tuple(classes))
+        fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
+        statement = replace(plan.statement, assumptions=(*plan.statement.assumptions, fact))
+        return plan, statement
+    share = _share(mechanism, problem, eps, delta, k)
+    one = share.plan.statement
+    named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
+    fact = f"{k} models, each of one class against the rest, every one at {named}: {share.composed}"
+    statement = replace(
+        one,
+        eps=eps,
+        delta=share.delta,
+        guarantee=share.guarantee,
+        released=by_class([one.released] * k, classes),
+        calibration=f"{one.calibration}; of each of {k} models",
+        assumptions=(*one.assumptions, fact),
+        source=f"{one.source}; dplr one_vs_rest.md",
+    )
+    return share.plan, statement
+
+
+def fit_classes(
+    models: Callable[[int | None], Rows],
+    mechanism: Mechanism,
+    plans: Sequence[Plan],
+    classes: Sequence[Any],
+    source: Source,
+    track: Track,
+) -> list[list[Fit]]:
+    """For each plan one fit a class. `models` gives rows with code 1 for the class at a position (None: for all)."""
+    positions = range(len(classes))
+    if (joint := _joint(mechanism)) is not None:
+        query = Moments(plans[0].problem.geometry.d, plans[0].problem.geometry.intercept > 0)
+        totals = [models(position).total(query) for position in track([None, *positions], "functional mechanism")]
+        return joint.run_classes(totals, plans, source)
+    fits = [mechanism.run(models(position), plans, source, track) for position in positions]
+    return [list(of_plan) for of_plan in zip(*fits, strict=True)]
+
+
+def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
+    """What the fits of all classes released together: one release that they share, or one for each class."""
+    return parts[0] if all(part is parts[0] for part in parts) else by_class(parts, classes)
+
+
+def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[str, T]:
+    """One mapping from one for each class: the block `linear` of the class 'a' is `linear['a']`."""
+    return {
+        class_block(name, label): block
+        for label, released in zip(classes, parts, strict=True)
+        for name, block in released.items()
+    }
+
+
+def shares_one_release(mechanism: Mechanism) -> bool:
+    """Whether the models of all classes come from one release."""
+    return _joint(mechanism) is not None
+
+
+def _joint(mechanism: Mechanism) -> FunctionalMechanism | None:
+    """The functional mechanism, whose one release serves all classes, unless its options are about one model."""
+    if isinstance(mechanism, FunctionalMechanism) and (mechanism.calibration, mechanism.unbounded) == ("tight", "trim"):
+        return mechanism
+    return None
+
+
+def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:
+    """Equal shares: by basic composition or zCDP, whichever leaves more, and exactly where the noise is Gaussian."""
+    kind = "approx" if delta > 0 else "pure"
+    shares = composition.equal_shares(k, eps, delta, kind)
+    plan = mechanism.plan(problem, *shares)
+    guarantee = plan.statement.guarantee
+    if plan.statement.eps > shares[0] * (1 + _ROUNDING):
+        rule = f"must keep to its share of eps, {shares[0]:.6g}, with more than two classes"
+        raise ValueError(sentence("mechanism", rule, plan.statement.eps, _PRINTED))
+    if math.isinf(eps):
+        return _Share(plan, Pure(eps), delta, "no noise, nothing to compose")
+    if isinstance(guarantee, Gaussian):
+        return _gaussian_share(mechanism, plan, eps, delta, k)
+    total, _ = composition.basic([plan.statement] * k)
+    composed = "eps and delta add up" if total <= eps * (1 + _ROUNDING) else "composed as zCDP"
+    if isinstance(guarantee, Poisson):
+        return _Share(plan, replace(guarantee, steps=k * guarantee.steps), delta, composed)
+    stated = delta or k * plan.statement.delta  # objective perturbation has a delta that nobody asked for
+    return _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
+
+
+def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:
+    """Squares of mu add up, so each class gets mu / sqrt(k) of the mu that (eps, delta) allows (theorem 2)."""
+    each_delta = delta / k
+    share, shrink = gaussian_eps(_largest_mu(plan.statement.released, eps, delta, k) / math.sqrt(k), each_delta), 0.0
+    while True:
+        share, shrink = share * (1 - shrink), 2 * shrink or _ROUNDING
+        plan = mechanism.plan(plan.problem, share, each_delta)
+        assert isinstance(plan.statement.guarantee, Gaussian)
+        mu = math.sqrt(k) * plan.statement.guarantee.mu * (1 + _ROUNDING)
+        if mu <= _largest_mu(plan.statement.released, eps, delta, k):
+            return _Share(plan, Gaussian(mu), delta, "squares of mu add up (Gaussian composition)")
+
+
+def _largest_mu(released: Mapping[str, Release], eps: float, delta: float, k: int) -> float:
+    """mu that all classes together may have, for discrete noise on all of their numbers."""
+    sizes = [math.prod(block.shape) for block in released.values() if block.law.startswith("discrete")]
+    if not sizes:
+        return gaussian_mu(eps, delta)
+    numbers = k * sum(sizes)
+    if numbers > MOST_GAUSSIAN_NUMBERS:
+        rule = f"must be fewer where they release {numbers} numbers together"
+        raise ValueError(sentence("classes", rule, f"{k} classes", "Use fewer steps or fewer features."))
+    return gaussian_mu(*continuous_target(eps, delta, numbers))

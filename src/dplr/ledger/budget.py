@@ -1,0 +1,71 @@
+"""The budget's seam: reserve before the first row is read, commit before release, release what was never spent."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dplr.privacy.statement import PrivacyStatement
+
+
+class BudgetExceeded(RuntimeError):
+    """A release does not fit into what is left of a budget. Nothing was read and nothing was spent.
+
+    Privacy
+    -------
+    The message speaks of public facts: statements and what is left.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> try:
+    ...     ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=1.5).statement)
+    ... except dplr.BudgetExceeded:
+    ...     print(ledger.remaining())
+    (1.0, 0.0)
+    """
+
+
+class Reservation(Protocol):
+    """Budget set aside for releases. Exactly one of the two calls ends it; a crash leaves it spent."""
+
+    def commit(self) -> None:
+        """Record the releases as spent for good."""
+        ...
+
+    def release(self) -> None:
+        """Give the budget back: no noise was drawn and nothing was released."""
+        ...
+
+
+class Budget(Protocol):
+    """Anything that can refuse releases before it reads data."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing is given back and no fault of the data is shown."""
+        ...
+
+    def reserve(self, *statements: PrivacyStatement) -> Reservation:
+        """Set the cost of all statements aside, or raise."""
+        ...
+
+
+class NullReservation:
+    """Counts nothing."""
+
+    def commit(self) -> None:
+        """Do nothing."""
+
+    def release(self) -> None:
+        """Do nothing."""
+
+
+class NullLedger:
+    """A budget without a limit and without a memory: what a fit without a ledger uses."""
+
+    strict = False
+
+    def reserve(self, *statements: PrivacyStatement) -> NullReservation:
+        """Accept every statement."""
+        return NullReservation()

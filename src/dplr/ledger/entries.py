@@ -1,0 +1,84 @@
+"""What a ledger writes down: its terms, its entries, and how a statement is written."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dplr.ledger.rules import Guarantee
+from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement
+
+_GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a ledger was made with."""
+
+    id: str
+    eps: float
+    delta: float
+    composition: str
+    neighbouring: str
+    strict: bool
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One release in a ledger.
+
+    Attributes
+    ----------
+    number : position in the ledger; times may come from clocks that disagree.
+    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"released"` (given back, costs nothing). A
+        strict ledger commits when it reserves.
+    eps, delta, guarantee : what it costs.
+    label : what the data were called, or None.
+    reserved_at, ended_at : UTC, by the clock of the machine that wrote it. Of a strict ledger the day, and None.
+    statement : the privacy statement, as a dict.
+    """
+
+    number: int
+    state: str
+    eps: float
+    delta: float
+    guarantee: Guarantee
+    label: str | None
+    reserved_at: str
+    ended_at: str | None
+    statement: dict[str, Any]
+
+
+def now() -> str:
+    """The time in UTC; entries are ordered by number, never by this."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def day_of(time: str) -> str:
+    """The day of a time: no fit can be timed by it."""
+    return time[:10]
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """A guarantee as JSON, its floats exact."""
+    return json.dumps({"kind": type(guarantee).__name__, **asdict(guarantee)}, allow_nan=False)
+
+
+def guarantee_of(text: str) -> Guarantee:
+    """The guarantee that a text holds."""
+    fields = json.loads(text)
+    kind: Any = _GUARANTEES[fields.pop("kind")]
+    guarantee: Guarantee = kind(**fields)
+    return guarantee
+
+
+def statement_text(statement: PrivacyStatement) -> str:
+    """A statement as JSON."""
+    fields = {name: getattr(statement, name) for name in statement.__slots__}
+    fields["guarantee"] = json.loads(guarantee_text(statement.guarantee))
+    fields["released"] = {name: asdict(release) for name, release in statement.released.items()}
+    return json.dumps(fields)

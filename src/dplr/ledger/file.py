@@ -1,0 +1,138 @@
+"""The file of a ledger: how it is made, whether it can be one, and the budget that it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import stat
+
+from dplr._validation import sentence
+from dplr.ledger.connection import IN_USE, connect, explained
+from dplr.ledger.entries import Terms
+
+APPLICATION = 0x64706C72  # "dplr" in the file's header
+VERSION = 1
+_SCHEMA = (
+    """CREATE TABLE terms (
+        id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
+        neighbouring TEXT NOT NULL, strict INTEGER NOT NULL, created TEXT NOT NULL)""",
+    """CREATE TABLE entry (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'released')),
+        eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
+        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL)""",
+    "CREATE INDEX entry_reservation ON entry (reservation)",
+    "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
+    """CREATE TRIGGER terms_are_fixed BEFORE UPDATE ON terms
+        BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
+    """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
+        BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
+    """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
+        BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
+    """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state <> 'reserved' OR NEW.number <> OLD.number
+        OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee OR NEW.draws <> OLD.draws
+        BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
+)
+
+
+def create(path: str, terms: Terms) -> None:
+    """Make a ledger under a temporary name and link it to `path`, which must not exist: it appears whole
+    or not at all.
+
+    Raises FileExistsError where another process was faster.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.new-{secrets.token_hex(8)}")
+    with IN_USE, explained(path):
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = connect(temporary)
+            try:
+                _write_schema(connection, terms)
+            finally:
+                connection.close()
+            os.link(temporary, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+        _sync(folder)  # SQLite synced the file; its name is ours to sync
+
+
+def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    values = (terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.strict, terms.created)
+    connection.execute("INSERT INTO terms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_file(path: str) -> None:
+    """Refuse what cannot be a ledger before SQLite touches it; finish what a crashed creation left behind."""
+    what = "must be the file of a ledger"
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        remedy = "Make it once with dplr.Ledger(path, eps=..., delta=...), or correct the path."
+        raise FileNotFoundError(sentence("ledger", "must be the file of a ledger that exists", path, remedy)) from None
+    except OSError as error:
+        raise type(error)(sentence("ledger", what, path, f"The system says: {error.strerror}.")) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(sentence("ledger", what, path, "This is a folder: name a file in it."))
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(sentence("ledger", what, path, "This is no regular file."))
+    if found.st_nlink > 1:
+        _remove_leftovers(path)
+        if os.lstat(path).st_nlink > 1:
+            remedy = "This file has a second name (a hard link), and SQLite would keep a log for each. Remove one."
+            raise ValueError(sentence("ledger", what, path, remedy))
+
+
+def _remove_leftovers(path: str) -> None:
+    """Names that a creation gave and, when it was cut short, did not take away."""
+    folder, name = os.path.split(path)
+    for other in os.listdir(folder):
+        if other.startswith(f".{name}.new-"):
+            leftover = os.path.join(folder, other)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samefile(leftover, path):
+                    os.unlink(leftover)
+
+
+def check_header(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse the file of another program or of another version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION:
+        raise ValueError(sentence("ledger", "must be the file of a ledger", path, "Another program made this file."))
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != VERSION:
+        rule = f"must have version {VERSION} of the format, but has {version}"
+        raise ValueError(sentence("ledger", rule, path, "Use the version of dplr that made it."))
+
+
+def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
+    """The budget in the file, which must be the one named `identity` where that is not empty."""
+    found = connection.execute(
+        "SELECT id, eps, delta, composition, neighbouring, strict, created FROM terms"
+    ).fetchall()
+    if len(found) != 1:
+        raise ValueError(sentence("ledger", "must hold one budget", path, "The file was tampered with."))
+    name, eps, delta, composition, neighbouring, strict, created = found[0]
+    terms = Terms(name, eps, delta, composition, neighbouring, bool(strict), created)
+    if identity not in ("", terms.id):
+        remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
+        raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))
+    return terms

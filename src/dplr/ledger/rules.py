@@ -1,0 +1,218 @@
+"""When releases fit into one budget: basic, zCDP and loss distributions. Proofs in composition.md, section 3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from dplr._validation import sentence
+from dplr.privacy import accounting
+from dplr.privacy.calibration import continuous_target
+from dplr.privacy.composition import eps_of_rho, exact, float_down, float_up, largest_rho, pure_eps_of_rho, rho_of
+from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement
+
+Guarantee = Pure | Gaussian | Poisson | Approx
+_LARGEST_PLD_EPS = 100.0  # the time that a loss distribution takes grows with it; beyond 700 it overflows
+_SEARCH_STEPS = 24  # of what remains under loss distributions: to a 10^-7 part
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What composition needs of a statement; `draws` counts the numbers that got Gaussian noise."""
+
+    eps: float
+    delta: float
+    guarantee: Guarantee
+    draws: int
+
+    @classmethod
+    def of(cls, statement: PrivacyStatement) -> Cost:
+        """The cost of a statement."""
+        noisy = [release for release in statement.released.values() if "Gaussian" in release.law]
+        draws = sum(math.prod(release.shape) for release in noisy)
+        promised = statement.guarantee
+        if isinstance(promised, Pure | Approx):
+            return cls(max(statement.eps, promised.eps), statement.delta, promised, draws)
+        return cls(statement.eps, statement.delta, promised, draws)
+
+
+Costs = Mapping[Cost, int]
+
+
+class Rule(Protocol):
+    """Decides over one budget (eps, delta)."""
+
+    def fits(self, costs: Costs) -> bool:
+        """Whether all of these stay inside the budget."""
+        ...
+
+    def spent(self, costs: Costs) -> tuple[float, float]:
+        """(eps, delta) of all of these, rounded up."""
+        ...
+
+    def remaining(self, costs: Costs) -> tuple[float, float]:
+        """(eps, delta) that one more release could have that says nothing but (eps, delta), rounded down."""
+        ...
+
+
+def _sums(costs: Costs) -> tuple[Fraction, Fraction]:
+    eps = sum((count * exact(cost.eps) for cost, count in costs.items()), Fraction(0))
+    return eps, sum((count * exact(cost.delta) for cost, count in costs.items()), Fraction(0))
+
+
+def _left(total: float, spent: Fraction) -> float:
+    return max(float_down(exact(total) - spent), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """eps and delta add (theorem 3)."""
+
+    eps: float
+    delta: float
+
+    def fits(self, costs: Costs) -> bool:
+        """Both sums, in exact decimals, stay inside."""
+        eps, delta = _sums(costs)
+        return eps <= exact(self.eps) and delta <= exact(self.delta)
+
+    def spent(self, costs: Costs) -> tuple[float, float]:
+        """Both sums."""
+        eps, delta = _sums(costs)
+        return float_up(eps), float_up(delta)
+
+    def remaining(self, costs: Costs) -> tuple[float, float]:
+        """What is missing to both."""
+        eps, delta = _sums(costs)
+        return _left(self.eps, eps), _left(self.delta, delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Zcdp:
+    """rho adds; half of delta for lost releases, half for the way back from zCDP (theorem 4).
+
+    Where no release is Gaussian, sums of eps may stay inside instead.
+    """
+
+    eps: float
+    delta: float
+
+    @property
+    def _half(self) -> float:
+        return self.delta / 2
+
+    @property
+    def _rho(self) -> Fraction:
+        return exact(largest_rho(self.eps, self._half))
+
+    def _spent(self, costs: Costs) -> tuple[Fraction, Fraction, Fraction | None]:
+        """Sums of rho, of lost delta, and of eps; None where a Gaussian release has no eps of its own."""
+        rho = lost = Fraction(0)
+        for cost, count in costs.items():
+            one, gone = rho_of(cost)
+            rho, lost = rho + count * exact(one), lost + count * exact(gone)
+        gaussian = any(isinstance(cost.guarantee, Gaussian) for cost in costs)
+        return rho, lost, None if gaussian else _sums(costs)[0]
+
+    def fits(self, costs: Costs) -> bool:
+        """The filter of theorem 4."""
+        rho, lost, eps = self._spent(costs)
+        added = eps is not None and eps <= exact(self.eps)
+        return lost <= exact(self._half) and (added or rho <= self._rho)
+
+    def spent(self, costs: Costs) -> tuple[float, float]:
+        """The smaller eps, with the delta that it needs."""
+        rho, lost, eps = self._spent(costs)
+        through = eps_of_rho(float_up(rho), self._half) if rho else 0.0
+        if eps is not None and float_up(eps) <= through:
+            return float_up(eps), float_up(lost)
+        return through, float_up(lost + exact(self._half)) if rho else float_up(lost)
+
+    def remaining(self, costs: Costs) -> tuple[float, float]:
+        """The larger eps of both ways, and what is left of the half for lost releases."""
+        rho, lost, eps = self._spent(costs)
+        through = pure_eps_of_rho(self._rho - rho) if rho < self._rho else 0.0
+        return max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self._half, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Pld:
+    """Loss distributions are convolved, for releases whose guarantees were fixed in advance (theorem 5)."""
+
+    eps: float
+    delta: float
+    neighbouring: Neighbouring
+
+    def _eps(self, costs: Costs) -> float:
+        """eps at the budget's delta, discreteness of the noise charged; inf where there is too much of anything."""
+        if any(_alone(cost, self.delta) > self.eps for cost in costs):  # its loss distribution may fill the memory
+            return math.inf
+        draws = sum(cost.draws * count for cost, count in costs.items() if cost.draws)
+        eps, delta = self.eps, self.delta
+        if draws:
+            try:
+                eps, delta = continuous_target(self.eps, self.delta, draws)
+            except ValueError:
+                return math.inf
+        parts = tuple((cost.guarantee, count) for cost, count in costs.items())
+        return accounting.composed_eps(parts, delta, self.neighbouring, self.eps) + (self.eps - eps)
+
+    def fits(self, costs: Costs) -> bool:
+        """The composed eps stays inside."""
+        return self._eps(costs) <= self.eps
+
+    def spent(self, costs: Costs) -> tuple[float, float]:
+        """The composed eps at the budget's delta."""
+        return (math.nextafter(self._eps(costs), math.inf), self.delta) if costs else (0.0, 0.0)
+
+    def remaining(self, costs: Costs) -> tuple[float, float]:
+        """The largest eps of one more pure release, by bisection; a delta of its own is not offered."""
+        low, high = 0.0, self.eps
+        if self._with(costs, high):
+            return high, 0.0
+        for _ in range(_SEARCH_STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._with(costs, middle) else (low, middle)
+        return low, 0.0
+
+    def _with(self, costs: Costs, eps: float) -> bool:
+        one = Cost(eps, 0.0, Pure(eps), 0)
+        return self.fits({**costs, one: costs.get(one, 0) + 1})
+
+
+def _alone(cost: Cost, delta: float) -> float:
+    """A lower bound on the eps that one release needs at `delta`."""
+    promised = cost.guarantee
+    if isinstance(promised, Gaussian):
+        return gaussian_eps(promised.mu, delta) * (1 - 2**-30) - 2**-48  # it is rounded up, by less
+    if isinstance(promised, Poisson):
+        return 0.0
+    # Randomised response: delta = (e^promised - e^eps)/(1 + e^promised), of which 2 delta e^promised is no more.
+    return promised.eps + math.log1p(-2 * delta) if delta < 0.5 else 0.0
+
+
+RULES = ("basic", "zcdp", "pld")
+
+
+def rule_for(composition: str, eps: float, delta: float, neighbouring: Neighbouring) -> Rule:
+    """The rule by its name; raises ValueError for a budget that it cannot keep."""
+    if composition == "basic":
+        return Basic(eps, delta)
+    if delta == 0:
+        remedy = "Use composition='basic' for pure eps differential privacy."
+        raise ValueError(sentence("delta", f"must be positive with composition={composition!r}", delta, remedy))
+    if composition == "zcdp":
+        return Zcdp(eps, delta)
+    accounting.check_installed()
+    if delta < accounting.SMALLEST_DELTA:
+        rule = f"must be at least {accounting.SMALLEST_DELTA:.2g} with composition='pld'"
+        raise ValueError(sentence("delta", rule, delta))
+    if eps > _LARGEST_PLD_EPS:
+        rule = f"must be at most {_LARGEST_PLD_EPS:g} with composition='pld'"
+        raise ValueError(sentence("eps", rule, eps, "Use composition='zcdp'."))
+    return Pld(eps, delta, neighbouring)

@@ -1,0 +1,126 @@
+"""Transactions on a ledger, and its entries: SQLite with a write-ahead log. Knows no rule of composition."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+
+from dplr.ledger import connection as ledger_connection
+from dplr.ledger.connection import IN_USE, connect, explained
+from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
+from dplr.ledger.file import check_file, check_header, terms_of
+from dplr.ledger.rules import Cost
+from dplr.privacy.statement import PrivacyStatement
+
+
+@contextlib.contextmanager
+def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
+    """A consistent view of the ledger, and its terms."""
+    with _transaction(path, identity, "BEGIN") as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
+    """The only writer for a while: what is read cannot change before it is written. Durable when it ends."""
+    with _transaction(path, identity, "BEGIN IMMEDIATE") as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def _transaction(path: str, identity: str, begin: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
+    with IN_USE, explained(path), _connected(path) as connection:
+        deadline = time.monotonic() + ledger_connection.WAIT_SECONDS
+        while True:
+            try:
+                check_header(connection, path)
+                connection.execute(begin)
+                terms = terms_of(connection, path, identity)
+                break
+            except sqlite3.OperationalError as error:
+                # Some locks (a log being recovered or removed) are refused at once and not waited for.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                time.sleep(0.002)
+        try:
+            yield connection, terms
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
+    check_file(path)
+    return contextlib.closing(connect(path))
+
+
+def costs(connection: sqlite3.Connection) -> dict[Cost, int]:
+    """What is reserved or committed, equal costs counted together."""
+    rows = connection.execute(
+        "SELECT eps, delta, guarantee, draws, count(*) FROM entry WHERE state IN ('reserved', 'committed') "
+        "GROUP BY eps, delta, guarantee, draws"
+    )
+    return {Cost(eps, delta, guarantee_of(text), draws): count for eps, delta, text, draws, count in rows}
+
+
+def insert(
+    connection: sqlite3.Connection,
+    reservation: str,
+    label: str | None,
+    priced: Sequence[tuple[Cost, PrivacyStatement]],
+    strict: bool,
+) -> None:
+    """Reserve for each statement; where the ledger is strict, commit at once."""
+    time_now = now()
+    state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
+    connection.executemany(
+        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                reservation,
+                state,
+                cost.eps,
+                cost.delta,
+                guarantee_text(cost.guarantee),
+                cost.draws,
+                label,
+                time_now,
+                statement_text(said),
+            )
+            for cost, said in priced
+        ],
+    )
+
+
+def end(connection: sqlite3.Connection, reservation: str, state: str) -> int:
+    """Commit or release a reservation; how many entries it had that were still reserved."""
+    return connection.execute(
+        "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = 'reserved'",
+        (state, now(), reservation),
+    ).rowcount
+
+
+def committed(connection: sqlite3.Connection, reservation: str) -> int:
+    """How many committed entries a reservation has."""
+    query = "SELECT count(*) FROM entry WHERE reservation = ? AND state = 'committed'"
+    return int(connection.execute(query, (reservation,)).fetchone()[0])
+
+
+def entries(connection: sqlite3.Connection) -> list[Entry]:
+    """All entries in their order."""
+    rows = connection.execute(
+        "SELECT number, state, eps, delta, guarantee, label, reserved_at, ended_at, statement FROM entry "
+        "ORDER BY number"
+    )
+    return [
+        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(said))
+        for number, state, eps, delta, text, label, begun, ended, said in rows
+    ]

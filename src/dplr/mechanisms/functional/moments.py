@@ -1,0 +1,135 @@
+"""The layout of released moments: which cells, in which weight, with which joint sensitivity, and the way back."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.privacy import sensitivity
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
+from dplr.problem.problem import Problem
+
+_WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
+_SMALL = 200
+
+
+def moment_matrix(
+    problem: Problem, released: Mapping[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
+    q = problem.geometry.d + (problem.geometry.intercept > 0)
+    moments = np.zeros((q + 1, q + 1))
+    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+        moments[rows, columns] = moments[columns, rows] = released[name]
+    if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+        assert problem.n_rows is not None
+        moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
+    if problem.geometry.blocks and problem.geometry.intercept:
+        assert problem.geometry.half_width is not None
+        hot = np.flatnonzero(_block_of(problem.geometry) < 0)
+        moments[hot, hot] = moments[hot, q - 1] / problem.geometry.intercept * problem.geometry.half_width
+    return moments[:q, :q].copy(), moments[:q, q].copy()
+
+
+def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
+
+    The cell iota^2 * n is public under replace_one and left out. So is what a one-hot block tells of itself: two of its
+    columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7).
+    """
+    q = geometry.d + (geometry.intercept > 0)
+    public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
+    diagonal = np.arange(q - public)
+    rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
+    if geometry.blocks:
+        block = _block_of(geometry)
+        apart = block[rows] != block[columns]
+        rows, columns = rows[apart], columns[apart]
+        diagonal = diagonal[block[diagonal] >= 0] if geometry.intercept else diagonal
+    cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
+    return {name: pair for name, pair in cells.items() if len(pair[0])}
+
+
+@functools.lru_cache(maxsize=16)
+def _triangle(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Indices of the strict upper triangle, kept for the sizes at which finding them takes longer than the sums."""
+    rows, columns = np.triu_indices(q, 1)
+    rows.flags.writeable = columns.flags.writeable = False
+    return rows, columns
+
+
+def _one_hot(geometry: Geometry) -> list[tuple[int, int]]:
+    """The one-hot blocks in which two rows can show two levels: a block of one column is but a numeric column."""
+    return [block for block in geometry.blocks if block[1] > 1]
+
+
+def _block_of(geometry: Geometry) -> NDArray[np.intp]:
+    """(q,) a negative number for the columns of each one-hot block, and numbers of their own for all others."""
+    block = np.arange(geometry.d + (geometry.intercept > 0))
+    for number, (first, size) in enumerate(_one_hot(geometry)):
+        block[first : first + size] = -1 - number
+    return block
+
+
+@functools.lru_cache(maxsize=64)
+def best_weight(
+    geometry: Geometry, neighbouring: Neighbouring, coef_norm: float, l2: bool = False, classes: int = 1
+) -> tuple[float, float]:
+    """The weight that minimises the noise of the gradient, and its joint sensitivity.
+
+    At coef the noise of (quadratic block) coef - (linear block) has variance proportional to
+    classes * scale^2 + (scale / weight)^2 ||coef||^2 in each coordinate, with scale proportional to the joint
+    sensitivity: the linear block of one class against the rest is made of the noisy sums of all classes.
+    """
+    measure = joint_l2_sensitivity if l2 else joint_sensitivity
+    candidates = [(weight, measure(geometry, neighbouring, weight, classes > 1)) for weight in _WEIGHTS]
+    return min(candidates, key=lambda pair: pair[1] ** 2 * (classes + (coef_norm / pair[0]) ** 2))
+
+
+def joint_l2_sensitivity(
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False
+) -> float:
+    """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball.
+
+    With `by_class` the linear block is one sum for each class (functional.md, lemma 8).
+    """
+    one_record = sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        return one_record
+    same_class = sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
+    return max(same_class, math.sqrt(2) * one_record) if by_class else same_class
+
+
+def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False) -> float:
+    """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry.
+
+    With `by_class` the linear block is one sum for each class. Then two records that are exchanged may stand in
+    different classes, and both count whole (functional.md, lemma 8).
+    """
+    if by_class and neighbouring is Neighbouring.REPLACE_ONE:
+        sums = 2 * _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+        return sums + _joint_sensitivity(geometry, neighbouring, 0.0, weight)
+    return _joint_sensitivity(geometry, neighbouring, 1.0, weight)
+
+
+def _joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
+    d, iota, c = geometry.d, geometry.intercept, geometry.half_width
+    if geometry.blocks:
+        assert c is not None
+        one_hot = _one_hot(geometry)
+        numeric = d - sum(size for _, size in one_hot)
+        if neighbouring is Neighbouring.ADD_REMOVE:
+            return sensitivity.groups_add_remove(numeric, len(one_hot), c, linear, quadratic, iota)
+        return sensitivity.groups_replace_one(numeric, len(one_hot), c, linear, quadratic, iota)
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        if c is None:
+            return sensitivity.ball_add_remove(d, geometry.radius, linear, quadratic, iota)
+        return sensitivity.box_add_remove(d, c, linear, quadratic, iota)
+    if c is None:
+        return sensitivity.ball_replace_one(d, geometry.radius, linear, quadratic, iota)
+    return sensitivity.box_replace_one(d, c, linear, quadratic, iota)

@@ -1,0 +1,83 @@
+"""From eps, delta and the geometry to the integer noise of each released block. Proofs: mechanisms/functional.md.
+
+`sizes` are the numbers of each block, `classes` the number of classes with a linear block of their own (0 for one), and
+`coef_norm` sets the weight between the linear and the quadratic blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from dplr.mechanisms.functional.moments import best_weight
+from dplr.privacy import calibration, sensitivity
+from dplr.privacy.guarantees import Gaussian
+from dplr.privacy.statement import Release
+from dplr.problem.problem import Problem
+
+
+def laplace_release(
+    problem: Problem, sizes: Mapping[str, int], eps: float, coef_norm: float, classes: int, paper: bool
+) -> tuple[dict[str, Release], str]:
+    """Blocks with discrete Laplace noise that are eps-DP together, and the calibration's name; `paper` for FM12's."""
+    weight, joint, named = _printed_sensitivity(problem) if paper else _tight_sensitivity(problem, coef_norm, classes)
+    weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
+    charged, noises = calibration.discrete_laplace(
+        joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
+    )
+    return _releases(sizes, charged, "discrete Laplace", noises, weights), named
+
+
+def gaussian_release(
+    problem: Problem, sizes: Mapping[str, int], eps: float, delta: float, coef_norm: float, classes: int
+) -> tuple[dict[str, Release], Gaussian, str]:
+    """Blocks with discrete Gaussian noise that are (eps, delta)-DP together, their guarantee, and the name."""
+    geometry = problem.geometry
+    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes))
+    weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+    charged, mu, noises = calibration.discrete_gaussian(
+        joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
+    )
+    named = f"tight: L2 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+    return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
+
+
+def diagonal_deviation(released: Mapping[str, Release]) -> float:
+    """Of the noise on a diagonal cell, had there been one: one-hot columns beside an intercept have none."""
+    if "diagonal" in released:
+        return released["diagonal"].deviation
+    block = released["off_diagonal"]
+    return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)
+
+
+def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tuple[float, float, str]:
+    """Weight of the quadratic block, joint L1 sensitivity of (linear, weight * quadratic), and its name."""
+    geometry = problem.geometry
+    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, False, max(1, classes))
+    return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+
+
+def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
+    """The same with the constants that FM12 prints.
+
+    FM12 releases alpha = -linear * S_xy and M = quadratic * S_xx with one scale; ours are S_xy and S_xx.
+    """
+    logistic, geometry = problem.loss.classification, problem.geometry
+    coordinates = geometry.d + (geometry.intercept > 0)
+    printed = sensitivity.paper_replace_one(coordinates, logistic=logistic)
+    formula = "section 5.2, d^2/4 + 3d" if logistic else "section 4.2, 2(1 + 2d + d^2)"
+    linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
+    return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
+
+
+def _releases(
+    sizes: Mapping[str, int],
+    charged: float,
+    law: str,
+    noises: Sequence[calibration.LaplaceBlock | calibration.GaussianBlock],
+    weights: Mapping[str, float],
+) -> dict[str, Release]:
+    return {
+        name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
+        for (name, size), noise in zip(sizes.items(), noises, strict=True)
+    }

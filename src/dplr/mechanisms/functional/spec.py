@@ -1,0 +1,250 @@
+"""The functional mechanism (Zhang et al. 2012): noise on the coefficients of the polynomial objective, once.
+
+Proofs and constants: functional.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._progress import Track, silent
+from dplr._validation import check_choice, real_number, sentence
+from dplr.mechanisms.functional.moments import blocks, moment_matrix
+from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, laplace_release
+from dplr.mechanisms.functional.stein import stein_coef
+from dplr.noise import Source
+from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.totals import Total
+from dplr.solvers import is_positive_definite, solve_quadratic
+
+_CALIBRATIONS = ("tight", "paper")
+_APPROXIMATIONS = ("minimax", "taylor", "stein")
+_UNBOUNDED = ("trim", "rerun")
+_LARGEST_OPTION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalMechanism:
+    """Release the first and second moments with noise, then minimise the noisy quadratic.
+
+    Parameters
+    ----------
+    calibration : `"tight"` for the sensitivity of rows in the unit ball, in the cube of the declared bounds, or of
+        numbers and one-hot blocks; `"paper"` for the constants printed in FM12, several times larger, for reproduction.
+        Both are private.
+    approximation : of the logistic loss by the released moments, post-processing: `"minimax"` is the best quadratic on
+        [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
+        model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
+    margin_bound : public bound of |x.w| for `"minimax"`.
+    unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
+        definite, at half of eps a run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for data
+        much larger than the noise: there is no limit of runs.
+    ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
+    floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
+    coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the noisy moments (`released_`); the model is post-processing of them. Pure eps-DP with discrete Laplace
+    noise for delta = 0, (eps, delta)-DP with discrete Gaussian noise for delta > 0, both in integer arithmetic. See
+    functional.md, theorems 1, 4 and 6.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> spec = dplr.FunctionalMechanism(calibration="paper")
+    >>> dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism=spec).statement.calibration
+    'paper: FM12 section 5.2, d^2/4 + 3d with d counting the intercept'
+    """
+
+    calibration: str = "tight"
+    approximation: str = "minimax"
+    margin_bound: float = 4.0
+    unbounded: str = "trim"
+    ridge_deviations: float = 4.0
+    floor_deviations: float = 4.0
+    coef_norm: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice("calibration", self.calibration, _CALIBRATIONS)
+        check_choice("approximation", self.approximation, _APPROXIMATIONS)
+        check_choice("unbounded", self.unbounded, _UNBOUNDED)
+        for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):
+            value = real_number(name, getattr(self, name))
+            if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
+                raise ValueError(sentence(name, f"must be between 0 and {_LARGEST_OPTION:g}", value))
+
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        """Fix the released blocks, the noise and the statement from public facts.
+
+        With `classes` the linear block is one sum for each class: one release for models of each against the rest.
+        """
+        self.check(problem)
+        if delta > 0 and (self.calibration == "paper" or self.unbounded == "rerun"):
+            raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
+        # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
+        per_run = eps / 2 if self.unbounded == "rerun" else eps
+        problem = self._released_problem(problem)
+        sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
+        if classes:
+            q = sizes.pop("linear")
+            sizes = dict.fromkeys((class_block("linear", label) for label in classes), q) | sizes
+        guarantee: Pure | Gaussian = Pure(eps)
+        if math.isinf(eps):
+            released, named = self._no_noise(sizes), "none: eps = inf"
+        elif delta > 0:
+            released, guarantee, named = gaussian_release(problem, sizes, eps, delta, self.coef_norm, len(classes))
+        else:
+            paper = self.calibration == "paper"
+            released, named = laplace_release(problem, sizes, per_run, self.coef_norm, len(classes), paper)
+        if self.unbounded == "rerun" and math.isfinite(eps):
+            named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
+        source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
+        source += " and lemma 8" if classes else ""
+        statement = PrivacyStatement(
+            mechanism="fm",
+            eps=eps,
+            delta=delta,
+            guarantee=guarantee,
+            neighbouring=problem.neighbouring,
+            released=released,
+            calibration=named,
+            assumptions=problem.assumptions,
+            arithmetic="integer",
+            reproducible=False,
+            source=f"Zhang et al. 2012; dplr functional.md, {source}",
+        )
+        return Plan(problem, statement)
+
+    def _released_problem(self, problem: Problem) -> Problem:
+        """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
+        if self.calibration == "paper" and problem.geometry.blocks:
+            return replace(problem, geometry=replace(problem.geometry, blocks=()))
+        return problem
+
+    def check(self, problem: Problem) -> None:
+        """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
+        if not problem.loss.slope:
+            remedy = 'Use mechanism="objective" or "output".'
+            raise ValueError(sentence("model", 'must be "logistic" or "linear" with mechanism="fm"', "svm", remedy))
+        if problem.l2 is not None and problem.n_rows is None:
+            remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
+            raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Sum exactly; for each plan floor to its release grid, add integer noise, solve."""
+        geometry = plans[0].problem.geometry
+        total = rows.total(Moments(geometry.d, geometry.intercept > 0))
+        return [self._release(total, plan, source) for plan in track(plans, "functional mechanism")]
+
+    def run_classes(self, totals: Sequence[Total], plans: Sequence[Plan], source: Source) -> list[list[Fit]]:
+        """For each plan one fit a class, all from one release.
+
+        `totals` are those of all rows with label +1, then those of each class (+1) against the rest (-1).
+        """
+        everyone, *against = totals
+        twice = [total + everyone for total in against]  # twice the sum of each class: exact
+        return [self._release_classes(everyone, twice, plan, source) for plan in plans]
+
+    def _release_classes(self, everyone: Total, twice: list[Total], plan: Plan, source: Source) -> list[Fit]:
+        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        linear = cells.pop("linear")
+        names = [name for name in plan.statement.released if name not in cells]
+        parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
+        released = _add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
+        fits = range(len(names))
+        return [Fit(self.solve(plan, one_class(released, k)), plan.statement, released) for k in fits]
+
+    def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
+        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        parts = {name: (total, where, 0) for name, where in cells.items()}
+        released = _add_noise(parts, plan, source)
+        # Without noise another run would give the same numbers.
+        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
+        while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
+            released = _add_noise(parts, plan, source)
+        return Fit(self.solve(plan, released), plan.statement, released)
+
+    def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
+        problem, loss = self._released_problem(plan.problem), plan.problem.loss
+        matrix, vector = moment_matrix(problem, released)
+        deviation = diagonal_deviation(plan.statement.released)
+        ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
+        floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
+        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
+        if problem.l2 is not None:
+            assert problem.n_rows is not None
+            ridge = problem.l2 * problem.n_rows / curvature
+        start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)
+        vector = vector * (loss.slope / curvature)
+        coef = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
+        if loss.classification and self.approximation == "stein":
+            return self._stein(problem, matrix, vector, coef)
+        return coef
+
+    def _stein(
+        self, problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Lengthen the Taylor solution to that of a logistic model with Gaussian margins."""
+        iota = problem.geometry.intercept
+        n_rows: float | None = problem.n_rows
+        if iota and problem.neighbouring is Neighbouring.ADD_REMOVE:
+            n_rows = float(matrix[-1, -1]) / iota**2  # the released count
+        if n_rows is None or n_rows < 1:
+            return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays
+        mean_label = 0.0
+        if iota:
+            mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows)
+        return stein_coef(coef, matrix / n_rows, iota, mean_label)
+
+    def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
+        exact = math.ldexp(1.0, Moments.exponent)
+        return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
+
+
+def class_block(name: str, label: Any) -> str:
+    """Name of a class's own block."""
+    return f"{name}[{label!r}]"
+
+
+def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
+    """The moments of one class against the rest from those released: sum y (x, iota) is twice its sum less all sums."""
+    shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
+    sums = [values for name, values in released.items() if name.startswith("linear[")]
+    return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
+
+
+def _add_noise(
+    parts: Mapping[str, tuple[Total, Any, int]], plan: Plan, source: Source
+) -> dict[str, NDArray[np.float64]]:
+    """Every block on its grid with fresh integer noise, from its total, cells and the total's power of two."""
+    released = {}
+    draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
+    for name, (total, cells, power) in parts.items():
+        block = plan.statement.released[name]
+        exponent = math.frexp(block.grid)[1] - 1
+        value = total.integers(exponent + power, cells)
+        if block.units:
+            value = value + draw[block.law](block.units, len(value))
+        released[name] = np.ldexp(value.astype(np.float64), exponent)
+        released[name].flags.writeable = False  # several models may hold it
+    return released

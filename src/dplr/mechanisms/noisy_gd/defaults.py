@@ -1,0 +1,69 @@
+"""Steps, learning rate and clip of noisy gradient descent as functions of public facts: noisy_gd.md, section 5."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from dplr.problem.losses import Loss
+
+MOMENTUM = 0.9
+# Share of the iterates, the last ones, that are averaged.
+TAIL = 0.25
+_FEWEST_STEPS, _MOST_STEPS = 100, 200
+# Of the largest learning rate at which momentum is proved stable.
+_STABLE_SHARE = 0.63
+# Of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the second none is.
+_SMALLEST_CLIP_LABELS, _SMALLEST_CLIP_NUMBERS, _LARGEST_CLIP = 0.45, 0.11, 2.0
+_CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
+# Margins of regression lie in about [-1, 1], those of a classifier reach much further.
+_REGRESSION_REACH = 0.2
+_WARM_REACH = 1 / 3
+
+
+class Defaults(NamedTuple):
+    """What a user need not set."""
+
+    steps: int
+    learning_rate: float
+    clip: float
+
+
+def reach(size: int) -> float:
+    """A public guess of the norm of good coefficients in the scaled problem."""
+    return min(16.0, 2 * math.sqrt(size))
+
+
+def largest_rate(loss: Loss, row_norm: float, momentum: float) -> float:
+    """A learning rate at which momentum is surely stable: (1 - m) rate curvature < 2 (1 + m) is."""
+    return _STABLE_SHARE * 2 * (1 + momentum) / ((1 - momentum) * loss.smoothness * row_norm**2)
+
+
+def defaults(
+    loss: Loss, row_norm: float, size: int, noise_per_clip: float, warm: bool, momentum: float,
+    steps: int | None = None, clip: float | None = None,
+) -> Defaults:  # fmt: skip
+    """Steps, learning rate and clip; those that are given stay.
+
+    Parameters
+    ----------
+    size : number of coefficients.
+    noise_per_clip : expected norm of the noise in a mean gradient if one step spent all, for a clip of 1.
+    warm : whether the descent starts at public coefficients.
+    """
+    if clip is None:
+        smallest, scale = _SMALLEST_CLIP_NUMBERS, _CLIP_SCALE_NUMBERS
+        if loss.classification:
+            smallest, scale = _SMALLEST_CLIP_LABELS, _CLIP_SCALE_LABELS
+        balanced = scale / math.sqrt(noise_per_clip) if noise_per_clip else math.inf
+        clip = row_norm * min(max(smallest, balanced), loss.lipschitz, _LARGEST_CLIP)
+    closeness = _WARM_REACH if warm else 1.0
+    distance = reach(size) * closeness * (1.0 if loss.classification else _REGRESSION_REACH)
+    noise = clip * noise_per_clip
+    # As ridges: what noise alone asks for, and what it asks for where it drowns the data.
+    ridge = noise / distance + noise**2 / (2 * closeness**2)
+    largest = largest_rate(loss, row_norm, momentum)
+    horizon = 1 / ridge if ridge > 0 else math.inf
+    if steps is None:
+        steps = math.ceil(min(max(horizon / largest, _FEWEST_STEPS), _MOST_STEPS))
+    return Defaults(steps, min(horizon / steps, largest), clip)

@@ -1,0 +1,95 @@
+"""The descent itself: sum, add noise, step. It sees sums and plans, and draws every number of noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import go_down
+from dplr._progress import Track
+from dplr.noise import Source
+from dplr.privacy.calibration import RATE_UNITS
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Descent, Plan
+from dplr.rows import Rows, chosen
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.queries.totals import Total, stack
+
+Vector = NDArray[np.float64]
+BLOCK = "gradients"
+
+
+def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+    """One fit for each plan, with noise of its own; sums over all rows are made for all models in one pass."""
+    walks = [_Walk(plan, sum(other is plan for other in plans)) for plan in {id(plan): plan for plan in plans}.values()]
+    for step in track(range(max(walk.descent.steps for walk in walks)), "noisy gradient descent"):
+        active = [walk for walk in walks if step < walk.descent.steps]
+        for walk, total in zip(active, _totals(rows, active, source), strict=True):
+            walk.step(step, total, source)
+    fits = {id(walk.plan): walk.fits() for walk in walks}
+    return [next(fits[id(plan)]) for plan in plans]
+
+
+def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> Iterable[Total]:
+    if all(walk.descent.rate_units == RATE_UNITS for walk in walks):
+        return rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks])
+    return (walk.of_batches(rows, source) for walk in walks)
+
+
+class _Walk:
+    """Models of one plan on their ways, a row each."""
+
+    def __init__(self, plan: Plan, models: int) -> None:
+        assert plan.descent is not None
+        geometry, self.plan, self.descent = plan.problem.geometry, plan, plan.descent
+        self.query = ClippedGradient(plan.problem.loss, geometry.d, geometry.intercept > 0, self.descent.clip)
+        (size,) = self.query.shape
+        self.center = np.zeros(size) if plan.problem.w0 is None else np.array(plan.problem.w0)
+        self.coefs = on_coef_grid(np.tile(self.descent.start, (models, 1)))
+        self.velocity = np.zeros((models, size))
+        self.iterates = np.empty((models, self.descent.steps + 1, size))
+        self.iterates[:, 0] = self.coefs
+        self.gradients = np.empty((models, self.descent.steps, size))
+        self.block = plan.statement.released[BLOCK]
+        self.exponent = math.frexp(self.block.grid)[1] - 1
+
+    def of_batches(self, rows: Rows, source: Source) -> Total:
+        """The exact sum of each model at its point, over a fresh Poisson batch of its own."""
+        rate = self.descent.rate_units
+        return stack(
+            [rows.total(self.query, coef, chosen(source.bernoulli_indices(len(rows), rate))) for coef in self.coefs]
+        )
+
+    def step(self, number: int, total: Total, source: Source) -> None:
+        """Release the sums with noise, and go down them."""
+        walk, block = self.descent, self.block
+        value = total.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
+        if block.units:
+            value = value + source.gaussian(block.units, value.size).reshape(value.shape)
+        gradients = self.gradients[:, number]
+        gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
+        coefs = self.coefs  # becomes the next point, before it is rounded to the grid
+        go_down(gradients, walk.rows, walk.l2, self.center, walk.momentum, walk.learning_rate, self.velocity, coefs)
+        self.coefs = on_coef_grid(coefs)
+        self.iterates[:, number + 1] = self.coefs
+
+    def fits(self) -> Iterator[Fit]:
+        """The average of the last iterates of each model: post-processing of what was released."""
+        coefs = self.iterates[:, -self.descent.tail :].mean(axis=1)
+        for coef, gradients, iterates in zip(coefs, self.gradients, self.iterates, strict=True):
+            yield Fit(coef, self.plan.statement, {BLOCK: gradients}, iterates)
+
+
+def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[Any]:
+    """The sums themselves clipped to the radius, as the paper has it, in whole grid units: as `Total.integers`."""
+    vectors = np.ldexp(total.integers(total.exponent).astype(np.float64), total.exponent)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    factors = np.minimum(1.0, np.divide(walk.radius, norms, out=np.ones_like(norms), where=norms > 0))
+    units = np.floor(vectors * factors / grid)
+    if np.abs(units).max(initial=0) < 2.0**62:
+        return np.asarray(units, dtype=np.int64)
+    return np.array([[int(unit) for unit in row] for row in units], dtype=object)  # without noise the grid is fine

@@ -1,0 +1,280 @@
+"""Noisy gradient descent (Song et al. 2013, Abadi et al. 2016, HHA23): every sum of clipped gradients gets noise.
+
+Proofs and constants: noisy_gd.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dplr._progress import Track, silent
+from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
+from dplr.mechanisms.noisy_gd import noise as step_noise
+from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, reach
+from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
+from dplr.noise import Source
+from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
+from dplr.privacy.gaussian import gaussian_mu
+from dplr.privacy.guarantees import Gaussian, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Descent, Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
+from dplr.rows.queries.losses import LossGradient
+
+_SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
+# No released sum over its number of rows is larger, and a longer move might overflow.
+_LARGEST_MEAN, _LARGEST_MOVE = 2.0**100, 2.0**1000
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyGradientDescent:
+    """Gradient descent in which every row's gradient is clipped and every sum gets Gaussian noise.
+
+    Parameters
+    ----------
+    steps, learning_rate, clip : None for functions of public facts (noisy_gd.md, section 5). The learning rate is that
+        of the mean objective in the scaled problem; the clip bounds the norm of one row's gradient there.
+    momentum : in [0, 1): how much of a step's direction stays in the next. A direction keeps its whole learning rate in
+        the long run, and the noise of one.
+    averaging : `"tail"` for the average of the last quarter of the iterates, `"last"` for the last one.
+    batch : `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
+        independently. Arrays and frames only; needs the extra `accounting`.
+    init : `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
+    clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
+    composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
+        (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the noisy gradient sums (`released_`); iterates, coefficients and `history_` are post-processing of them.
+    Needs delta > 0. Full batches compose exactly as one Gaussian mechanism (noisy_gd.md, theorem 1), Poisson batches
+    through the privacy loss distribution of dp-accounting (theorem 2). Noise is the discrete Gaussian on exact sums.
+    `clipping="aggregate"` and `composition="per-step"` are for reproduction.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, delta=1e-6, mechanism="ngd")
+    >>> plan.statement.released["gradients"].law
+    'discrete Gaussian'
+    """
+
+    steps: int | None = None
+    learning_rate: float | None = None
+    clip: float | None = None
+    momentum: float = MOMENTUM
+    averaging: str = "tail"
+    batch: int | str = "full"
+    init: str = "public"
+    clipping: str = "example"
+    composition: str = "exact"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.steps is not None:
+            object.__setattr__(self, "steps", check_count("steps", self.steps))  # a NumPy integer would overflow
+        for name in ("learning_rate", "clip"):
+            if getattr(self, name) is not None:  # a NumPy float32 would do its arithmetic in float32
+                object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+        if self.clip is not None and not _SMALLEST_CLIP <= self.clip <= _LARGEST_CLIP:
+            raise ValueError(sentence("clip", "must be between 2^-20 and 2^20", self.clip))
+        object.__setattr__(self, "momentum", real_number("momentum", self.momentum))
+        if not 0 <= self.momentum < 1:
+            raise ValueError(sentence("momentum", "must be at least 0 and below 1", self.momentum))
+        check_choice("averaging", self.averaging, ("last", "tail"))
+        if isinstance(self.batch, str):
+            check_choice("batch", self.batch, ("full",))
+        else:
+            check_count("batch", self.batch)
+        check_choice("init", self.init, ("public", "zero"))
+        check_choice("clipping", self.clipping, ("example", "aggregate"))
+        check_choice("composition", self.composition, ("exact", "per-step"))
+        if self.batch != "full" and self._printed:
+            rule = "must be 'full' with clipping='aggregate' or composition='per-step'"
+            raise ValueError(sentence("batch", rule, self.batch, "HHA23 sums over all rows."))
+
+    @property
+    def _printed(self) -> bool:
+        return (self.clipping, self.composition) != ("example", "exact")
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix steps, clip, noise and the statement from public facts."""
+        _check(self, problem, eps, delta)
+        descent = self._descent(problem, eps, delta)
+        cost = _cost(self, problem, descent, eps, delta)
+        batch = "all rows" if descent.rate_units == RATE_UNITS else f"Poisson batches of rate {descent.rate:.6g}"
+        statement = PrivacyStatement(
+            mechanism="ngd",
+            eps=cost.eps,
+            delta=delta,
+            guarantee=cost.guarantee,
+            neighbouring=problem.neighbouring,
+            released={BLOCK: cost.release},
+            calibration=f"{descent.steps} sums over {batch}, {_clipping(descent)}{cost.remark}",
+            assumptions=problem.assumptions,
+            arithmetic="integer",
+            reproducible=False,
+            source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
+        )
+        return Plan(problem, statement, descent=descent)
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Refuse faulty rows; then sum, add noise and step, as often as planned."""
+        problem = plans[0].problem
+        query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
+        rows.total(query, np.zeros(query.shape))
+        return descend(rows, plans, source, track)
+
+    def _descent(self, problem: Problem, eps: float, delta: float) -> Descent:
+        """Every number of the descent: the user's, or a function of public facts."""
+        assert problem.n_rows is not None
+        size, norm = problem.geometry.n_coefs, problem.geometry.row_norm
+        mu = math.inf if math.isinf(eps) else gaussian_mu(eps, delta)
+        per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (problem.n_rows * mu)
+        started = problem.w0 if self.init == "public" else None
+        own = defaults(problem.loss, norm, size, per_clip, started is not None, self.momentum, self.steps, self.clip)
+        rate_units = RATE_UNITS if self.batch == "full" else _rate(int(self.batch), problem.n_rows)
+        descent = Descent(
+            steps=own.steps,
+            learning_rate=self.learning_rate or own.learning_rate,
+            momentum=self.momentum,
+            clip=own.clip,
+            tail=max(1, round(own.steps * TAIL)) if self.averaging == "tail" else 1,
+            l2=problem.l2 or 0.0,
+            start=started or (0.0,) * size,
+            rows=problem.n_rows * rate_units / RATE_UNITS,
+            rate_units=rate_units,
+        )
+        descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
+        _check_moves(descent, problem.w0 or ())
+        return descent
+
+
+def _check_moves(descent: Descent, center: Sequence[float]) -> None:
+    """Refuse what would overflow on its way: no point would be left for the next sum, after noise was drawn."""
+    pull = descent.l2 * (LARGEST_COEF + math.hypot(*center)) if descent.l2 else 0.0
+    if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
+        rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
+        remedy = "Use a smaller learning rate or ridge, or public coefficients nearer to zero."
+        raise ValueError(sentence("learning_rate", rule, descent.learning_rate, remedy))
+
+
+def _rate(batch: int, n_rows: int) -> int:
+    """Sampling rate in units of 2^-32, at least one of them."""
+    return max(1, round(batch / n_rows * RATE_UNITS))
+
+
+def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) -> Descent:
+    """HHA23 clips the sum over all rows itself and steps along it; rows keep the gradients that they have."""
+    # A sum is nearly always longer than the clip, so this is about how far the descent goes.
+    rate = reach(len(descent.start)) / (descent.steps * descent.clip)
+    return replace(
+        descent,
+        clip=problem.loss.lipschitz * problem.geometry.row_norm,
+        radius=descent.clip,
+        rows=1.0,
+        learning_rate=spec.learning_rate or rate,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What the noise is and what all steps cost."""
+
+    eps: float
+    guarantee: Pure | Gaussian | Poisson
+    release: Release
+    theorem: str
+    remark: str = ""
+
+
+def _check(spec: NoisyGradientDescent, problem: Problem, eps: float, delta: float) -> None:
+    """Refuse what no theorem here covers."""
+    if delta == 0 and math.isfinite(eps):
+        remedy = 'Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "fm", "output" or "objective".'
+        raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
+    if problem.n_rows is None:
+        remedy = "Declare a public reference: sums are divided by it."
+        raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
+    if spec.batch != "full" and int(spec.batch) > problem.n_rows:
+        raise ValueError(sentence("batch", f"must be at most the number of rows, {problem.n_rows}", spec.batch))
+    if spec.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
+        remedy = "Clip each row's gradient: clipping='example'."
+        raise ValueError(
+            sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
+        )
+
+
+def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: float, delta: float) -> _Cost:
+    """Noise of every step and guarantee of all of them."""
+    size = problem.geometry.n_coefs
+    query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
+    sensitivity = _sensitivity(descent, problem.neighbouring.records_changed, size, query.exponent)
+    if math.isinf(eps):
+        exact = Release((descent.steps, size), sensitivity, "none", 0.0, math.ldexp(1.0, query.exponent))
+        return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
+    if spec.composition == "per-step":
+        return _as_printed(problem, descent, query, sensitivity, eps, delta)
+    if descent.rate_units < RATE_UNITS:
+        charged, multiplier, noise = step_noise.poisson_gaussian_steps(
+            descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
+        )
+        guarantee = Poisson(descent.rate, multiplier, descent.steps)
+        return _Cost(eps, guarantee, _release(descent, size, charged, noise), "theorem 2")
+    charged, mu, noise = step_noise.discrete_gaussian_steps(
+        sensitivity, eps, delta, descent.steps, size, query.exponent
+    )
+    return _Cost(eps, Gaussian(mu), _release(descent, size, charged, noise), "theorem 1")
+
+
+def _release(descent: Descent, size: int, charged: float, noise: GaussianBlock) -> Release:
+    return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
+
+
+def _sensitivity(descent: Descent, signs: int, size: int, exponent: int) -> float:
+    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius.
+
+    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across. A projected
+    sum is no multiple of the sums' spacing 2^exponent, so flooring costs where the release grid is that spacing too.
+    """
+    if math.isinf(descent.radius):
+        return signs * descent.clip
+    floored = math.sqrt(size) * math.ldexp(1.0, exponent)
+    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored
+
+
+def _as_printed(
+    problem: Problem, descent: Descent, query: ClippedGradient, sensitivity: float, eps: float, delta: float
+) -> _Cost:
+    """Every step with the classical noise for (eps, delta) of its own: what HHA23's equations give, and what it costs.
+
+    The paper calibrates to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a clipped
+    sum.
+    """
+    assert problem.n_rows is not None
+    size, signs = problem.geometry.n_coefs, problem.neighbouring.records_changed
+    printed = signs * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
+    deviation = printed * math.sqrt(2 * math.log(1.25 / delta)) / eps
+    charged, mu, noise, real = step_noise.steps_of_deviation(
+        sensitivity, deviation, eps, delta, descent.steps, size, query.exponent
+    )
+    remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
+    return _Cost(real, Gaussian(mu), _release(descent, size, charged, noise), "section 6", remark)
+
+
+def _clipping(descent: Descent) -> str:
+    if math.isinf(descent.radius):
+        return f"each row's gradient clipped to {descent.clip:.6g}"
+    return f"the sum clipped to {descent.radius:.6g}"

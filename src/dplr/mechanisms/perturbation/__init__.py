@@ -1,0 +1,1 @@
+"""Output and objective perturbation, and the exact minimiser."""

@@ -1,0 +1,144 @@
+"""The regularised objective that output and objective perturbation minimise: its public constants, and its minimiser.
+
+Sum form: F(w) = sum l_i(w) + Lam ||w - w0||^2 / 2 + b.w over rows (x, iota) of norm at most R~.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.losses import LossGradient
+from dplr.solvers.certificate import Objective, gradient_rounding_bound, pass_limit
+
+# The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
+TOLERANCE = 2.0**-13
+# The delta of objective perturbation's tolerance: see objective.md, section 5.
+MISSED = 2.0**-64
+# Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
+# the declared reference, and more rows are refused.
+MOST_ROWS = 16
+_SMALLEST_RIDGE = 1e-6
+# Beyond these float64 has no digits left for the gradient, or for its certificate.
+_LARGEST_RIDGE = 1e15
+_LARGEST_START = 1e9
+# The released numbers lie on a grid of this share of the noise.
+_GRID_BITS = 20
+_FINEST_GRID = -900  # as a power of two: any number over a finer one might overflow
+
+
+def check(problem: Problem, mechanism: str) -> int:
+    """The public number of rows; raises ValueError for what no theorem here covers."""
+    loss = problem.loss
+    if not (math.isfinite(loss.lipschitz) and loss.classification):
+        rule = f'must be "logistic" or "svm" with mechanism="{mechanism}"'
+        raise ValueError(sentence("model", rule, "linear", 'Use mechanism="fm" for linear regression.'))
+    if problem.n_rows is None:
+        rule = f'is required with mechanism="{mechanism}" under add_remove'
+        raise ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
+    if problem.l2 is not None and problem.l2 * problem.n_rows < _SMALLEST_RIDGE:
+        rule = f'must be at least {_SMALLEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
+        remedy = "Without a ridge one record may move the minimiser any distance. Use l2='auto'."
+        raise ValueError(sentence("l2", rule, problem.l2, remedy))
+    if problem.l2 is not None and problem.l2 * problem.n_rows > _LARGEST_RIDGE:
+        rule = f'must be at most {_LARGEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
+        raise ValueError(sentence("l2", rule, problem.l2, "A smaller one already ends at the public coefficients."))
+    if math.hypot(*(problem.w0 or ())) > _LARGEST_START:
+        rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
+        raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
+    return problem.n_rows
+
+
+def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:
+    """The tolerance that the solver can certify whatever the rows are; `linear_norm` bounds ||b||.
+
+    It is the given share of a record's largest gradient, or more where rounding needs more.
+
+    Lam ||w - w0||^2 / 2 <= sum l_i(w0) + ||b|| ||w - w0|| bounds the coefficients, and they bound the rounding of a
+    computed gradient; eight times that leaves room for the solver to stop.
+    """
+    assert problem.n_rows is not None
+    loss, norm = problem.loss, problem.geometry.row_norm
+    rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
+    start = math.hypot(*(problem.w0 or ()))
+    at_start = 1 + loss.width + loss.lipschitz * norm * start
+    pull = linear_norm / ridge
+    coef_norm = start + pull + math.sqrt(pull * pull + 2 * rows * at_start / ridge)
+    rounding = gradient_rounding_bound(loss, rows, problem.geometry.d, norm, coef_norm, ridge, start, linear_norm)
+    tolerance = max(share * loss.lipschitz * norm, 8 * rounding)
+    return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
+
+
+def check_rows(rows: Rows, problem: Problem) -> None:
+    """Refuse faulty rows, and more rows than the tolerance was planned for, before any noise is drawn."""
+    start = _start(problem)
+    query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
+    seen = rows.total(query, start).faults.rows
+    assert problem.n_rows is not None
+    if problem.neighbouring is Neighbouring.ADD_REMOVE and seen > MOST_ROWS * problem.n_rows:
+        rule = f"must be at least a {MOST_ROWS}th of the number of rows"
+        raise ValueError(sentence("n_rows", rule, problem.n_rows, "Declare a larger public reference."))
+
+
+def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Coefficients at which the gradient of the sum objective is certified to be at most the tolerance."""
+    solved = plan.minimisation
+    assert solved is not None
+    coef, _ = rows.minimise(_objective(plan, linear), solved.tolerance, solved.passes)
+    return coef
+
+
+def minimise_many(
+    rows: Rows, plans: Sequence[Plan], linear: Sequence[NDArray[np.float64]]
+) -> Sequence[NDArray[np.float64]]:
+    """One certified minimum for each plan and linear term, those of one tolerance together."""
+    if len(plans) == 1:
+        return [minimise(rows, plans[0], linear[0])]
+    objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
+    solved = [plan.minimisation for plan in plans if plan.minimisation]
+    coefs = np.empty((len(plans), len(linear[0])))
+    for tolerance in {each.tolerance for each in solved}:
+        members = [k for k, each in enumerate(solved) if each.tolerance == tolerance]
+        passes = max(solved[k].passes for k in members)
+        coefs[members], _ = rows.minimise_many([objectives[k] for k in members], tolerance, passes)
+    return list(coefs)
+
+
+def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
+    assert plan.minimisation is not None
+    start = _start(plan.problem)
+    return Objective(
+        plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear
+    )
+
+
+def _start(problem: Problem) -> NDArray[np.float64]:
+    return np.zeros(problem.geometry.n_coefs) if problem.w0 is None else np.array(problem.w0)
+
+
+def release_grid(scale: float) -> float:
+    """Spacing of the released numbers: a public power of two far below the noise; 0 for no rounding."""
+    return math.ldexp(1.0, max(math.frexp(scale)[1] - 1 - _GRID_BITS, _FINEST_GRID)) if scale else 0.0
+
+
+def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
+    """The nearest multiples of the grid, so that no low-order bit of the sum is released.
+
+    Zero is +0.0: the sign would tell from which side it was rounded.
+    """
+    return np.asarray(np.rint(coef / grid) * grid + 0.0) if grid else coef
+
+
+def assumptions(problem: Problem) -> tuple[str, ...]:
+    """What is assumed beyond the problem's own facts."""
+    if problem.neighbouring is Neighbouring.REPLACE_ONE:
+        return problem.assumptions
+    return (*problem.assumptions, f"there are at most {MOST_ROWS} times n_rows records; more are refused")

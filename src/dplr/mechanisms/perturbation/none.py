@@ -1,0 +1,69 @@
+"""No privacy: the exact minimiser of the regularised objective, for comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dplr._progress import Track, silent
+from dplr._validation import sentence
+from dplr.mechanisms.perturbation import minimisation
+from dplr.noise import Source
+from dplr.privacy.guarantees import Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class NoPrivacy:
+    """The minimiser itself, without noise: what the papers call NoPrivacy. It protects nobody.
+
+    With ``l2="auto"`` the ridge on the sum objective is 1, scikit-learn's default ``C=1``.
+
+    Raises
+    ------
+    ValueError
+        eps is not inf: a finite eps would be a promise that nothing keeps.
+
+    Privacy
+    -------
+    None. A ledger refuses it.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.plan(n_rows=1000, n_features=2, eps=float("inf"), mechanism="none").statement.guarantee
+    Pure(eps=inf)
+    """
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix the ridge and the tolerance."""
+        if not (math.isinf(eps) and delta == 0):
+            remedy = "Say that nothing is promised: eps=float('inf'), delta=0."
+            raise ValueError(sentence("eps", 'must be inf with mechanism="none"', eps, remedy))
+        n_rows = minimisation.check(problem, "none")
+        ridge = 1.0 if problem.l2 is None else problem.l2 * n_rows
+        statement = PrivacyStatement(
+            mechanism="none",
+            eps=eps,
+            delta=delta,
+            guarantee=Pure(eps),
+            neighbouring=problem.neighbouring,
+            released={"coef": Release((problem.geometry.n_coefs,), 0.0, "none", 0.0, 0.0)},
+            calibration=f"none: the exact minimiser, Lam = {ridge:.6g}",
+            assumptions=minimisation.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source="no privacy",
+        )
+        return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Minimise once: all plans are the same."""
+        minimisation.check_rows(rows, plans[0].problem)
+        coef = minimisation.minimise(rows, plans[0])
+        return [Fit(coef, plan.statement, {}) for plan in plans]

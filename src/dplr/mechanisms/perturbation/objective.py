@@ -1,0 +1,249 @@
+"""Objective perturbation (CM08 Algorithm 2, CMS11 Algorithm 2): a random linear term, then minimise.
+
+Proofs and constants: objective.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._progress import Track, silent
+from dplr._validation import check_choice, check_positive, sentence
+from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation import noise as objective_noise
+from dplr.mechanisms.perturbation.ridge import objective_ridge
+from dplr.noise import Source
+from dplr.privacy.guarantees import Approx, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+
+_CALIBRATIONS = ("tight", "cms11", "cm08")
+# The share of eps that pays for the solver's tolerance.
+_TOLERANCE_SHARE = 2.0**-8
+# The printed algorithms have no tolerance: theirs is so small that its noise does not show.
+_PRINTED_TOLERANCE = 2.0**-20
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbation:
+    """Release the minimiser of the regularised objective plus a random linear term.
+
+    Parameters
+    ----------
+    calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound
+        with one coefficient under replace-one) and the rank-one bound for others (theorem 1); `"cms11"` is CMS11
+        Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is
+        CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for,
+        and its statement says what it is. Only `"tight"` takes a delta.
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), q the
+        number of coefficients.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the coefficients alone; `released_` is empty. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian
+    noise for delta > 2^-64, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). Pure eps it
+    is not quite: where the noise is very long the solver may miss its tolerance, and then nothing is released. Whether
+    it does may depend on the data; its probability is in the 2^-64.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> printed = dplr.ObjectivePerturbation(calibration="cm08")
+    >>> facts = dict(n_rows=1000, n_features=2, fit_intercept=False, l2=1e-5, eps=1.0)
+    >>> round(dplr.plan(mechanism=printed, **facts).statement.eps, 2)
+    4.03
+    """
+
+    calibration: str = "tight"
+    coef_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice("calibration", self.calibration, _CALIBRATIONS)
+        if self.coef_norm is not None:
+            check_positive("coef_norm", self.coef_norm)
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix ridge, noise, tolerance and the statement from public facts."""
+        n_rows = minimisation.check(problem, "objective")
+        if delta > 0 and self.calibration != "tight":
+            rule = f'must be 0 with calibration="{self.calibration}"'
+            raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
+        for_noise, left = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
+        ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, left)
+        if math.isinf(eps):
+            noise = _Noise(ridge, "none", 0.0, math.inf, "none: eps = inf")
+        elif delta > 0:
+            noise = _gaussian(problem, for_noise, left, ridge)
+        else:
+            noise = _PURE[self.calibration](problem, for_noise, ridge)
+        share = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
+        stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
+        solved = minimisation.minimisation(problem, noise.ridge, noise.longest(problem.geometry.n_coefs, stated), share)
+        if math.isfinite(eps):
+            offset = 2 * solved.tolerance / noise.ridge
+            solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
+            delta = delta or minimisation.MISSED
+        return Plan(problem, self._statement(problem, noise, solved, stated, delta), solved)
+
+    def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
+        assert problem.n_rows is not None
+        norm, signs = problem.geometry.row_norm, problem.neighbouring.records_changed
+        size = problem.geometry.n_coefs
+        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, signs, self.coef_norm)
+
+    def _statement(
+        self, problem: Problem, noise: _Noise, solved: Minimisation, eps: float, delta: float
+    ) -> PrivacyStatement:
+        norm, loss = problem.geometry.row_norm, problem.loss
+        law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
+        grid = minimisation.release_grid(noise.deviation(problem.geometry.n_coefs) / noise.ridge)
+        sensitivity = problem.neighbouring.records_changed * loss.lipschitz * norm
+        block = Release((problem.geometry.n_coefs,), sensitivity, law, noise.scale, grid)
+        missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
+        return PrivacyStatement(
+            mechanism="objective",
+            eps=eps,
+            delta=delta,
+            guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
+            neighbouring=problem.neighbouring,
+            released={"coef": block},
+            calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}",
+            assumptions=minimisation.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source=_SOURCES[self.calibration],
+        )
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
+        minimisation.check_rows(rows, plans[0].problem)
+        linear = [self._linear(plan, source) for plan in plans]
+        minima = minimisation.minimise_many(rows, plans, linear)
+        return [self._release(minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
+
+    def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
+        block = plan.statement.released["coef"]
+        if block.law.startswith("norm-Gamma"):
+            return source.norm_gamma(block.scale, *block.shape)
+        return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
+
+    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+        assert plan.minimisation is not None
+        scale = plan.minimisation.tolerance_noise
+        coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
+        return Fit(minimisation.to_grid(coef, plan.statement.released["coef"].grid), plan.statement, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """The ridge in force, the law and scale of the linear term, the eps it costs, and the theorem."""
+
+    ridge: float
+    law: str
+    scale: float
+    eps: float
+    named: str
+
+    def longest(self, size: int, eps: float) -> float:
+        """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
+        if not self.scale:
+            return 0.0
+        tail = eps + math.log1p(math.exp(-eps)) - math.log(minimisation.MISSED)
+        gamma = size if self.law == "norm-Gamma" else size / 2
+        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
+        return self.scale * (reach if self.law == "norm-Gamma" else math.sqrt(2 * reach))
+
+    def deviation(self, size: int) -> float:
+        """Standard deviation of one coordinate."""
+        return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
+
+
+def _left(eps: float, delta: float) -> float:
+    """What remains of delta for Gaussian noise, rounded down; 0 where none was asked for."""
+    if math.isinf(eps) or delta == 0:
+        return delta
+    if delta <= minimisation.MISSED:
+        remedy = "delta=0 takes pure noise, and states the 2^-64 that the solver needs."
+        raise ValueError(sentence("delta", 'must be 0 or above 2^-64 with mechanism="objective"', delta, remedy))
+    return math.nextafter(delta - minimisation.MISSED, 0.0)
+
+
+def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
+    privacy_loss = _privacy_loss(problem, ridge)
+    noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
+    if noise_eps is None:
+        raise _too_small(problem, eps)
+    named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
+    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+
+
+def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
+    noise_eps, factor = objective_noise.cms11(eps, loss.smoothness * norm**2 / ridge)
+    named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
+    return _Noise(ridge * factor, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+
+
+def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
+    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
+    spent = _privacy_loss(problem, ridge)(eps)
+    named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
+    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / eps, spent, named)
+
+
+def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
+    """Privacy loss of the noise exp(-e ||b|| / (signs L R~)) as a function of e."""
+    norm, loss = problem.geometry.row_norm, problem.loss
+    if loss.logistic_curvature:
+        return lambda e: objective_noise.logistic_loss(e, norm**2 / ridge, problem.neighbouring.records_changed)
+    return lambda e: objective_noise.rank_one_loss(e, loss.smoothness * norm**2 / ridge)
+
+
+def _theorem(problem: Problem) -> str:
+    """Which theorem calibrates pure noise, and whether its bound is attained."""
+    if not problem.loss.logistic_curvature:
+        return "theorem 1, rank-one bound"
+    # Of one coefficient two records cannot have large gradients in opposite directions.
+    attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
+    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
+
+
+def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
+    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
+    sigma = objective_noise.gaussian_sigma(
+        eps, delta, loss.lipschitz * norm, loss.smoothness * norm**2 / ridge, signs, loss.one_signed
+    )
+    if sigma is None:
+        raise _too_small(problem, eps)
+    return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
+
+
+def _too_small(problem: Problem, eps: float) -> ValueError:
+    assert problem.n_rows is not None
+    least = problem.loss.smoothness * problem.geometry.row_norm**2 / math.expm1(eps) / problem.n_rows
+    rule = f"must be above {least:.3g} for this eps: the curvature alone would cost more"
+    return ValueError(sentence("l2", rule, problem.l2, "Use l2='auto', or a larger eps."))
+
+
+_PURE = {"tight": _tight, "cms11": _cms11, "cm08": _cm08}
+_SOURCES = {
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 4",
+    "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
+    "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
+}

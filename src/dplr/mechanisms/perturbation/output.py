@@ -1,0 +1,121 @@
+"""Output perturbation (CM08 Algorithm 1, CMS11 Algorithm 1): minimise exactly enough, then add noise.
+
+Proofs and constants: output.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._progress import Track, silent
+from dplr._validation import check_positive
+from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation.ridge import output_ridge
+from dplr.noise import Source
+from dplr.privacy.gaussian import gaussian_mu
+from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.fit import Fit
+from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPerturbation:
+    """Release the minimiser of the regularised objective plus noise in proportion to what one record can move it.
+
+    Parameters
+    ----------
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the
+        number of coefficients.
+    projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
+        Post-processing: it helps where noise is larger than any sensible model.
+
+    Raises
+    ------
+    ValueError
+        An option is outside its range.
+
+    Privacy
+    -------
+    Releases the coefficients alone; `released_` is empty. Pure eps-DP with noise of density proportional to
+    exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 0, in real arithmetic.
+    The sensitivity covers what the solver leaves: see output.md, theorem 1.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, mechanism="output", l2=0.01, fit_intercept=False)
+    >>> round(plan.statement.sensitivity, 4)
+    0.02
+    """
+
+    coef_norm: float | None = None
+    projection: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name in ("coef_norm", "projection"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+
+    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """Fix ridge, tolerance, noise and the statement from public facts."""
+        n_rows = minimisation.check(problem, "output")
+        geometry = problem.geometry
+        size, norm, signs = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
+        if problem.l2 is None:
+            ridge = output_ridge(n_rows, size, eps, delta, norm, signs, self.coef_norm)
+        else:
+            ridge = problem.l2 * n_rows
+        solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
+        sensitivity = (signs * problem.loss.lipschitz * norm + 2 * solved.tolerance) / ridge
+        guarantee: Pure | Gaussian = Pure(eps)
+        law, scale = "none", 0.0
+        if math.isfinite(eps) and delta > 0:
+            guarantee = Gaussian(gaussian_mu(eps, delta))
+            law, scale = "Gaussian", sensitivity / guarantee.mu
+        elif math.isfinite(eps):
+            law, scale = "norm-Gamma", sensitivity / eps
+        released = {"coef": Release((size,), sensitivity, law, scale, minimisation.release_grid(scale))}
+        statement = PrivacyStatement(
+            mechanism="output",
+            eps=eps,
+            delta=delta,
+            guarantee=guarantee,
+            neighbouring=problem.neighbouring,
+            released=released,
+            calibration=f"one record moves the minimiser by at most {signs} R~/Lam, the tolerance by 2 tau/Lam: "
+            f"R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
+            assumptions=minimisation.assumptions(problem),
+            arithmetic="real-arithmetic",
+            reproducible=False,
+            source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
+        )
+        return Plan(problem, statement, solved)
+
+    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+        """Minimise once a ridge; for each plan add noise, project, round."""
+        minimisation.check_rows(rows, plans[0].problem)
+        minima: dict[Minimisation | None, NDArray[np.float64]] = {}
+        for plan in track(plans, "output perturbation"):
+            if plan.minimisation not in minima:
+                minima[plan.minimisation] = minimisation.minimise(rows, plan)
+        return [self._release(minima[plan.minimisation], plan, source) for plan in plans]
+
+    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+        block = plan.statement.released["coef"]
+        coef = minimum
+        if block.law == "norm-Gamma":
+            coef = minimum + source.norm_gamma(block.scale, len(minimum))
+        elif block.law == "Gaussian":
+            coef = minimum + source.normal(block.scale, len(minimum))
+        if self.projection is not None:
+            coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
+        return Fit(minimisation.to_grid(coef, block.grid), plan.statement, {})

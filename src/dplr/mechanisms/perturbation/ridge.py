@@ -1,0 +1,58 @@
+"""The default ridge of output and objective perturbation: functions of public facts alone (objective.md, section 7)."""
+
+from __future__ import annotations
+
+import math
+
+from dplr.privacy.gaussian import gaussian_mu
+from dplr.problem.losses import Loss
+
+# Above the smallest ridge that erm.check takes. An automatic one comes near it only for an eps that hides nothing.
+_LEAST = 1e-5
+# The ridge of the sum objective without noise: scikit-learn's default, C = 1.
+PLAIN = 1.0
+
+
+def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> float:
+    """Root mean square norm c of the noise that hides one record's gradient, the linear term b or Lam times z.
+
+    The norm is Gamma(q, D/eps) for pure eps, so c^2 = q (q + 1) (D/eps)^2; for Gaussian noise c^2 = q (D/mu)^2. D, the
+    distance of two gradients, is `signs` times `norm`.
+    """
+    distance = signs * norm
+    if delta > 0:
+        return math.sqrt(size) * distance / gaussian_mu(eps, delta)
+    return math.sqrt(size * (size + 1)) * distance / eps
+
+
+def objective_ridge(
+    loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+) -> float:
+    """Ridge Lam of objective perturbation: the largest of four.
+
+    c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
+    c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
+    4 h D R~ / eps      h the smoothness: below it the curvature takes more than a small share of eps
+    1e-5                no noise is left to speak of
+    """
+    if math.isinf(eps):
+        return PLAIN
+    c = noise_norm(size, eps, delta, norm, signs)
+    guess = min(16.0, 2 * math.sqrt(size)) if coef_norm is None else coef_norm
+    return max(c / guess, c * c / (4 * n_rows), 4 * loss.smoothness * signs * norm**2 / eps, _LEAST)
+
+
+def output_ridge(
+    n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+) -> float:
+    """Ridge Lam of output perturbation: the largest of three.
+
+    (n R~^2 c^2 / (q coef_norm^2))^(1/3)    minimises Lam coef_norm^2 / 4 + n R~^2 c^2 / (8 q Lam^2)
+    c^2 / n                                 larger only where the noise drowns the data
+    1e-5                                    no noise is left to speak of
+    """
+    if math.isinf(eps):
+        return PLAIN
+    c = noise_norm(size, eps, delta, norm, signs)
+    guess = min(8.0, math.sqrt(size)) if coef_norm is None else coef_norm
+    return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows, _LEAST)

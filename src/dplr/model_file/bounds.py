@@ -1,0 +1,104 @@
+"""Bounds and labels as plain values and back; columns in lists, so that their order is no matter of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds.declared import Bounds
+from dplr.model_file.readers import choice, label, label_list, list_of, table
+from dplr.model_file.statement import plain
+from dplr.model_file.strict_json import refuse
+
+_TYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "str", "object",
+)  # fmt: skip
+_CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})
+
+
+def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
+    """Plain values of bounds: `Bounds.to_dict` with the columns in a list."""
+    if bounds is None:
+        return None
+    values = bounds.to_dict()
+    columns = values["features"]
+    if bounds.names is not None:
+        columns = [{"name": name} | column for name, column in columns.items()]
+    return {"columns": columns, "target": _plain_target(values.get("target"))}
+
+
+def read_bounds(where: str, value: Any) -> Bounds | None:
+    """The bounds that `write_bounds` wrote."""
+    if value is None:
+        return None
+    values = table({"columns": list_of(_column, 1), "target": _target})(where, value)
+    named = ["name" in column for column in values["columns"]]
+    if len(set(named)) > 1:
+        refuse(f"{where}.columns", "must have names for all columns, or for none", values["columns"])
+    features: Any = values["columns"]
+    if named[0]:
+        names = [column.pop("name") for column in features]
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            refuse(f"{where}.columns", "must name every column once, in text", names)
+        features = dict(zip(names, features, strict=True))
+    try:
+        return Bounds(features, values["target"])
+    except (ValueError, TypeError, OverflowError) as error:
+        refuse(where, "must keep the rules of bounds", str(error))
+
+
+def write_classes(classes: NDArray[Any]) -> dict[str, Any]:
+    """Labels with the type of their array."""
+    kind = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    return {"type": kind, "labels": plain_labels(classes)}
+
+
+def read_classes(where: str, value: Any) -> NDArray[Any]:
+    """The labels, different and sorted, in an array of their type."""
+    values = _CLASSES(where, value)
+    labels = values["labels"]
+    try:
+        with np.errstate(over="ignore"):
+            classes = np.array(labels, dtype=values["type"])
+        same = classes.tolist() == labels and np.array_equal(np.unique(classes), classes)
+    except (ValueError, TypeError, OverflowError):
+        same = False
+    if not same or [type(each) for each in classes.tolist()] != [type(each) for each in labels]:
+        refuse(f"{where}.labels", f"must be different labels of type {values['type']}, sorted", labels)
+    return classes
+
+
+def plain_labels(labels: Sequence[Any] | NDArray[Any]) -> list[Any]:
+    """Labels as booleans, integers, floats and text."""
+    return [label("classes", plain(each)) for each in labels]
+
+
+def _plain_target(target: Any) -> Any:
+    """A pair may hold whatever the user gave: labels, or bounds."""
+    return plain_labels(target) if isinstance(target, list) else target
+
+
+def _column(where: str, value: Any) -> dict[str, Any]:
+    return _shallow(where, value)
+
+
+def _target(where: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return label_list(2, 2)(where, value)
+    return _shallow(where, value)
+
+
+def _shallow(where: str, value: Any) -> dict[str, Any]:
+    """A table of single values and lists of them, text that UTF-8 can write throughout."""
+    if not isinstance(value, dict):
+        refuse(where, "must be a table", value)
+    for key, entry in value.items():
+        label(where, key)
+        (label_list() if isinstance(entry, list) else label)(f"{where}.{key}", entry)
+    return dict(value)

@@ -1,0 +1,155 @@
+"""How the fields of a model file fit each other: mechanism, parameters, labels and names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import describe
+from dplr.bounds.scaling import Prep
+from dplr.fitting.one_vs_rest import by_class, shares_one_release
+from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
+from dplr.mechanisms.functional.moments import blocks
+from dplr.mechanisms.functional.spec import class_block
+from dplr.mechanisms.perturbation import minimisation
+from dplr.model_file.readers import check_room
+from dplr.model_file.strict_json import refuse
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.problem import Problem
+from dplr.rows import FROM_DATA
+
+
+def check_mechanism(mechanism: Any, problem: Problem, statement: PrivacyStatement) -> None:
+    """The mechanism takes this problem, as it did in the fit."""
+    if not isinstance(mechanism, type(SHORTHANDS[statement.mechanism])):
+        refuse("model.statement.mechanism", "must be that of the parameters", statement.mechanism)
+    if isinstance(mechanism, FunctionalMechanism):
+        mechanism.check(problem)
+    elif statement.mechanism == "ngd":
+        if problem.n_rows is None:
+            refuse("model.n_rows", "is required with this mechanism", None)
+    else:
+        minimisation.check(problem, statement.mechanism)
+
+
+def check_parameters(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> None:
+    """The parameters are those of the release that the statement is about."""
+    if parameters["neighbouring"] != statement.neighbouring:
+        refuse("model.parameters.neighbouring", "must be that of the statement", parameters["neighbouring"])
+    if _stated_delta(parameters, values, statement) != statement.delta:
+        refuse("model.parameters.delta", f"must be that of the statement, {statement.delta:g}", parameters["delta"])
+    # Calibrations as printed may cost more than was asked for.
+    mechanism = parameters["mechanism"]
+    printed = "per-step" in (getattr(mechanism, "composition", ""),)
+    printed |= statement.mechanism == "objective" and mechanism.calibration != "tight"
+    if not printed and not _near(parameters["eps"], statement.eps):
+        refuse("model.parameters.eps", f"must be that of the statement, {statement.eps:g}", parameters["eps"])
+    if statement.mechanism == "none" and math.isfinite(statement.eps):
+        refuse("model.statement.eps", 'must be "inf" without privacy', statement.eps)
+    n_rows, given = values["n_rows"], parameters["n_rows"]
+    if statement.neighbouring == "replace_one" and (n_rows is None or given not in (None, n_rows)):
+        refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)
+    if statement.neighbouring == "add_remove" and n_rows != given:
+        refuse("model.n_rows", "must be the declared one under add_remove", n_rows)
+
+
+def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> float:
+    """What a fit states where this delta was asked for; nan where its noise does not fit that."""
+    asked: float = parameters["delta"]
+    if statement.mechanism != "objective" or math.isinf(statement.eps):
+        return asked
+    pure = all(block.law.startswith("norm-Gamma") for block in statement.released.values())
+    if pure is not (asked == 0):
+        return math.nan
+    classes = 0 if values["classes"] is None else len(values["classes"])
+    return asked or minimisation.MISSED * (classes if classes > 2 else 1)
+
+
+def _near(asked: float, stated: float) -> bool:
+    """Equal but for the rounding of a sum of shares."""
+    return asked == stated or abs(asked - stated) <= 2.0**-40 * asked < math.inf
+
+
+def check_labels(fitted: Any, values: dict[str, Any]) -> None:
+    """Classifiers have labels, and those that were declared."""
+    classes = values["classes"]
+    if fitted._loss().classification is (classes is None):
+        refuse("model.classes", "must be given for a classifier, and for nothing else", classes)
+    if classes is None:
+        return
+    in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
+    for declared in (fitted.classes, in_bounds):
+        if declared not in (None, FROM_DATA) and np.unique(np.asarray(declared)).tolist() != classes.tolist():
+            refuse("model.classes.labels", f"must be the declared ones, {describe(list(declared))}", classes.tolist())
+
+
+def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
+    """Names of columns are as many as columns, all different, and those of the bounds where these have names."""
+    names, columns, d = values["feature_names"], values["column_names"], values["n_features"]
+    for key, given in (("feature_names", names), ("column_names", columns)):
+        if given is not None and (len(given) != d or len(set(given)) < d):
+            refuse(f"model.{key}", f"must be {d} different names", given)
+    layout = prep.layout
+    if layout is not None:  # every level has a column, under the name of its feature
+        check_room("model.bounds", layout.features, layout.width)
+    if layout is not None and layout.named and (names != list(layout.features) or len(layout.features) != d):
+        refuse("model.feature_names", "must be the names in the bounds", names)
+    if columns is not None and (layout is None or layout.named or columns == list(fitted.bounds.layout.features)):
+        refuse("model.column_names", "must be null but for bounds by position", columns)
+    if names is not None and columns is not None and names != columns:
+        refuse("model.column_names", "must be those of feature_names", columns)
+
+
+def check_blocks(
+    problem: Problem, mechanism: Any, statement: PrivacyStatement, of_one: PrivacyStatement, labels: Sequence[Any]
+) -> None:
+    """The statements are about the numbers that a fit with these facts releases.
+
+    `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
+    """
+    where = "model.statement.released"
+    if (of_one is statement) is (len(labels) > 2):
+        refuse("model.statement_of_one", "must be given for more than two classes, and null else", labels)
+    facts = [(kind.mechanism, kind.neighbouring) for kind in (of_one, statement)]
+    if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
+        refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
+    if len(labels) > 2 and problem.w0 is not None:
+        refuse("model.start", "must be null with more than two classes", problem.w0)
+    one = _blocks(problem, mechanism, of_one)
+    if of_one is statement:
+        _check_shapes(where, statement, one)
+        return
+    if shares_one_release(mechanism):
+        size = one.pop("linear")
+        one |= {class_block("linear", label): size for label in labels}
+        _check_shapes("model.statement_of_one.released", of_one, one)
+        whole = dict(of_one.released)
+    else:
+        _check_shapes("model.statement_of_one.released", of_one, one)
+        whole = by_class([of_one.released] * len(labels), labels)
+    if list(statement.released.items()) != list(whole.items()):
+        refuse(where, "must be those of the fits of all classes", list(statement.released))
+
+
+def _check_shapes(where: str, statement: PrivacyStatement, expected: dict[str, tuple[int, ...]]) -> None:
+    found = {name: release.shape for name, release in statement.released.items()}
+    if found != expected:
+        refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(found))
+
+
+def _blocks(problem: Problem, mechanism: Any, statement: PrivacyStatement) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the blocks that one model's release has by its public facts."""
+    geometry = problem.geometry
+    size = geometry.d + (geometry.intercept > 0)
+    if statement.mechanism == "fm":
+        if mechanism.calibration == "paper":  # it knows no one-hot blocks
+            geometry = replace(geometry, blocks=())
+        return {name: (len(rows),) for name, (rows, _) in blocks(geometry, problem.neighbouring).items()}
+    if statement.mechanism == "ngd":
+        first = next(iter(statement.released.values())).shape[0]
+        return {"gradients": (first if mechanism.steps is None else mechanism.steps, size)}
+    return {"coef": (size,)}

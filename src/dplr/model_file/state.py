@@ -1,0 +1,205 @@
+"""A fitted estimator as plain values and back: what was released and public facts, field by field.
+
+Nothing is taken over as it stands: every field is named here, so nothing that is not named can get into a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.scaling import Prep
+from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
+from dplr.fitting.one_vs_rest import published, shares_one_release
+from dplr.fitting.planning import prepare
+from dplr.mechanisms import SHORTHANDS
+from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
+from dplr.model_file.readers import (
+    anything,
+    array,
+    choice,
+    either,
+    flag,
+    integer,
+    label_list,
+    list_of,
+    number,
+    or_infinite,
+    table,
+    text,
+)
+from dplr.model_file.released import read_histories, read_parts, write_histories, write_parts
+from dplr.model_file.rules import check_blocks, check_labels, check_mechanism, check_names, check_parameters
+from dplr.model_file.statement import finite, read_mechanism, read_statement, write_mechanism, write_statement
+from dplr.model_file.strict_json import ModelFileError, refuse
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+from dplr.rows import FROM_DATA
+
+ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (LogisticRegression, LinearRegression, HuberSVC)}
+
+_PARAMETERS = {
+    "eps": or_infinite(number(0.0, above=True)),
+    "delta": number(0.0, 1.0),
+    "mechanism": read_mechanism,
+    "fit_intercept": flag,
+    "l2": either("auto", number(0.0)),
+    "neighbouring": choice("replace_one", "add_remove"),
+    "n_rows": either(None, integer(1, 2**63)),
+}
+_CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
+_PARAMETERS_OF = {
+    "LinearRegression": table(_PARAMETERS),
+    "LogisticRegression": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER}),
+    "HuberSVC": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER, "width": number(0.01, 10.0)}),
+}
+_NAMES = either(None, list_of(text, 1, MAX_FEATURES))
+_MODEL = table(
+    {
+        "estimator": choice(*ESTIMATORS),
+        "parameters": anything,
+        "bounds": read_bounds,
+        "n_features": integer(1, MAX_FEATURES),
+        "feature_names": _NAMES,
+        "column_names": _NAMES,
+        "n_rows": either(None, integer(1, 2**63)),
+        "start": anything,
+        "classes": either(None, read_classes),
+        "coef": anything,
+        "intercept": anything,
+        "statement": read_statement,
+        "statement_of_one": either(None, read_statement),
+        "released": anything,
+        "history": anything,
+    }
+)
+
+
+def _plain_classes(classes: Any) -> Any:
+    return classes if classes is None or isinstance(classes, str) else plain_labels(classes)
+
+
+def values_of(fitted: Any) -> dict[str, Any]:
+    """Everything of a fitted estimator that a model file holds."""
+    mechanism, plan, prep, parts = fitted._release
+    problem: Problem = plan.problem
+    names = getattr(fitted, "feature_names_in_", None)
+    layout, bounds = prep.layout, fitted.bounds
+    by_position = layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features
+    parameters: dict[str, Any] = {
+        "eps": finite(fitted.eps),
+        "delta": float(fitted.delta),
+        "mechanism": write_mechanism(mechanism),
+        "fit_intercept": problem.geometry.intercept > 0,
+        "l2": "auto" if problem.l2 is None else float(problem.l2),
+        "neighbouring": str(problem.neighbouring),
+        "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
+    }
+    if hasattr(fitted, "classes_"):
+        parameters["classes"] = _plain_classes(fitted.classes)
+    if isinstance(fitted, HuberSVC):
+        parameters["width"] = float(fitted.width)
+    return {
+        "estimator": type(fitted).__name__,
+        "parameters": parameters,
+        "bounds": write_bounds(bounds),
+        "n_features": int(fitted.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "column_names": list(layout.features) if by_position else None,
+        "n_rows": problem.n_rows,
+        "start": None if problem.w0 is None else [float(each) for each in problem.w0],
+        "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
+        "coef": np.atleast_2d(fitted.coef_).tolist(),
+        "intercept": np.atleast_1d(fitted.intercept_).tolist(),
+        "statement": write_statement(fitted.privacy_),
+        "statement_of_one": None if plan.statement == fitted.privacy_ else write_statement(plan.statement),
+        "released": write_parts(parts),
+        "history": write_histories(fitted.history_),
+    }
+
+
+def estimator_of(value: Any) -> Any:
+    """The fitted estimator of plain values that keep every rule; `ModelFileError` else."""
+    values = _MODEL("model", value)
+    parameters = _PARAMETERS_OF[values["estimator"]]("model.parameters", values["parameters"])
+    statement: PrivacyStatement = values["statement"]
+    fitted = _unfitted(values["estimator"], parameters, values["bounds"])
+    try:
+        problem, prep = _public_facts(fitted, values, statement)
+        check_mechanism(parameters["mechanism"], problem, statement)
+        check_labels(fitted, values)
+    except ModelFileError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        refuse("model", "must hold public facts that fit each other", str(error))
+    check_parameters(parameters, values, statement)
+    check_names(fitted, values, prep)
+    classes = [] if values["classes"] is None else values["classes"].tolist()
+    of_one = values["statement_of_one"] or statement
+    check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
+    models = len(classes) if len(classes) > 2 else 1
+    shared = shares_one_release(parameters["mechanism"])
+    parts = read_parts("model.released", values["released"], of_one, models, shared)
+    histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
+    fitted._release = (parameters["mechanism"], Plan(problem, of_one), prep, parts)
+    fitted.privacy_ = statement
+    fitted.released_ = published(parts, classes)
+    fitted.history_ = None
+    if histories is not None:
+        fitted.history_ = histories[0] if models == 1 else dict(zip(classes, histories, strict=True))
+    _set_model(fitted, values, prep)
+    return fitted
+
+
+def _unfitted(name: str, parameters: dict[str, Any], bounds: Bounds | None) -> Any:
+    """The estimator as it was constructed, without what is not public: ledger, seed, public data."""
+    spec = parameters["mechanism"]
+    shorthand = next((word for word, known in SHORTHANDS.items() if known == spec), spec)
+    return ESTIMATORS[name](**{**parameters, "mechanism": shorthand, "bounds": bounds})
+
+
+def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStatement) -> tuple[Problem, Prep]:
+    """The scaled problem and the way of rows into it, from public facts as in a fit."""
+    bounds: Bounds | None = fitted.bounds
+    columns = values["column_names"]
+    if bounds is not None and bounds.names is not None:
+        columns = bounds.names
+    layout = None if bounds is None else bounds.for_columns(columns, values["n_features"])
+    problem, prep = prepare(
+        n_rows=values["n_rows"],
+        n_features=values["n_features"],
+        columns=columns,
+        bounds=bounds,
+        layout=layout,
+        loss=fitted._loss(),
+        fit_intercept=fitted.fit_intercept,
+        l2=fitted.l2,
+        neighbouring=fitted.neighbouring,
+        label_codes=(0.0, 1.0),  # of a fitted model it only matters whether it has labels
+    )
+    w0 = None
+    if values["start"] is not None:
+        size = prep.geometry.d + (prep.geometry.intercept > 0)
+        w0 = tuple(array("model.start", values["start"], (size,)).tolist())
+    return replace(problem, assumptions=statement.assumptions, w0=w0), prep
+
+
+def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
+    """Coefficients, labels and names, as a fit sets them."""
+    classes = values["classes"]
+    models = 1 if classes is None or len(classes) == 2 else len(classes)
+    coef = array("model.coef", values["coef"], (models, prep.geometry.d)).copy()
+    intercept = array("model.intercept", values["intercept"], (models,)).copy()
+    if not fitted.fit_intercept and intercept.any():
+        refuse("model.intercept", "must be 0 without an intercept", values["intercept"])
+    if classes is None:
+        fitted.coef_, fitted.intercept_ = coef[0], float(intercept[0])
+    else:
+        fitted.coef_, fitted.intercept_, fitted.classes_ = coef, intercept, classes
+    fitted.n_features_in_ = values["n_features"]
+    if values["feature_names"] is not None:
+        fitted.feature_names_in_ = np.array(values["feature_names"], dtype=object)

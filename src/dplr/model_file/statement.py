@@ -1,0 +1,210 @@
+"""Statement and mechanism as plain values and back, and the rules that their fields keep among themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.protocol import Mechanism
+from dplr.model_file.readers import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
+from dplr.model_file.strict_json import refuse
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+
+MECHANISMS: dict[str, Any] = {name: type(spec) for name, spec in SHORTHANDS.items()}
+# The law of the noise for delta = 0 and for delta > 0.
+_LAWS = {
+    "fm": ("discrete Laplace", "discrete Gaussian"),
+    "ngd": ("discrete Gaussian", "discrete Gaussian"),
+    "output": ("norm-Gamma", "Gaussian"),
+    "objective": ("norm-Gamma in the objective", "Gaussian in the objective"),
+    "none": ("none", "none"),
+}
+_POSITIVE = number(0.0, above=True)
+_NOT_NEGATIVE = number(0.0)
+_GUARANTEES: dict[str, Any] = {
+    "Pure": (Pure, {"eps": or_infinite(_POSITIVE)}),
+    "Gaussian": (Gaussian, {"mu": _POSITIVE}),
+    "Poisson": (
+        Poisson,
+        {"rate": number(0.0, 1.0, above=True), "noise_multiplier": _POSITIVE, "steps": integer(1, 2**63)},
+    ),
+    "Approx": (Approx, {"eps": or_infinite(_POSITIVE), "delta": number(0.0, 1.0)}),
+}
+_RELEASE = {
+    "shape": list_of(integer(1, 2**31), 1, 2),
+    "sensitivity": or_infinite(_NOT_NEGATIVE),
+    "law": choice("none", *sorted({law for pair in _LAWS.values() for law in pair} - {"none"})),
+    "scale": _NOT_NEGATIVE,
+    "grid": _NOT_NEGATIVE,
+    "weight": _POSITIVE,
+    "units": integer(0, 2**1024),
+}
+_STATEMENT = table(
+    {
+        "mechanism": choice(*MECHANISMS),
+        "eps": or_infinite(_POSITIVE),
+        "delta": number(0.0, 1.0),
+        "guarantee": anything,
+        "neighbouring": choice(*(str(kind) for kind in Neighbouring)),
+        "released": list_of(table({"block": text, **_RELEASE}), 1, 2**20),
+        "calibration": text,
+        "assumptions": list_of(text, 0, 2**20),
+        "arithmetic": choice("integer", "real-arithmetic"),
+        "reproducible": flag,
+        "source": text,
+        "version": text,
+    }
+)
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as the plain value that it holds."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def finite(value: float) -> float | str:
+    """A number, or the word for infinity."""
+    return INFINITE if math.isinf(value) else float(value)
+
+
+def write_statement(statement: PrivacyStatement) -> dict[str, Any]:
+    """Plain values of every field of a statement."""
+    return {
+        "mechanism": statement.mechanism,
+        "eps": finite(statement.eps),
+        "delta": float(statement.delta),
+        "guarantee": {"kind": type(statement.guarantee).__name__} | _written(statement.guarantee),
+        "neighbouring": str(statement.neighbouring),
+        "released": [{"block": name} | _written(release) for name, release in statement.released.items()],
+        "calibration": statement.calibration,
+        "assumptions": list(statement.assumptions),
+        "arithmetic": statement.arithmetic,
+        "reproducible": statement.reproducible,
+        "source": statement.source,
+        "version": statement.version,
+    }
+
+
+def _written(record: Any) -> dict[str, Any]:
+    """A frozen record of numbers and words: whole numbers where its fields say int, else with a point."""
+    values = {}
+    for field in dataclasses.fields(record):
+        value = plain(getattr(record, field.name))
+        if field.name == "shape":
+            value = [int(size) for size in value]
+        elif field.type == "int":
+            value = int(value)
+        elif field.type == "float":
+            value = finite(value)
+        values[field.name] = value
+    return values
+
+
+def read_statement(where: str, value: Any) -> PrivacyStatement:
+    """The statement that `write_statement` wrote, its fields checked against each other."""
+    fields = _STATEMENT(where, value)
+    fields["guarantee"] = _read_guarantee(f"{where}.guarantee", fields["guarantee"])
+    fields["neighbouring"] = Neighbouring(fields["neighbouring"])
+    fields["assumptions"] = tuple(fields["assumptions"])
+    releases = {}
+    for k, release in enumerate(fields["released"]):
+        name = release.pop("block")
+        if name in releases:
+            refuse(f"{where}.released[{k}].block", "must name every block once", name)
+        releases[name] = Release(**{**release, "shape": tuple(release["shape"])})
+        _check_release(f"{where}.released[{k}]", releases[name], fields)
+    fields["released"] = releases
+    _check_guarantee(f"{where}.guarantee", fields["guarantee"], fields["eps"], fields["delta"])
+    exact = "integer" if fields["mechanism"] in ("fm", "ngd") else "real-arithmetic"
+    if fields["arithmetic"] != exact:
+        refuse(f"{where}.arithmetic", f"must be {exact} with this mechanism", fields["arithmetic"])
+    return PrivacyStatement(**fields)
+
+
+def write_mechanism(mechanism: Mechanism) -> dict[str, Any]:
+    """The name and every option of a spec."""
+    name = next(name for name, kind in MECHANISMS.items() if kind is type(mechanism))
+    options: Any = mechanism
+    return {"name": name} | {f.name: plain(getattr(options, f.name)) for f in dataclasses.fields(options)}
+
+
+def read_mechanism(where: str, value: Any) -> Mechanism:
+    """The spec that `write_mechanism` wrote; its own checks are the rules."""
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or value["name"] not in MECHANISMS:
+        refuse(f"{where}.name", f"must be one of {', '.join(MECHANISMS)}", value)
+    kind = MECHANISMS[value["name"]]
+    options = table(dict.fromkeys(("name", *(field.name for field in dataclasses.fields(kind))), _option))(where, value)
+    del options["name"]
+    try:
+        spec: Mechanism = kind(**options)
+    except (ValueError, TypeError) as error:
+        refuse(where, "must have options that its mechanism takes", str(error))
+    return spec
+
+
+def _option(where: str, value: Any) -> Any:
+    if isinstance(value, bool) or not (value is None or isinstance(value, (int, float, str))):
+        refuse(where, "must be a number, a word or null", value)
+    return value
+
+
+def _read_guarantee(where: str, value: Any) -> Pure | Gaussian | Poisson | Approx:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in _GUARANTEES:
+        refuse(f"{where}.kind", f"must be one of {', '.join(_GUARANTEES)}", kind)
+    made, fields = _GUARANTEES[kind]
+    values = table({"kind": text, **fields})(where, value)
+    del values["kind"]
+    guarantee: Pure | Gaussian | Poisson | Approx = made(**values)
+    return guarantee
+
+
+def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> None:
+    """A promise says the eps and delta of its statement; one of Gaussian noise has a delta."""
+    if delta == 1:
+        refuse(where, "must have a delta below 1", delta)
+    own = {field.name: getattr(guarantee, field.name) for field in dataclasses.fields(guarantee)}
+    if own.get("eps", eps) != eps or own.get("delta", delta) != delta:
+        refuse(where, f"must be that of eps = {eps:g} and delta = {delta:g}", str(guarantee))
+    if isinstance(guarantee, Pure) and delta > 0 and math.isfinite(eps):
+        refuse(where, "must name a delta where the statement does", str(guarantee))
+    if not isinstance(guarantee, Pure) and delta == 0:
+        refuse(where, "must be Pure with delta = 0", str(guarantee))
+    if isinstance(guarantee, (Gaussian, Poisson)) and math.isinf(eps):
+        refuse(where, "must be Pure with eps = inf", str(guarantee))
+
+
+def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> None:
+    """The noise is that of the mechanism, and none exactly where eps = inf."""
+    law = _law(where, release, fields)
+    if release.law != law:
+        refuse(f"{where}.law", f"must be {law} with this mechanism, eps and delta", release.law)
+    if (release.scale == 0) is not (law == "none"):
+        refuse(f"{where}.scale", "must be 0 exactly where there is no noise", release.scale)
+    if math.isinf(release.sensitivity) and law != "none":
+        refuse(f"{where}.sensitivity", "must be finite where there is noise", release.sensitivity)
+    if release.grid and math.frexp(release.grid)[0] != 0.5:
+        refuse(f"{where}.grid", "must be a power of two, or 0", release.grid)
+    if (release.units > 0) is not law.startswith("discrete"):
+        refuse(f"{where}.units", "must be positive exactly for discrete noise", release.units)
+
+
+def _law(where: str, release: Release, fields: Mapping[str, Any]) -> str:
+    """The law of the noise with this mechanism, eps and delta."""
+    if math.isinf(fields["eps"]):
+        return "none"
+    pure, gaussian = _LAWS[fields["mechanism"]]
+    delta, missed = fields["delta"], fields["delta"] / minimisation.MISSED
+    if fields["mechanism"] != "objective":
+        return gaussian if delta > 0 else pure
+    if delta < minimisation.MISSED:
+        refuse(where.split(".released")[0] + ".delta", "must be at least 2^-64 with this mechanism", delta)
+    # Pure noise has 2^-64 for each model. The parameters say whether such a delta was asked for.
+    return pure if release.law == pure and missed.is_integer() else gaussian

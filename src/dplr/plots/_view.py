@@ -1,0 +1,141 @@
+"""A fitted model as its reader sees it: names, labels, coefficients in the user's units, words for its guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import check_choice, sentence
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.fit import History
+
+_JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many emoji are written
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Model:
+    """What may be said of a fitted model without its data.
+
+    Attributes
+    ----------
+    kind : `"logistic"`, `"svm"` or `"linear"`.
+    names : one for each column of `coef`.
+    coef : (rows, columns) in the user's units; one row for two labels and for regression, else one for each label.
+    intercept : (rows,)
+    labels : of the rows of `coef`; empty for regression.
+    ranges : (columns, 2) declared bounds; None where there are none for these columns.
+    statement : None for a model of another library.
+    history : of noisy gradient descent, else None; None also where each class has its own.
+    noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
+        else; else None.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    labels: tuple[str, ...]
+    ranges: NDArray[np.float64] | None
+    statement: PrivacyStatement | None
+    history: History | None
+    noise: NDArray[np.float64] | None
+
+    @property
+    def private(self) -> bool:
+        """Whether the release protects anybody."""
+        statement = self.statement
+        return statement is not None and math.isfinite(statement.eps) and not statement.reproducible
+
+    def widths(self, per: str) -> NDArray[np.float64]:
+        """By how much each column is thought to grow: one unit, or from its lower to its upper bound."""
+        if check_choice("per", per, ("unit", "range")) == "unit":
+            return np.ones(len(self.names))
+        if self.ranges is None:
+            raise ValueError(sentence("per", 'must be "unit" where a model has no declared bounds', per))
+        return np.asarray(self.ranges[:, 1] - self.ranges[:, 0])
+
+
+def read_model(est: Any) -> Model:
+    """Look at the public attributes of a fitted linear model; raises ValueError for anything else."""
+    if not (hasattr(est, "coef_") and hasattr(est, "intercept_")):
+        raise ValueError(
+            sentence("est", "must be a fitted linear model, with `coef_`", type(est).__name__, "Call `fit` first.")
+        )
+    coef = np.atleast_2d(np.asarray(est.coef_, dtype=np.float64))
+    given = getattr(est, "coef_names_", None)
+    given = getattr(est, "feature_names_in_", None) if given is None else given
+    if given is None or len(given) != coef.shape[1]:
+        given = [f"x{column}" for column in range(coef.shape[1])]
+    names = tuple(str(name) for name in given)
+    classes = [str(label) for label in getattr(est, "classes_", ())]
+    kind = "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear"
+    history = getattr(est, "history_", None)
+    return Model(
+        kind=kind,
+        names=names,
+        coef=coef,
+        intercept=np.broadcast_to(np.asarray(est.intercept_, dtype=np.float64), coef.shape[:1]),
+        labels=tuple(classes if len(coef) > 1 else classes[-1:]),
+        ranges=_ranges(getattr(est, "bounds", None), names),
+        statement=getattr(est, "privacy_", None),
+        history=history if isinstance(history, History) else None,
+        noise=_noise(est, coef),
+    )
+
+
+def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
+    """The declared range of every column of the model, where the bounds are of these columns."""
+    layout = getattr(bounds, "layout", None)
+    if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
+        return None
+    return np.array(layout.pairs, dtype=np.float64)
+
+
+def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Output perturbation adds its noise to the coefficients; everywhere else it reaches them through a solver."""
+    statement, release = getattr(est, "privacy_", None), getattr(est, "_release", None)
+    if release is None or statement is None or statement.mechanism != "output" or len(coef) != 1:
+        return None
+    mechanism, _, prep, *_ = release
+    block = statement.released["coef"]
+    if mechanism.projection is not None or not block.scale:
+        return None
+    slopes, _ = prep.to_user_units(np.full(math.prod(block.shape), block.deviation))
+    return np.asarray(np.abs(slopes)) if slopes.shape == coef.shape[1:] else None
+
+
+def printable(text: object, longest: int | None = None) -> str:
+    """The text on one line, without characters that are not seen or that reorder others; never empty.
+
+    Names of columns and labels come from files that somebody else wrote.
+    """
+    kept = "".join(
+        " " if char.isspace() else char if char.isprintable() or char in _JOINERS else "\ufffd" for char in str(text)
+    ).strip()
+    kept = kept or "(no name)"
+    if longest is None or len(kept) <= longest:
+        return kept
+    head = longest // 2
+    return f"{kept[:head]}…{kept[len(kept) - (longest - head - 1) :]}"
+
+
+def loss_words(statement: PrivacyStatement | None) -> str:
+    """Mechanism and privacy loss in a few words."""
+    if statement is None or math.isinf(statement.eps):
+        return "no privacy"
+    delta = f", delta = {statement.delta:g}" if statement.delta else ""
+    seeded = ", noise from a seed: not private" if statement.reproducible else ""
+    return f"{statement.mechanism}, eps = {statement.eps:g}{delta}{seeded}"
+
+
+def best_guess(eps: float, delta: float) -> float:
+    """Largest probability of being right for who must tell two neighbouring data sets apart, each as likely before.
+
+    An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
+    exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).
+    """
+    return 1 - (1 - delta) / (1 + math.exp(eps)) if eps < 700 else 1.0

@@ -1,0 +1,204 @@
+"""What several releases cost together, in closed form. Pure functions of statements; proofs in composition.md."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Protocol
+
+from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
+from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
+from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+
+
+class Priced(Protocol):
+    """What composition reads of a statement."""
+
+    @property
+    def eps(self) -> float:
+        """The statement's eps."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The statement's delta."""
+        ...
+
+    @property
+    def guarantee(self) -> Pure | Gaussian | Poisson | Approx:
+        """The promise as a value."""
+        ...
+
+
+KINDS = ("pure", "gaussian", "approx")
+# Covers the rounding of a formula of a few dozen float operations.
+_MARGIN = 2.0**-46
+
+
+def exact(value: float) -> Fraction:
+    """The decimal number that Python prints for a float: 0.2 is a fifth here, so five of them are one.
+
+    It differs from the float by at most a 2^-53 part.
+    """
+    return Fraction(repr(float(value)))
+
+
+def float_up(value: Fraction) -> float:
+    """Smallest float whose printed decimal is at least `value`."""
+    number = float(value)
+    return number if exact(number) >= value else math.nextafter(number, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """Largest float whose printed decimal is at most `value`."""
+    number = float(value)
+    return number if exact(number) <= value else math.nextafter(number, -math.inf)
+
+
+def pure_rho(eps: float) -> float:
+    """rho such that eps-DP implies rho-zCDP, eps tanh(eps/2), rounded up (composition.md, lemma 1)."""
+    return eps * math.tanh(eps / 2) * (1 + _MARGIN)
+
+
+def rho_of(statement: Priced) -> tuple[float, float]:
+    """The statement as delta_lost-approximate rho-zCDP: (rho, delta_lost), rounded up (composition.md, section 1).
+
+    Raises ValueError for eps = inf.
+    """
+    guarantee = statement.guarantee
+    if isinstance(guarantee, Gaussian):
+        return guarantee.mu**2 / 2 * (1 + _MARGIN), 0.0
+    if math.isinf(statement.eps):
+        raise ValueError(sentence("eps", "must be finite to be composed", statement.eps))
+    if isinstance(guarantee, Pure):
+        return pure_rho(guarantee.eps), 0.0
+    return pure_rho(statement.eps), statement.delta
+
+
+def eps_of_rho(rho: float, delta: float) -> float:
+    """Smallest eps >= 0 such that rho-zCDP is shown to imply (eps, delta)-DP, rounded up (composition.md, lemma 3)."""
+    if rho == 0:
+        return 0.0
+    return max(_least(lambda log_excess: _eps_at(rho, delta, log_excess)), 0.0)
+
+
+@functools.lru_cache(maxsize=256)
+def largest_rho(eps: float, delta: float) -> float:
+    """Largest rho such that rho-zCDP is shown to imply (eps, delta)-DP, rounded down; 0 where delta is 0."""
+    if delta == 0:
+        return 0.0
+    return max(-_least(lambda log_excess: -_rho_at(eps, delta, log_excess)) * (1 - 2**-30), 0.0)
+
+
+def _eps_at(rho: float, delta: float, log_excess: float) -> float:
+    """CKS 2020, Proposition 12, at alpha = 1 + e^log_excess, rounded up."""
+    alpha, way_back, error = _way_back(delta, log_excess)
+    return alpha * rho - way_back + _MARGIN * (alpha * rho + error)
+
+
+def _rho_at(eps: float, delta: float, log_excess: float) -> float:
+    """The same equation, solved for rho, rounded down."""
+    alpha, way_back, error = _way_back(delta, log_excess)
+    return (eps + way_back - _MARGIN * (eps + error)) / alpha
+
+
+def _way_back(delta: float, log_excess: float) -> tuple[float, float, float]:
+    """alpha, (log delta + log alpha)/(alpha - 1) - log(1 - 1/alpha), and the size of what was added for it.
+
+    Where eps is tiny the parts nearly cancel, so rounding is charged by their size and not by that of the sum.
+    """
+    excess = math.exp(log_excess)
+    log_alpha, last = math.log1p(excess), math.log1p(1 / excess)
+    return 1 + excess, (math.log(delta) + log_alpha) / excess + last, (log_alpha - math.log(delta)) / excess + last
+
+
+def _least(curve: Callable[[float], float]) -> float:
+    """Minimum over log(alpha - 1): the curves fall and then rise, and each of their values is a valid bound."""
+    low, high = -30.0, 60.0
+    for _ in range(140):  # the bracket shrinks by two thirds each time, to 1e-22
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if curve(left) <= curve(right) else (left, high)
+    return curve((low + high) / 2)
+
+
+def basic(statements: Iterable[Priced]) -> tuple[float, float]:
+    """Sums of eps and of delta, exact in decimals and then rounded up (composition.md, theorem 1)."""
+    eps = delta = Fraction(0)
+    for statement in statements:
+        if math.isinf(statement.eps):
+            return math.inf, 0.0
+        eps, delta = eps + exact(statement.eps), delta + exact(statement.delta)
+    return float_up(eps), float_up(delta)
+
+
+def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
+    """(eps, delta) of all together through zCDP; eps = inf where delta is not enough (composition.md, theorem 2)."""
+    costs = [rho_of(statement) for statement in statements]
+    rho = float_up(sum((exact(cost) for cost, _ in costs), Fraction(0)))
+    left = float_down(exact(check_delta(delta)) - sum((exact(lost) for _, lost in costs), Fraction(0)))
+    if left < 0 or (left == 0 and rho > 0):
+        return math.inf, delta
+    return (eps_of_rho(rho, left) if rho else 0.0), delta
+
+
+def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[float, float]:
+    """Largest (eps_i, delta_i) such that k releases of them compose to (eps, delta): basic or zCDP, the better one.
+
+    Parameters
+    ----------
+    k : number of releases, fixed in advance.
+    eps, delta : what they may cost together.
+    kind : guarantee of each release: `"pure"`; `"gaussian"`, calibrated so that it is (eps_i, delta_i)-DP; or
+        `"approx"`, anything that is (eps_i, delta_i)-DP. Objective perturbation is `"approx"`, also without a delta.
+
+    Returns
+    -------
+    (eps_i, delta_i), rounded down; delta_i is 0 for pure releases.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter is out of its range; k Gaussian or approximate releases with delta = 0.
+    """
+    k, eps, delta = check_count("k", k), check_eps(eps), check_delta(delta)
+    check_choice("kind", kind, KINDS)
+    if kind != "pure" and delta == 0:
+        raise ValueError(sentence("delta", "must be positive unless each release is pure", delta))
+    each = float_down(exact(delta) / k) if kind != "pure" else 0.0
+    plain = (eps if math.isinf(eps) else float_down(exact(eps) / k), each)
+    if delta == 0 or k == 1 or math.isinf(eps):
+        return plain
+    if kind == "gaussian":
+        return max(plain, (_gaussian_share(k, eps, delta, each), each))
+    if kind == "pure":
+        return max(plain, (_pure_share(k, largest_rho(eps, delta)), 0.0))
+    # Half of delta is lost with the releases, half pays for the way back from zCDP.
+    half = float_down(exact(delta) / (2 * k))
+    return max(plain, (_pure_share(k, largest_rho(eps, delta / 2)), half))
+
+
+def pure_eps_of_rho(rho: Fraction) -> float:
+    """Largest eps with pure_rho(eps) <= rho, rounded down."""
+    low, high = 0.0, max(4.0, 2 * float(rho))
+    for _ in range(1100):  # to the last float, however small
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if exact(pure_rho(middle)) <= rho else (low, middle)
+    return low
+
+
+def _pure_share(k: int, rho: float) -> float:
+    return pure_eps_of_rho(exact(rho) / k)
+
+
+def _gaussian_share(k: int, eps: float, delta: float, each: float) -> float:
+    """eps_i at delta_i = each of mu-GDP with k mu^2 / 2 = rho, such that no calibration to it exceeds mu."""
+    mu = math.sqrt(2 * largest_rho(eps, delta) / k) * (1 - 2 * _MARGIN)
+    share = gaussian_eps(mu, each)
+    shrink = _MARGIN
+    while share > 0 and gaussian_mu(share, each) > mu:
+        share, shrink = share * (1 - shrink), 2 * shrink
+    return share

@@ -1,0 +1,46 @@
+"""mu-Gaussian differential privacy and (eps, delta): both ways between them, rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+
+def gaussian_log_delta(eps: float, mu: float) -> float:
+    """Log of the delta of mu-GDP at eps: log(Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)), without cancellation.
+
+    Balle and Wang 2018, Theorem 8, for sensitivity / standard deviation = mu.
+    """
+    near, far = eps / mu - mu / 2, eps / mu + mu / 2
+    if near >= 0:
+        difference = special.erfcx(near / math.sqrt(2)) - special.erfcx(far / math.sqrt(2))
+        return -near * near / 2 + math.log(difference / 2) if difference > 0 else -math.inf
+    head, tail = special.log_ndtr(-near), special.log_ndtr(-far)
+    return float(head + np.log1p(-np.exp(eps + tail - head)))
+
+
+def gaussian_mu(eps: float, delta: float) -> float:
+    """Largest mu such that mu-GDP implies (eps, delta)-DP, rounded down: standard deviation = sensitivity / mu."""
+    low, high = 1e-12, 1e6
+    for _ in range(200):  # bisection of the logarithm: the curve is monotone, and steep at both ends
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if gaussian_log_delta(eps, middle) <= math.log(delta) else (low, middle)
+    return low * (1 - 1e-10 - 1e-15 / low)
+
+
+def gaussian_eps(mu: float, delta: float) -> float:
+    """Smallest eps >= 0 such that mu-GDP implies (eps, delta)-DP, rounded up.
+
+    A float's rounding of log delta moves eps by a few 2^-52 of 1 + eps + mu^2; the margin is a thousand times that of
+    eps, and several times that of the rest.
+    """
+    if mu <= 0 or math.erf(mu / math.sqrt(8)) * (1 + 1e-15) <= delta:  # delta at eps = 0
+        return 0.0
+    # delta(eps) <= Phi(mu/2 - eps/mu), which is delta here.
+    low, high = 0.0, (mu * mu / 2 - mu * float(special.ndtri(delta))) * (1 + 1e-9)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
+    return high * (1 + 1e-12) + 1e-15 * (1 + mu * mu)

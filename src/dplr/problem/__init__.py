@@ -1,0 +1,1 @@
+"""The public side of a fit as frozen values: geometry, loss, problem, plan, fit."""

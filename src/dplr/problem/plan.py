@@ -1,0 +1,137 @@
+"""What a mechanism will do, fixed before any row is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dplr._validation import sentence
+from dplr.ledger.handle import Ledger, as_ledger
+from dplr.ledger.terms import Price
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Minimisation:
+    """How the regularised sum objective will be minimised.
+
+    Attributes
+    ----------
+    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2.
+    tolerance : tau; the gradient of the sum objective at the returned coefficients has norm at most this.
+    passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
+    tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
+    """
+
+    ridge: float
+    tolerance: float
+    passes: int
+    tolerance_noise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """How noisy gradient descent will go.
+
+    Attributes
+    ----------
+    steps, learning_rate : of the mean objective of the scaled problem.
+    momentum : how much of the last step's direction stays; a direction keeps its whole learning rate in the long run.
+    clip : largest norm of one row's gradient.
+    tail : how many of the last iterates are averaged; 1 for the last one alone.
+    l2 : ridge of the mean objective.
+    start : (q,) first iterate.
+    rows : rows of one sum, or the expected number of a Poisson batch: what a sum is divided by.
+    rate_units : a row enters a sum with this probability, in units of 2^-32.
+    radius : where the sum itself is clipped, its largest norm; inf for no such clip.
+    """
+
+    steps: int
+    learning_rate: float
+    momentum: float
+    clip: float
+    tail: int
+    l2: float
+    start: tuple[float, ...]
+    rows: float
+    rate_units: int = 2**32
+    radius: float = math.inf
+
+    @property
+    def rate(self) -> float:
+        """Probability with which a row enters a sum."""
+        return self.rate_units / 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a mechanism will do, fixed before any row is read.
+
+    Attributes
+    ----------
+    problem : the public facts.
+    statement : the privacy statement of the release to come.
+    minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself.
+    descent : steps, learning rate and clip, for noisy gradient descent.
+    """
+
+    problem: Problem
+    statement: PrivacyStatement
+    minimisation: Minimisation | None = None
+    descent: Descent | None = None
+
+    @property
+    def released(self) -> dict[str, Release]:
+        """The blocks that will be released."""
+        return dict(self.statement.released)
+
+    def cost(self, ledger: Any) -> Price:
+        """What this release would cost a ledger, and whether it fits now. Reads no data and spends nothing.
+
+        Parameters
+        ----------
+        ledger : a `dplr.Ledger` or the path of one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            No ledger, or one that would never take this statement.
+
+        Privacy
+        -------
+        Reads public facts alone.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> dplr.plan(n_rows=1000, n_features=2, eps=1.5).cost(ledger).fits
+        False
+        """
+        budget = as_ledger(ledger)
+        if not isinstance(budget, Ledger):
+            raise TypeError(sentence("ledger", "must be a dplr.Ledger or the path of one", ledger))
+        return budget.price(self.statement)
+
+    def __str__(self) -> str:
+        """Return the plan as readable lines."""
+        l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
+        lines = [
+            f"Plan: {self.problem.loss.label} loss, {self.problem.geometry.d} features",
+            f"  scaled rows   {self.problem.geometry}",
+            f"  l2            {l2}",
+        ]
+        if self.minimisation is not None:
+            solved = self.minimisation
+            certified = f"gradient norm <= {solved.tolerance:.3g}"
+            lines.append(f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, {certified}")
+        if self.descent is not None:
+            walk = self.descent
+            rows = "all rows" if walk.rate_units == 2**32 else f"Poisson batches of {walk.rows:.6g} rows expected"
+            lines.append(
+                f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
+                f"momentum {walk.momentum:.6g}, clip {walk.clip:.6g}, the last {walk.tail} averaged"
+            )
+        return "\n".join([*lines, str(self.statement)])

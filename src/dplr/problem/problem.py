@@ -1,0 +1,35 @@
+"""The public side of a fit: Problem before, Plan after the mechanism looked at it. Frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Public facts of a fit.
+
+    Attributes
+    ----------
+    loss, geometry, neighbouring : what is minimised, where rows lie, what privacy is about.
+    n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
+    l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem; None for the mechanism's own choice.
+    w0 : public coefficients of the scaled problem towards which the ridge pulls; None for zero.
+    assumptions : sentences, one for each fact taken as public.
+    """
+
+    loss: Loss
+    geometry: Geometry
+    neighbouring: Neighbouring
+    n_rows: int | None
+    l2: float | None
+    assumptions: tuple[str, ...]
+    w0: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """A relation given as a string would pass for neither."""
+        object.__setattr__(self, "neighbouring", Neighbouring(self.neighbouring))

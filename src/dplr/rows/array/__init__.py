@@ -1,0 +1,1 @@
+"""Rows of one array or table."""

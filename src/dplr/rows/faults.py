@@ -1,0 +1,63 @@
+"""What the data holder is told of faulty rows. Never part of a release."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+from dplr.bounds.scaling import Prep
+from dplr.rows.queries.totals import Faults
+
+
+def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
+    """Raise for rows that cannot count; `columns` says where, if it is known."""
+    if faults.non_finite_rows:
+        where = ", ".join(f"{name} {count}" for name, count in list((columns or {}).items())[:10])
+        policy = " Or declare in the bounds what a missing value counts as." if where else ""
+        raise ValueError(
+            f"`X` and `y` must be finite; got {faults.non_finite_rows} of {faults.rows} rows with NaN or infinity"
+            f"{f' or a missing value ({where})' if where else ''}. "
+            f"Remove or impute them, with rules that do not come from the private data.{policy}"
+        )
+    if faults.unknown_labels:
+        raise ValueError(
+            f"`y` must hold only its labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
+            "Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y."
+        )
+
+
+def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> None:
+    """Tell the data holder how much was clipped, or is no level: wrong units are the commonest mistake with bounds."""
+    *features, target = faults.outside
+    parts = []
+    if prep.geometry.half_width is None and features[0]:
+        parts.append(
+            f"{features[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it; "
+            "declare bounds=dplr.Bounds(...) from public knowledge, or scale X by public constants"
+        )
+    elif any(features):
+        names = prep.layout.names if prep.layout is not None else columns
+        listed = _shares(names or [f"column {j}" for j in range(len(features))], features, faults.rows)
+        parts.append(
+            f"values of X outside their bounds were clipped ({listed}); check the units, or declare wider bounds"
+        )
+    count = len(faults.marks) // 2
+    if any(faults.marks[:count]):
+        listed = _shares(columns or (), faults.marks[:count], faults.rows)
+        parts.append(f"values of X that are no declared level count as none ({listed}); check how levels are written")
+    if any(faults.marks[count:]):
+        listed = _shares(columns or (), faults.marks[count:], faults.rows)
+        parts.append(f"missing values of X count as the bounds say ({listed})")
+    if target:
+        parts.append(
+            f"{target / faults.rows:.2%} of y lies outside its bounds and was clipped; they are the target of "
+            "dplr.Bounds(...), or [-1, 1] where none is declared"
+        )
+    if parts:
+        message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
+        warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _shares(names: Sequence[str], counts: Sequence[int], rows: int) -> str:
+    shares = [f"{name} {count / rows:.2%}" for name, count in zip(names, counts, strict=True) if count]
+    return ", ".join(shares[:10]) + (", …" if len(shares) > 10 else "")

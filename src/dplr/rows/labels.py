@@ -1,0 +1,145 @@
+"""Which labels a target holds: declared, conventional, or (asked for, and with a warning) taken from the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds.columns import Pair
+from dplr.privacy.guarantees import PrivacyWarning
+from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
+from dplr.rows.tables.text import NUMBERS
+
+FROM_DATA = "from_data"
+
+_NEITHER = 2.0  # a code that is found, and refused, with the sum
+_DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') of the bounds."
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Labels:
+    """The classes, y in numbers, the numbers that stand for two classes, and a sentence for the statement.
+
+    Of more than two classes y holds the positions in `classes`, and their number for what is no label.
+    """
+
+    classes: NDArray[Any]
+    y: NDArray[Any]
+    codes: Pair
+    assumption: str
+
+    def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
+        """1 for one class (None: for all), 0 for the others, and 2 for what is no label: it is found with the sum."""
+        return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
+
+
+def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
+    """The labels of y, without a look at its values.
+
+    Undeclared labels are False and True where the type of y declares booleans, and 0 and 1 elsewhere: one convention
+    for every type, so that no record decides which one holds. Whatever is no label is refused while rows are summed.
+    Only `"from_data"` reads the labels from the data, with a PrivacyWarning.
+    """
+    if isinstance(declared, str) and declared == FROM_DATA:
+        return _from_data(y)
+    if declared is not None:
+        classes = _declared_classes(declared)
+        return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
+    if y.kind == BOOL:
+        return _encoded(y, np.array([False, True]), "y is True or False, by convention")
+    if y.kind in (TEXT, OTHER):
+        rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
+        raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
+    return _encoded(y, np.array([0, 1]), "every label is 0 or 1, by convention")
+
+
+def above(y: Target, threshold: float) -> Labels:
+    """The labels of a numeric target: True above a public threshold. What is missing or no number is neither.
+
+    Each value is compared as a float64: in the type of its array, which others may have a part in, it could lie on the
+    other side.
+    """
+    if y.kind in (TEXT, OTHER):
+        raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.type_name))
+    values = y.as_float()
+    encoded = np.where(np.isnan(values), _NEITHER, values > threshold)
+    return Labels(np.array([False, True]), encoded, (0.0, 1.0), f"y is True above {threshold:g}, a declared threshold")
+
+
+def _from_data(y: Target) -> Labels:
+    if y.values.dtype.kind == "O":
+        types = {"text" if isinstance(v, str) else "number" if isinstance(v, NUMBERS) else "" for v in y.values}
+        if len(types) > 1 or "" in types:
+            rule = "must hold labels of one type, none missing"
+            raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.values}, "Clean y."))
+    found = np.unique(np.asarray(y.values.tolist()) if y.values.dtype.kind == "O" else y.values)
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
+    if found.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
+        raise ValueError(
+            "Unknown label type: continuous. `y` must hold two labels for logistic regression; for a numeric target "
+            'use model="linear".'
+        )
+    if len(found) > 2:
+        raise ValueError(
+            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. More "
+            "than two must be public: declare them with `classes=` or in the bounds."
+        )
+    if len(found) < 2:
+        raise ValueError(
+            sentence("y", "must hold two labels, and only one class is present", found.tolist(), "Declare `classes=`.")
+        )
+    warnings.warn(
+        f"the labels {found.tolist()} were taken from the private data; declare them with `classes=` or in the bounds.",
+        PrivacyWarning,
+        stacklevel=2,
+    )
+    return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
+
+
+def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
+    """The labels sorted, as scikit-learn's scorers expect them."""
+    values = list(declared) if np.ndim(declared) == 1 else []
+    text = [isinstance(value, str) for value in values]
+    if not (all(text) or all(isinstance(value, NUMBERS) for value in values)):
+        raise ValueError(sentence("classes", "must be all text, or all numbers or booleans", declared))
+    classes = np.unique(np.asarray(values))
+    if not 2 <= len(values) == len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise ValueError(sentence("classes", "must be two different labels, or more", declared))
+    return classes
+
+
+def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
+    """Two numbers are compared in the kernels, without a copy of y; all other labels count by their position."""
+    if classes.dtype.kind in "biuf":
+        negative, positive, *more = _codes(classes)
+        if y.numeric and not more:
+            return Labels(classes, y.values, (negative, positive), assumption)
+    return Labels(classes, _positions(y, classes), (0.0, 1.0), assumption)
+
+
+def _positions(y: Target, classes: NDArray[Any]) -> NDArray[Any]:
+    """The position of each label, every one looked up by itself; the number of classes for what is no label."""
+    unknown = len(classes)
+    if classes.dtype.kind not in "biuf":
+        lookup = {label: position for position, label in enumerate(classes.tolist())}
+        keys = (value if isinstance(value, str) else None for value in y.values)
+        return np.fromiter((lookup.get(key, unknown) for key in keys), np.int64, len(y))
+    codes = np.array(_codes(classes))
+    values = y.as_float()
+    nearest = np.minimum(np.searchsorted(codes, values), unknown - 1)
+    return np.where(codes[nearest] == values, nearest, unknown)
+
+
+def _codes(classes: NDArray[Any]) -> list[float]:
+    """Labels as float64, all different: values of y are compared as float64."""
+    codes: list[float] = classes.astype(np.float64).tolist()
+    if len(set(codes)) < len(codes):
+        raise ValueError(sentence("classes", "must differ as float64", classes.tolist(), "Use smaller codes."))
+    return codes

@@ -1,0 +1,113 @@
+"""Exact sums of clipped gradients: the query of noisy gradient descent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import ClippedRows, instruction_set
+from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import GRID
+from dplr.problem.losses import Loss
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.totals import Faults, Total
+
+Vector = NDArray[np.float64]
+# Norm of coefficients at which margins are exact, a little less than 2^12: rounding must not lead beyond.
+LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
+
+
+class ClippedPartial:
+    """One thread's accumulators for a sum of clipped gradients."""
+
+    def __init__(self, query: ClippedGradient) -> None:
+        self.hi = np.zeros(query.shape, np.int64)
+        self.lo = np.zeros(query.shape, np.int64)
+        self.exponent = query.exponent
+        self.faults = Faults(0, 0, 0, (0,) * (query.d + 1))
+
+    def total(self) -> Total:
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        return Total(self.hi, self.lo, self.exponent, self.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedGradient:
+    """Sum of the rows' loss gradients, each clipped to norm `clip`. Exact.
+
+    The point must be on the grid of `on_coef_grid`. Sensitivity in L2: clip, twice that where one record replaces
+    another (noisy_gd.md, lemma 1). Counts of values outside their bounds stay zero.
+    """
+
+    loss: Loss
+    d: int
+    intercept: bool
+    clip: float
+
+    exact = True
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(q,) with q = d + intercept."""
+        return (self.d + self.intercept,)
+
+    @property
+    def scale_exponent(self) -> int:
+        """Exponent of the smallest power of two that is at least the clip."""
+        mantissa, exponent = math.frexp(self.clip)
+        return exponent - (mantissa == 0.5)
+
+    @property
+    def exponent(self) -> int:
+        """Sums are multiples of two to this power: rows of 2^-20, residuals of 2^-20 times that power of two."""
+        return Moments.exponent + self.scale_exponent
+
+    @property
+    def per_unit(self) -> float:
+        """Units of the residuals in 1.0."""
+        return math.ldexp(GRID, -self.scale_exponent)
+
+    def partial(self) -> ClippedPartial:
+        """Fresh accumulators."""
+        return ClippedPartial(self)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial) -> None:
+        """Bound, scale and snap the rows of a block and add their clipped gradients at `coef` (q,)."""
+        rows = clipped_rows(X, y, prep)
+        self.add_rows(rows, coef, out, 0, len(X), None)
+        non_finite, unknown = rows.faults.tolist()
+        out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))
+
+    def add_rows(self, rows: ClippedRows, coef: Vector, out: ClippedPartial, start: int, end: int, index: Any) -> None:
+        """Add the clipped gradients of rows [start, end), or of so many of the row numbers in `index`."""
+        clip = self.clip * self.per_unit
+        rows.add(self.loss.name, self.loss.width, coef * GRID, clip, self.per_unit, start, end, index, out.hi, out.lo)
+
+
+def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> ClippedRows:
+    """Rows with what every pass of clipped gradients needs to know of them."""
+    negative, positive = prep.labels or (0.0, 0.0)
+    box = prep.geometry.half_width is not None
+    return ClippedRows(
+        X, y, prep.shift, prep.scale, prep.low, prep.high, box, prep.geometry.intercept, prep.labels is not None,
+        negative, positive, instruction_set().encode(),
+    )  # fmt: skip
+
+
+def on_coef_grid(coefs: Vector) -> Vector:
+    """Coefficients (…, q) as clipped gradients take them: multiples of 2^-20 in the ball of radius 2^12.
+
+    Margins of rows on the grid are then exact in any order.
+    """
+    inside = coefs
+    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # else far inside, as nearly always
+        norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
+        inside = coefs * np.minimum(1.0, np.divide(LARGEST_COEF, norms, out=np.ones_like(norms), where=norms > 0))
+    units = inside * GRID
+    np.trunc(units, out=units)
+    units /= GRID
+    return units

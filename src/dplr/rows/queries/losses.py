@@ -1,0 +1,137 @@
+"""What may be summed in float64 over bounded rows: the gradient of a loss, its Hessian, its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import LossRows, instruction_set
+from dplr.bounds.scaling import Prep
+from dplr.problem.losses import LossCurve
+from dplr.rows.queries.totals import Faults
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RealTotal:
+    """A compensated float64 sum hi + lo of gradient and loss, and a plain one of the Hessian.
+
+    Attributes
+    ----------
+    hi, lo : (q + 1,) gradient, then loss.
+    upper : (q, q) Hessian, upper triangle only; None where it was not asked for.
+    has_loss : whether the loss was asked for.
+    faults : what the pass saw.
+    """
+
+    hi: Vector
+    lo: Vector
+    upper: Vector | None
+    has_loss: bool
+    faults: Faults
+
+    @property
+    def gradient(self) -> Vector:
+        """Sum of the rows' gradients, (q,)."""
+        return self.hi[:-1] + self.lo[:-1]
+
+    @property
+    def hessian(self) -> Vector | None:
+        """Sum of the rows' Hessians, (q, q), or None."""
+        return None if self.upper is None else np.triu(self.upper) + np.triu(self.upper, 1).T
+
+    @property
+    def loss(self) -> float | None:
+        """Sum of the rows' losses, or None."""
+        return float(self.hi[-1] + self.lo[-1]) if self.has_loss else None
+
+    def __add__(self, other: RealTotal) -> RealTotal:
+        """Merge with the total of other rows. Bits depend on the order of merging, by less than the bound allows."""
+        if self.hi.shape != other.hi.shape or (self.upper is None) != (other.upper is None):
+            raise ValueError("only totals of the same query can be merged")
+        hi = self.hi + other.hi
+        part = hi - self.hi
+        error = (self.hi - (hi - part)) + (other.hi - part)
+        upper = None if self.upper is None or other.upper is None else self.upper + other.upper
+        has_loss = self.has_loss and other.has_loss
+        return RealTotal(hi, (self.lo + error) + other.lo, upper, has_loss, self.faults + other.faults)
+
+
+class RealPartial:
+    """One thread's accumulators."""
+
+    def __init__(self, d: int, q: int, hessian: bool, has_loss: bool) -> None:
+        self.hi = np.zeros(q + 1)
+        self.lo = np.zeros(q + 1)
+        self.upper = np.zeros((q, q) if hessian else (0, 0))
+        self.has_loss = has_loss
+        self.seen = np.zeros(2, np.int64)
+        self.outside = np.zeros(d + 1, np.int64)
+        self.rows = 0
+
+    def total(self) -> RealTotal:
+        """The sum so far. Ends this partial."""
+        non_finite, unknown = self.seen.tolist()
+        faults = Faults(self.rows, non_finite, unknown, tuple(self.outside.tolist()))
+        return RealTotal(self.hi, self.lo, self.upper if self.upper.size else None, self.has_loss, faults)
+
+
+@dataclass(frozen=True, slots=True)
+class LossGradient:
+    """Gradient of the sum of a loss over bounded, unsnapped rows, and its value where `with_loss`. In float64."""
+
+    loss: LossCurve
+    d: int
+    intercept: bool
+    with_loss: bool = False
+
+    exact = False
+    with_hessian = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(q,) with q = d + intercept."""
+        return (self.d + self.intercept,)
+
+    def partial(self) -> RealPartial:
+        """Fresh accumulators."""
+        return RealPartial(self.d, self.d + self.intercept, self.with_hessian, self.with_loss)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial) -> None:
+        """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
+        self.add_rows(native_rows(X, y, prep), coef, out)
+
+    def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
+        """Add the sums over all rows of an array at `coef` (q,)."""
+        rows.add(
+            self.loss.name, self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
+            out.outside,
+        )  # fmt: skip
+        out.rows += rows.n
+
+
+@dataclass(frozen=True, slots=True)
+class LossGradientHessian(LossGradient):
+    """Gradient and Hessian of the sum of a loss over bounded, unsnapped rows. In float64."""
+
+    with_hessian = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(q, q) with q = d + intercept."""
+        q = self.d + self.intercept
+        return (q, q)
+
+
+def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> LossRows:
+    """Rows as the kernel takes them, on the CPU path of this process."""
+    negative, positive = prep.labels or (0.0, 0.0)
+    box = prep.geometry.half_width is not None
+    return LossRows(
+        X, y, prep.shift, prep.scale, prep.low, prep.high, box, prep.geometry.intercept, prep.labels is not None,
+        negative, positive, instruction_set().encode(),
+    )  # fmt: skip

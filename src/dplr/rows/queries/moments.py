@@ -1,0 +1,69 @@
+"""Second moments of rows: an exact sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import add_moments, instruction_set, moments_work_size
+from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import GRID
+from dplr.rows.queries.totals import Faults, Total
+
+
+class Partial:
+    """One thread's accumulators for a query."""
+
+    def __init__(self, query: Moments, d: int) -> None:
+        self.hi = np.zeros(query.shape, np.int64)
+        self.lo = np.zeros(query.shape, np.int64)
+        self.scratch = np.empty(moments_work_size(d))
+        self.seen = np.zeros(2, np.int64)
+        self.outside = np.zeros(d + 1, np.int64)
+        self.rows = 0
+        self.path = instruction_set().encode()
+
+    def total(self) -> Total:
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        non_finite, unknown = self.seen.tolist()
+        faults = Faults(self.rows, non_finite, unknown, tuple(self.outside.tolist()))
+        return Total(self.hi, self.lo, Moments.exponent, faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Second moments sum v v' of the rows v = (x, intercept if any, y), upper triangle. Exact.
+
+    Sensitivity: sensitivity.ball_*, sensitivity.box_*, sensitivity.groups_*.
+    """
+
+    d: int
+    intercept: bool
+
+    exact = True
+    exponent = -40
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(q, q) with q = d + intercept + 1."""
+        q = self.d + self.intercept + 1
+        return (q, q)
+
+    def partial(self) -> Partial:
+        """Fresh accumulators."""
+        return Partial(self, self.d)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial) -> None:
+        """Bound, scale and snap the rows of a block and add their moments to `out`. y: float64, int64 or bytes."""
+        box = prep.geometry.half_width is not None
+        negative, positive = prep.labels or (0.0, 0.0)
+        labels = prep.labels is not None
+        constant = prep.geometry.intercept * GRID
+        add_moments(
+            X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
+            out.path, out.scratch, out.hi, out.lo, out.seen, out.outside,
+        )  # fmt: skip
+        out.rows += len(X)

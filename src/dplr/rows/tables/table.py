@@ -1,0 +1,66 @@
+"""Tables of any library, their columns found by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+
+Matrix = NDArray[np.float64]
+
+
+class Table:
+    """A data frame of pandas, polars or another library, or an Arrow table: see `as_table`."""
+
+    ndim = 2
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        found = self._frame = frame
+        self._keys = list(found.columns)  # a pandas frame may have numbers for names
+        self.columns = tuple(str(key) for key in self._keys)
+        self.shape: tuple[int, int] = found.shape
+        self._types = [found.schema[key] for key in self._keys]
+        native = found.to_native()
+        if hasattr(native, "iloc"):  # narwhals would look at the first values of a column of objects: one decides
+            self._types = [
+                nw.Object() if declared == np.dtype(object) else kind
+                for declared, kind in zip(native.dtypes, self._types, strict=True)
+            ]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def column(self, place: int, rows: Any) -> Any:
+        """One column at a slice or an array of indices."""
+        series = self._frame.get_column(self._keys[place])
+        return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
+
+    def dtype(self, place: int) -> Any:
+        """Type of a column."""
+        return self._types[place]
+
+    @property
+    def native(self) -> Any:
+        """The frame as its own library has it."""
+        return self._frame.to_native()
+
+
+def as_table(X: Any) -> Table | None:
+    """The table, or None for what is none; raises for a table that is not in memory, or names two columns alike."""
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, np.ndarray):
+        return None
+    try:
+        found = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(getattr(X, "column_names", X.columns))  # of Arrow, `columns` are the values
+        raise ValueError(sentence("X", "must name every column once", names)) from None
+    if isinstance(found, nw.LazyFrame):
+        raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
+    return Table(found) if isinstance(found, nw.DataFrame) else None

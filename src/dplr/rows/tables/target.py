@@ -1,0 +1,95 @@
+"""The target of every record, each by itself: what a record counts as never depends on the type of another one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.rows.tables.encoder import numbers
+from dplr.rows.tables.text import NUMBERS
+
+BOOL, NUMERIC, TEXT, OBJECTS, OTHER = "bool", "numbers", "text", "objects", "other"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Target:
+    """The target as it was given.
+
+    Attributes
+    ----------
+    kind : what the type of the column or array declares, whatever it holds: `"bool"`, `"numbers"`, `"text"` or
+        `"other"`. Lists and arrays of objects declare nothing: `"objects"`.
+    values : (n,) booleans; or numbers, NaN where one is missing; or objects.
+    type_name : the declared type, for errors.
+    """
+
+    kind: str
+    values: NDArray[Any]
+    type_name: str
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.values)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are an array of booleans or numbers."""
+        return self.kind in (BOOL, NUMERIC)
+
+    def as_float(self) -> NDArray[np.float64]:
+        """Each value as the nearest float64; NaN for what is missing or no number."""
+        if self.numeric:
+            return np.asarray(self.values, np.float64)
+        return np.fromiter((as_float(value) for value in self.values), np.float64, len(self))
+
+
+def as_target(y: Any) -> Target:
+    """The target of a column of any library, an array, or a sequence."""
+    if isinstance(y, np.ndarray):
+        return _of_array(y)
+    if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
+        return Target(OBJECTS, _objects(y), type(y).__name__)
+    if isinstance(getattr(y, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
+        return _of_array(np.asarray(y))
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    return _of_series(series) if isinstance(series, nw.Series) else _of_array(np.asarray(y))
+
+
+def as_float(value: Any) -> float:
+    """A value as the nearest float64; NaN where it is missing or no number."""
+    if not isinstance(value, NUMBERS):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond all floats
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):  # complex, or a signalling NaN
+        return math.nan
+
+
+def _of_array(y: NDArray[Any]) -> Target:
+    kinds = {"b": BOOL, "i": NUMERIC, "u": NUMERIC, "f": NUMERIC, "U": TEXT, "O": OBJECTS}
+    return Target(kinds.get(y.dtype.kind, OTHER), y, "text" if y.dtype.kind == "U" else y.dtype.name)
+
+
+def _of_series(series: nw.Series[Any]) -> Target:
+    kind, name = series.dtype, str(series.dtype)
+    if kind.is_numeric() or kind == nw.Boolean:
+        declared = NUMERIC if kind.is_numeric() else BOOL
+        plain = not (kind.is_decimal() or kind in (nw.Int128, nw.UInt128) or series.is_null().any())
+        return Target(declared, series.to_numpy() if plain else numbers(series), name)
+    if kind in (nw.String, nw.Object, nw.Categorical, nw.Enum):
+        text = kind == nw.String
+        return Target(TEXT if text else OBJECTS, _objects(series.to_list()), "text" if text else name)
+    return Target(OTHER, np.empty(len(series), object), name)
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    """One entry a value, whatever it is: NumPy's own choice of a type would be made from all values together."""
+    return np.fromiter(values, object, len(values))

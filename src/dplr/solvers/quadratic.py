@@ -1,0 +1,34 @@
+"""Linear algebra on released numbers: knows no rows and no privacy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def solve_quadratic(
+    matrix: NDArray[np.float64], vector: NDArray[np.float64], ridge: float, floor: float
+) -> NDArray[np.float64]:
+    """Minimal-norm minimiser of w'(matrix + ridge I)w / 2 - vector.w over the eigenvectors above the floor.
+
+    Spectral trimming (FM12 section 6.2): eigenvalues of ``matrix + ridge I`` at most `floor` are dropped with their
+    eigenvectors. The minimiser on the rest is not unique in the whole space; the one of least norm has no component
+    along the dropped directions. A floor of 0 becomes the usual rank tolerance.
+
+    Parameters
+    ----------
+    matrix : (q, q) symmetric, possibly indefinite.
+    vector : (q,).
+    ridge, floor : at least 0.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values = values + ridge
+    tolerance = len(values) * np.finfo(np.float64).eps * max(float(np.abs(values).max()), 0.0)
+    kept = values > max(floor, tolerance)
+    basis = vectors[:, kept]
+    return np.asarray(basis @ ((basis.T @ vector) / values[kept]))
+
+
+def is_positive_definite(matrix: NDArray[np.float64]) -> bool:
+    """Whether all eigenvalues are positive."""
+    return bool(np.linalg.eigvalsh(matrix)[0] > 0)
