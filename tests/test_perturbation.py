@@ -56,7 +56,7 @@ def gradient(loss, X, y, w, ridge, iota, w0=0.0):
 @pytest.mark.parametrize("l2", [1e-4, 0.01, 1.0])
 def test_no_privacy_is_scikit_learns_minimiser(l2, intercept):
     X, y = ball_data()
-    est = dplr.fit(X, y, mechanism="none", eps=math.inf, l2=l2, fit_intercept=intercept)
+    est = dplr.fit(X, y, classes=(-1, 1), mechanism="none", eps=math.inf, l2=l2, fit_intercept=intercept)
     V = np.column_stack([X, np.full(len(X), 0.5)]) if intercept else X
     reference = ScikitLogisticRegression(
         solver="newton-cholesky", tol=1e-12, C=1 / (l2 * len(X)), fit_intercept=False, max_iter=1000
@@ -172,7 +172,7 @@ def test_cms11_raises_the_ridge_where_eps_would_not_pay_for_the_curvature():
 def test_a_ridge_pulls_towards_public_coefficients(mechanism):
     X, y = ball_data(50, 2)
     eps = math.inf if mechanism == "none" else 1.0
-    est = dplr.fit(X, y, mechanism=mechanism, eps=eps, l2=1e4, public=(np.array([3.0, -2.0]), 0.25))
+    est = dplr.fit(X, y, classes=(-1, 1), mechanism=mechanism, eps=eps, l2=1e4, public=(np.array([3.0, -2.0]), 0.25))
     np.testing.assert_allclose(est.coef_[0], [3, -2], atol=1e-2)
     np.testing.assert_allclose(est.intercept_, 0.25, atol=1e-2)
 
@@ -184,8 +184,18 @@ def test_a_ridge_pulls_towards_public_coefficients(mechanism):
 def test_defaults_learn(mechanism, delta, model, neighbouring):
     X, y = ball_data(20_000, 4, seed=3)
     options = {"n_rows": 15_000} if neighbouring == "add_remove" else {}
-    est = dplr.fit(X, y, mechanism=mechanism, model=model, eps=1.0, delta=delta, neighbouring=neighbouring, **options)
-    exact = dplr.fit(X, y, mechanism="none", model=model, eps=math.inf)
+    est = dplr.fit(
+        X,
+        y,
+        classes=(-1, 1),
+        mechanism=mechanism,
+        model=model,
+        eps=1.0,
+        delta=delta,
+        neighbouring=neighbouring,
+        **options,
+    )
+    exact = dplr.fit(X, y, classes=(-1, 1), mechanism="none", model=model, eps=math.inf)
     assert est.score(X, y) > exact.score(X, y) - 0.02
     assert est.released_ == {}
     assert est.privacy_.arithmetic == "real-arithmetic"
@@ -262,14 +272,14 @@ def test_a_fault_in_the_data_gives_the_budget_back_before_noise(mechanism, entro
 def test_more_rows_than_the_tolerance_was_planned_for_are_refused_under_add_remove(mechanism):
     X, y = ball_data(400)
     with pytest.raises(ValueError, match="n_rows"):
-        dplr.fit(X, y, mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=24)
-    dplr.fit(X, y, mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=25)
+        dplr.fit(X, y, classes=(-1, 1), mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=24)
+    dplr.fit(X, y, classes=(-1, 1), mechanism=mechanism, eps=1.0, neighbouring="add_remove", n_rows=25)
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"model": "linear"}, "model"),
+        ({"model": "linear", "classes": None}, "model"),
         ({"l2": 0.0}, "l2"),
         ({"l2": 1e-8}, "l2"),
         ({"neighbouring": "add_remove"}, "n_rows"),
@@ -282,7 +292,7 @@ def test_more_rows_than_the_tolerance_was_planned_for_are_refused_under_add_remo
 def test_what_no_theorem_covers_is_refused_before_any_noise(options, match, entropy):
     X, y = ball_data()
     with pytest.raises(ValueError, match=f"`{match}`"):
-        dplr.fit(X, y, **{"mechanism": "objective", "eps": 1.0} | options)
+        dplr.fit(X, y, **{"mechanism": "objective", "eps": 1.0, "classes": (-1, 1)} | options)
     assert entropy.bytes == 0
 
 
@@ -310,10 +320,10 @@ def test_the_losses_state_their_constants():
 @pytest.mark.parametrize("mechanism", ["fm", "output", "objective"])
 def test_many_fits_are_releases_of_their_own_with_noise_of_their_own(mechanism):
     X, y = ball_data(2000)
-    fits = dplr.fit_many(X, y, eps=[0.5, 2.0], repeats=3, mechanism=mechanism, l2=0.05)
+    fits = dplr.fit_many(X, y, classes=(-1, 1), eps=[0.5, 2.0], repeats=3, mechanism=mechanism, l2=0.05)
     assert [est.eps for est in fits] == [est.privacy_.eps for est in fits] == [0.5] * 3 + [2.0] * 3
     assert len({tuple(est.coef_[0]) for est in fits}) == 6
-    single = dplr.fit(X, y, eps=2.0, mechanism=mechanism, l2=0.05)
+    single = dplr.fit(X, y, classes=(-1, 1), eps=2.0, mechanism=mechanism, l2=0.05)
     assert fits[-1].privacy_ == single.privacy_
     assert fits[0].get_params() == single.get_params() | {"eps": 0.5}
     for est in fits:
@@ -334,22 +344,22 @@ def test_many_fits_reserve_for_every_release_before_the_first_row_is_read():
 def test_the_data_holder_is_told_once_how_much_was_clipped(mechanism):
     X, y = ball_data()
     with pytest.warns(UserWarning, match="outside the unit ball") as caught:
-        dplr.fit(3 * X, y, mechanism=mechanism, eps=1.0)
+        dplr.fit(3 * X, y, classes=(-1, 1), mechanism=mechanism, eps=1.0)
     assert len(caught) == 1
 
 
 def test_refit_needs_a_release_that_holds_more_than_one_model():
     X, y = ball_data()
     with pytest.raises(ValueError, match="refit"):
-        dplr.fit(X, y, mechanism="objective", eps=1.0).refit(l2=1.0)
+        dplr.fit(X, y, classes=(-1, 1), mechanism="objective", eps=1.0).refit(l2=1.0)
 
 
 def test_the_width_of_the_svm_is_checked_and_enters_the_statement():
     X, y = ball_data()
     with pytest.raises(ValueError, match="width"):
         dplr.HuberSVC(width=0.0).fit(X, y)
-    wide = dplr.HuberSVC(width=2.0, l2=0.01).fit(X, y).privacy_
-    narrow = dplr.HuberSVC(width=0.5, l2=0.01).fit(X, y).privacy_
+    wide = dplr.HuberSVC(width=2.0, l2=0.01, classes=(-1, 1)).fit(X, y).privacy_
+    narrow = dplr.HuberSVC(width=0.5, l2=0.01, classes=(-1, 1)).fit(X, y).privacy_
     assert wide.noise_scale < narrow.noise_scale
 
 
@@ -364,7 +374,7 @@ def test_every_plan_that_is_made_can_be_run(mechanism, eps, delta, l2):
         with pytest.raises(ValueError, match="`l2` must be above"):
             dplr.plan(n_rows=2000, n_features=3, mechanism=mechanism, eps=eps, delta=delta, l2=l2)
         return
-    coef = dplr.fit(X, y, mechanism=mechanism, eps=eps, delta=delta, l2=l2).coef_
+    coef = dplr.fit(X, y, classes=(-1, 1), mechanism=mechanism, eps=eps, delta=delta, l2=l2).coef_
     assert np.isfinite(coef).all()
 
 
@@ -381,7 +391,9 @@ def test_every_plan_that_is_made_can_be_run(mechanism, eps, delta, l2):
 def test_numbers_that_float64_cannot_minimise_with_are_refused_before_any_noise(mechanism, options, match, entropy):
     X, y = ball_data()
     with pytest.raises(ValueError, match=f"`{match}`"):
-        dplr.fit(X, y, **{"mechanism": mechanism, "eps": math.inf if mechanism == "none" else 1.0} | options)
+        dplr.fit(
+            X, y, classes=(-1, 1), **{"mechanism": mechanism, "eps": math.inf if mechanism == "none" else 1.0} | options
+        )
     assert entropy.bytes == 0
 
 
