@@ -13,15 +13,15 @@ oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
 # 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
 mutate: $(VENV)/.test
-	$(BIN)/python tests/mutations.py 10000
+	$(BIN)/python tests/helpers/mutations.py 10000
 # The kernels' tests on a build with bounds checks, in an environment of its own.
 checked: $(VENV)-checked/.test
-	$(VENV)-checked/bin/python -m pytest -n auto tests/test_moments.py tests/test_clipped.py tests/test_isa.py tests/test_memory.py tests/test_noise.py tests/test_functional.py
+	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/core/test_isa.py tests/core/test_memory.py tests/core/test_noise.py tests/mechanisms/test_functional.py
 lint: $(VENV)/.test
-	PATH="$(abspath $(BIN)):$$PATH" sh tests/lint.sh
+	PATH="$(abspath $(BIN)):$$PATH" sh .ci/lint.sh
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).
 faults: $(VENV)/.test
-	$(BIN)/python tests/faults/run.py
+	$(BIN)/python tests/ledger/faults/run.py
 bench: $(VENV)/.test
 	$(BIN)/python -m pytest bench --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
 # diffprivlib needs an older scikit-learn than dplr's other tools: it has an environment of its own.

@@ -1,15 +1,11 @@
 """Fixtures and the options of a test run: real data, oracles, entropy spies."""
 
-import math
 import os
 import pathlib
 
-import numpy as np
 import pytest
 
 import dplr.noise
-from dplr.bounds.scaling import Prep, ball_prep, box_prep
-from dplr.problem.geometry import INTERCEPT, Geometry
 
 _skipped_real_data = 0
 
@@ -64,48 +60,3 @@ def entropy(monkeypatch):
 
     monkeypatch.setattr(dplr.noise, "_operating_system", counted)
     return Spy
-
-
-def make_prep(kind, d, *, fit_intercept=True, labels=True):
-    """Ball, centred cube, or (without intercept) corner cube."""
-    pair = (0.0, 1.0) if labels else None
-    target = None if labels else (-3.0, 5.0)
-    if kind == "ball":
-        return ball_prep(d, fit_intercept, pair)
-    pairs = [(0.0 if kind == "corner" else -1.0 - j, 2.0 + j) for j in range(d)]
-    return box_prep(pairs, fit_intercept, pair, target)
-
-
-def make_data(kind, n, d, *, labels=True, seed=0):
-    """Rows of which some lie outside their bounds, and targets."""
-    rng = np.random.default_rng(seed)
-    if kind == "ball":
-        X = rng.normal(size=(n, d)) / np.sqrt(d) * rng.choice([0.5, 1.5], size=(n, 1))
-    else:
-        X = rng.uniform(-1.2, 2.2, size=(n, d)) * (1 + np.arange(d))
-    y = (rng.random(n) < 0.4).astype(float) if labels else rng.normal(1, 3, n)
-    return X, y
-
-
-def make_groups(kinds, n, *, fit_intercept=True, seed=0):
-    """Prep, rows and labels of numeric columns ("n", in [-1, 1]) and one-hot blocks (a digit: how many columns).
-
-    Some numbers lie outside their bounds, some levels are unknown.
-    """
-    rng = np.random.default_rng(seed)
-    c, columns, bounds, blocks = math.isqrt(2**40 // len(kinds)) / 2**20, [], [], []
-    for kind in kinds:
-        if kind == "n":
-            columns.append(rng.uniform(-1.3, 1.3, (n, 1)))
-            bounds.append((-1.0, 1.0))
-        else:
-            blocks.append((len(bounds), int(kind)))
-            level = rng.integers(0, int(kind) + 1, (n, 1))  # the last one is unknown
-            columns.append((level == np.arange(int(kind))).astype(float))
-            bounds += [(0.0, 1.0)] * int(kind)
-    X = np.hstack(columns)
-    d = len(bounds)
-    low, high = np.array([*bounds, (-1.0 / c, 1.0 / c)]).T.copy() * c * 2**20
-    geometry = Geometry(d, half_width=c, intercept=INTERCEPT if fit_intercept else 0.0, blocks=tuple(blocks))
-    scale = np.append(np.full(d, c), 1.0) * 2**20
-    return Prep(geometry, np.zeros(d + 1), scale, low, high, (0.0, 1.0)), X, (rng.random(n) < 0.4).astype(float)

@@ -4,7 +4,7 @@ Three things void the statement of a fit. A client fits something of its own to 
 gives one fit the same record twice; or it chooses rows by what other rows hold. scikit-learn has no way for an
 estimator to refuse a client: tags say what the estimator can do, metadata routing sends weights and groups, and neither
 says who asks. So we look at the frames that called us. A frame is known by the name of its function and counts only
-inside scikit-learn. Where a version renames the function, `tests/test_clients_refused.py` is red.
+inside scikit-learn. Where a version renames the function, `tests/estimators/test_clients_refused.py` is red.
 
 We look when scikit-learn calls `fit`, `__sklearn_clone__` (in the parent process, before workers start) and, for a
 model that is already fitted, `__sklearn_tags__`.

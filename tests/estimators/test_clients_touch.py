@@ -22,7 +22,7 @@ from sklearn.utils.discovery import all_displays, all_estimators
 
 import dplr
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 SECTION = "\n## scikit-learn around a private model\n"
 BOUNDS = dplr.Bounds([(-1, 1)] * 2)
 

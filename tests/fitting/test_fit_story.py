@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import dplr
-from conftest import make_data, make_prep
 from dplr.fitting import run as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
@@ -16,6 +15,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

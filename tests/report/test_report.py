@@ -21,7 +21,7 @@ import dplr
 import dplr.plots
 from dplr.plots._view import printable
 from dplr.report import report_html, write_report
-from test_plots import HOSTILE, fitted, of_three_labels
+from made_models import HOSTILE, fitted, of_three_labels
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PAGE_TAGS = {
@@ -337,7 +337,7 @@ def test_only_fitted_models_with_a_statement_are_reported(models, tmp_path):
 
 
 def test_snippets_of_the_documentation_run(models, tmp_path, monkeypatch):
-    text = (pathlib.Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     namespace = {"est": models["fm"]}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.S):

@@ -1,4 +1,4 @@
-"""Arrays between pages that may not be touched, and kernels run on them: `python tests/fenced.py PATH KERNEL`.
+"""Arrays between pages that may not be touched, and kernels run on them: `python tests/helpers/fenced.py PATH KERNEL`.
 
 A read or write past an end kills the process with a signal, and nothing is needed for it that a release build lacks.
 What lies in the gaps of an array is NaN.
@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
-from conftest import make_data, make_prep
 from dplr._core import ClippedRows, add_moments, moments_work_size
 from dplr.problem.geometry import GRID
+from made_rows import make_data, make_prep
 
 # Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
 NUMBERS_OF_ROWS = [*range(1, 10), 15, 16, 17, 127, 128, 129, 135, 259]

@@ -11,12 +11,12 @@ from numpy.testing import assert_array_equal
 from scipy import special
 
 import reference
-from conftest import make_data, make_prep
 from dplr._core import ClippedRows, cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -1,4 +1,4 @@
-"""Inject faults into the ledger and print what became of them: python tests/faults/run.py [--short]
+"""Inject faults into the ledger and print what became of them: python tests/ledger/faults/run.py [--short]
 
 Needs Linux and a C compiler. Every process under test keeps a journal; after its fault the ledger is compared with it.
 """

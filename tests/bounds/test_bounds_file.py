@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dplr
 
-EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "docs" / "examples").glob("*.toml"))
+EXAMPLES = sorted((pathlib.Path(__file__).parents[2] / "docs" / "examples").glob("*.toml"))
 
 text = st.text(st.characters(codec="utf-8"), max_size=12)
 finite = st.floats(-1e300, 1e300)

@@ -1,6 +1,6 @@
 """Mutated model files and bounds files: each must be refused in a sentence, or mean exactly what it says.
 
-``python tests/mutations.py 10000`` makes 10,000 of each and prints what became of them.
+``python tests/helpers/mutations.py 10000`` makes 10,000 of each and prints what became of them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
 
-EXAMPLES = pathlib.Path(__file__).parent.parent / "docs" / "examples"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "docs" / "examples"
 WORK = ["Private", "Local-gov", "State-gov", "Never-worked"]
 BOUNDS = dplr.Bounds(
     {

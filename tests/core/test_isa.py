@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from conftest import make_data, make_prep
 from dplr import _core
 from dplr._core import add_moments, cpu_paths, instruction_set
 from dplr.bounds.scaling import box_prep
@@ -17,6 +16,7 @@ from dplr.rows import as_rows
 from dplr.rows.array.blocks import sum_native
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

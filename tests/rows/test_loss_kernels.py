@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
-from conftest import make_data, make_prep
 from dplr._core import cpu_paths
 from dplr._core._loss import curves
 from dplr.bounds.scaling import ball_prep
@@ -21,6 +20,7 @@ from dplr.rows.array.minimise import gradients
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.rows.queries.moments import Moments
 from dplr.solvers.certificate import gradient_rounding_bound
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

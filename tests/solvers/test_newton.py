@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
-from conftest import make_data, make_prep
 from dplr import solvers
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
@@ -17,6 +16,7 @@ from dplr.rows.array.minimise import gradients
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
+from made_rows import make_data, make_prep
 
 SVM, RESIDUAL = huber_svm(0.5), huber_residual(0.1)
 LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL]

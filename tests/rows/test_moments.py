@@ -13,13 +13,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import reference
-from conftest import make_data, make_prep
 from dplr._core._gram import gram
 from dplr.problem.geometry import GRID, INTERCEPT
 from dplr.rows import as_rows, chosen, every
 from dplr.rows import threads as _pool
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Faults, Total, normalised
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
 import reference
-from conftest import make_data, make_groups, make_prep
 from dplr.mechanisms.functional.moments import (
     best_weight,
     blocks,
@@ -27,6 +26,7 @@ from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 from dplr.solvers import solve_quadratic
+from made_rows import make_data, make_groups, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from conftest import make_data, make_prep
 from dplr._core import go_down
 from dplr.bounds.scaling import ball_prep
 from dplr.fitting import run as fitting
@@ -24,6 +23,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import ALL, as_rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.totals import Faults, Total, stack
+from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
 
