@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn import base, inspection, model_selection
 from sklearn.calibration import CalibrationDisplay
 from sklearn.compose import TransformedTargetRegressor
@@ -215,12 +216,13 @@ def test_scores_and_importances_show_one_label(data, model):
     assert (shown[0] != shown[2]).any()
 
 
-def test_partial_dependence_and_the_axes_of_a_boundary_show_one_row(data, model):
+def test_partial_dependence_and_the_axes_of_a_boundary_show_one_row(data, model, request):
     X, y = data
     moved = X.copy()
     moved[np.argmax(X[:, 0]), 0] = 0.9  # the row with the largest value
     means = [partial_dependence(model, rows, [1])["average"] for rows in (X, moved)]
     assert (means[0] != means[1]).any()
+    request.addfinalizer(lambda: pyplot.close("all"))  # they draw in figures that stay open
     edges = [DecisionBoundaryDisplay.from_estimator(model, rows, eps=0.0, plot_method="contour") for rows in (X, moved)]
     assert edges[0].xx0.max() == X[:, 0].max() != edges[1].xx0.max()
     shares = [CalibrationDisplay.from_estimator(model, X, labels).prob_true for labels in (y, flipped(y))]
