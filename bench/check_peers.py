@@ -1,4 +1,4 @@
-"""What docs/peers.md says about each package, run on the package itself; not part of any test.
+"""What docs/trust/peers.md says about each package, run on the package itself; not part of any test.
 
     python bench/check_peers.py PACKAGE [PACKAGE ...]
 

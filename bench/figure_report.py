@@ -1,4 +1,4 @@
-"""The report that docs/report.md shows: who saw a doctor, on the public RAND data of the demo.
+"""The report that docs/use/report.md shows: who saw a doctor, on the public RAND data of the demo.
 
 python bench/figure_report.py report.html
 chromium --headless --hide-scrollbars --window-size=780,1000 --screenshot=docs/images/report.png report.html

@@ -1,4 +1,4 @@
-"""docs/known-failures.md: what went wrong in other packages, and in this one, would be red here."""
+"""docs/trust/known-failures.md: what went wrong in other packages, and in this one, would be red here."""
 
 import inspect
 import math
@@ -37,7 +37,7 @@ def table_rows(text):
 
 
 def test_every_finding_names_tests_that_exist():
-    page = (HERE.parent / "docs" / "known-failures.md").read_text()
+    page = (HERE.parent / "docs" / "trust" / "known-failures.md").read_text()
     elsewhere, _, here = page.partition("\n## What was wrong in dplr itself\n")
     assert len(table_rows(elsewhere)) == 12
     rows = table_rows(elsewhere) + table_rows(here)

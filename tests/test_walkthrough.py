@@ -1,4 +1,4 @@
-"""docs/walkthrough.md works as printed: its commands are run in order, on Adult or on a twin of it."""
+"""docs/use/walkthrough.md works as printed: its commands are run in order, on Adult or on a twin of it."""
 
 import doctest
 import os
@@ -21,7 +21,7 @@ BLANK = re.compile(r"\s+")
 
 def blocks():
     """(one run, language, text) of every code block."""
-    return [(bool(mark), kind, text) for mark, kind, text in BLOCK.findall((DOCS / "walkthrough.md").read_text())]
+    return [(bool(mark), kind, text) for mark, kind, text in BLOCK.findall((DOCS / "use" / "walkthrough.md").read_text())]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""docs/attack-model.md, "scikit-learn around a private model": what clients touch beside our release."""
+"""docs/trust/attack-model.md, "scikit-learn around a private model": what clients touch beside our release."""
 
 import inspect
 import pathlib
@@ -64,7 +64,7 @@ def flipped(y, row=0):
 
 def table():
     """The cells of the rows."""
-    text = (ROOT / "docs" / "attack-model.md").read_text().partition(SECTION)[2].partition("\n## ")[0]
+    text = (ROOT / "docs" / "trust" / "attack-model.md").read_text().partition(SECTION)[2].partition("\n## ")[0]
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
@@ -94,7 +94,7 @@ def named(text):
 def test_every_client_that_the_docs_name_has_a_row():
     rows = set().union(*(named(cells[0]) for cells in table()))
     assert {"clone", "CalibratedClassifierCV", "Pipeline", "GridSearchCV", "cross_val_score"} <= rows
-    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
     for page in pages:
         assert named(page.read_text()) - rows == set(), page.name
 

@@ -337,7 +337,7 @@ def test_only_fitted_models_with_a_statement_are_reported(models, tmp_path):
 
 
 def test_snippets_of_the_documentation_run(models, tmp_path, monkeypatch):
-    text = (pathlib.Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "use" / "report.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     namespace = {"est": models["fm"]}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.S):

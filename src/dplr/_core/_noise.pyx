@@ -2,7 +2,7 @@
 
 And exact Poisson batches. Only integer arithmetic on uniform bits: no floating-point number or logarithm enters a
 probability, and a table of rounded ones decides only where the rounding cannot matter. `noise.md` has the proofs. The
-samplers reject, so their running time depends on the noise drawn (never on the data): see docs/attack-model.md.
+samplers reject, so their running time depends on the noise drawn (never on the data): see docs/trust/attack-model.md.
 """
 from bisect import bisect_left
 from math import isqrt

@@ -1,6 +1,6 @@
 """Model files: a fitted model as JSON with a hash, written atomically and read with every rule checked.
 
-The format is described in docs/model-file.md.
+The format is described in docs/use/model-file.md.
 """
 
 from __future__ import annotations
