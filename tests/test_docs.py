@@ -89,9 +89,9 @@ def test_links_lead_somewhere(page):
 
 
 def test_links_of_every_folder_of_pages_are_looked_at():
-    folders = {"use", "trust", "decisions", "reviews", "noisy_gd", "privacy", "_core"}
+    folders = {"use", "trust", "develop", "decisions", "reviews", "noisy_gd", "privacy", "_core"}
     assert folders <= {page.parent.name for page in PAGES}
-    assert {"docs", "use", "trust"} <= {page.parent.name for page in GUIDES}
+    assert {"docs", "use", "trust", "develop"} <= {page.parent.name for page in GUIDES}
 
 
 def test_pages_that_code_and_prose_name_exist():
