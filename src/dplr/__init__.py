@@ -1,4 +1,4 @@
-"""Differentially private linear and logistic regression, exact from row to release."""
+"""Differentially private linear regression, logistic regression and linear support vector machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a fit for who waits for it: tqdm where it is installed and wanted, silence otherwise."""
+"""Progress bars for long fits: tqdm if it is installed and asked for, otherwise nothing."""
 
 from __future__ import annotations
 

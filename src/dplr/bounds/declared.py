@@ -25,19 +25,21 @@ MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to 
 
 
 class Bounds:
-    """What is publicly known of the columns: bounds or levels, from a codebook. Never from the data.
+    """What is publicly known about the columns: bounds or levels, from a codebook, never from the data.
 
     Parameters
     ----------
-    features : mapping of column name to what is known of it, for data frames (the columns named are the features,
+    features : mapping of column name to what is known about it, for data frames (the columns named are the features,
         others are ignored); or a list in the order of the columns. What is known is one of
 
         - ``(lower, upper)``: a number;
         - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x); the default
           transform, "clip", leaves it as it is;
-        - ``{"levels": ["Private", "Local-gov", ...]}``: one column a level, and none for any other value;
+        - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level; any other value is zero in all of
+          them;
         - ``{"levels": ["Female", "Male"], "binary": True}``: one column, 0 or 1;
-        - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2; other values: the middle.
+        - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2; another value
+          counts as the middle.
 
         Mappings may say what a missing value counts as (it is refused otherwise): ``"missing": 40``, a number within
         the bounds; ``"missing": "Private"``, one of the levels; or ``"missing": "indicator"``, a column of its own.
@@ -53,8 +55,9 @@ class Bounds:
 
     Privacy
     -------
-    All of it is assumed public and appears in every statement. Values outside bounds are clipped to them, values that
-    are no level count as none. Bounds or levels taken from the data themselves void the guarantee.
+    All of it is assumed public and appears in every statement. Values outside the bounds are clipped to the
+    nearest bound; a value that is not a declared level counts as no level. Bounds or levels taken from the data void
+    the guarantee.
 
     Notes
     -----

@@ -36,12 +36,12 @@ def main() -> None:
       dplr report model.json -o report.html
 
     What eps means: whatever a model shows, it would have shown with almost the same probability if any one record had
-    been another one. Almost: the two probabilities differ by a factor of at most exp(eps). eps = 0.1 is strong (1.1
+    been different. Almost: the two probabilities differ by a factor of at most exp(eps). eps = 0.1 is strong (1.1
     times), 1 is moderate (2.7 times), above 5 little is promised. Every fit spends its eps, and what several fits of
     the same people spend adds up: a ledger counts it and refuses what is too much.
 
     Where bounds come from: a TOML file says which numbers and levels each column may hold. Write it from a codebook or
-    from what everybody knows, never from the data: their own minimum and maximum are secrets of single people.
+    from what everybody knows, never from the data: the minimum and maximum of the data are secrets of single people.
 
     \b
     [features.age]

@@ -50,22 +50,22 @@ def fit(
     label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
     progress: bool | None, quiet: bool,
 ) -> None:  # fmt: skip
-    """Fit a private model to DATA, a CSV or Parquet file with one record a row and a header.
+    """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
 
     \b
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
     dplr fit people.parquet --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
 
-    Each run draws new noise and spends eps again, also when its model is thrown away: running until a model looks good
-    is many releases. Look at `dplr plan` first, which costs nothing.
+    Each run draws new noise and spends eps again, even if you throw its model away: running until a model looks good
+    is many releases. Run `dplr plan` first, which costs nothing.
 
     The bounds name the columns that are used, and say what each of them holds; other columns are not read. In a CSV
-    file a field of a number's column that is no number counts as missing where the bounds say what a missing value
-    counts as, and is an error elsewhere. Text stays as it is written: "01" is not "1". Quotes stand around whole
-    fields, and doubled inside them; any other one is an error, because it could swallow the rows below it.
+    file, a non-numeric field in a numeric column is treated as missing if the bounds say how to treat missing values
+    there; otherwise it is an error. Text stays as it is written: "01" is not "1". Quotes must stand around a whole
+    field, and be doubled inside it; any other quote is an error, because it could swallow the rows below it.
 
-    The privacy statement is printed to standard output, and is part of the model file; both may be published. Before
-    anything is read or spent it is made sure that the output can be written.
+    The privacy statement is printed to standard output and is part of the model file; both may be published. The
+    command checks that it can write the output before it reads or spends anything.
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
@@ -118,8 +118,8 @@ def _opened(path: str | None, label: str | None) -> Ledger | None:
         ledger = ledger.labelled(label)
     if ledger.strict:
         raise Refused(
-            f"`{path}` is a strict ledger, for analysts who must not see the data; who runs this command reads the "
-            "file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
+            f"`{path}` is a strict ledger, for analysts who must not see the data; whoever runs this command reads "
+            "the file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
             USAGE,
         )
     return ledger

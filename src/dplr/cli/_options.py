@@ -78,14 +78,16 @@ def format_options(function: Function) -> Function:
             help="CSV: text that means a missing value, such as '?'; may be repeated. An empty field always does."),
         click.option("--delimiter", default=",", show_default=True, help="CSV: what is between two fields."),
         click.option("--encoding", default="utf-8", show_default=True,
-            help="CSV: of the text. UTF-8, or one with a byte a character, such as latin-1: in others one record could "
-            "change how the next one is read."),
+            help="CSV: encoding of the text. UTF-8, or one with one byte per character, such as latin-1: in others one "
+            "record could change how the next one is read."),
     ):  # fmt: skip
         function = option(function)
     return function
 
 
-bounds_option = click.option("--bounds", type=EXISTING, required=True, help="TOML file: what is public of the columns.")
+bounds_option = click.option(
+    "--bounds", type=EXISTING, required=True, help="TOML file: what is public about the columns."
+)
 output_option = click.option("-o", "--output", required=True, metavar="FILE", help="File to write.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
 

@@ -54,13 +54,13 @@ def fit(
     Raises
     ------
     ValueError, TypeError
-        A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        A parameter or the data break a rule. No noise was drawn, and nothing was spent.
     BudgetExceeded
-        The ledger has no room; no row was read and nothing was spent.
+        The ledger cannot pay for the fit. No row was read, and nothing was spent.
 
     Privacy
     -------
-    That of the estimator.
+    Protects one record, as the Privacy section of `LogisticRegression` says.
 
     Examples
     --------
@@ -100,9 +100,9 @@ def fit_many(
     classes: Any = None,
     **options: Any,
 ) -> list[LogisticRegression | LinearRegression | HuberSVC]:
-    """Fit many private models of one data set: every eps, `repeats` times each. For studies of error against eps.
+    """Fit many private models to one data set, `repeats` of them for each eps: for studies of error against eps.
 
-    The rows are read for all of them together, which is much faster than one fit after another.
+    The rows are read once for all of them, which is much faster than one fit after another.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ def fit_many(
     Raises
     ------
     ValueError, TypeError
-        A parameter or the data break a rule; no noise was drawn and nothing was spent.
+        A parameter or the data break a rule. No noise was drawn, and nothing was spent.
     BudgetExceeded
-        The ledger has no room; no row was read and nothing was spent.
+        The ledger cannot pay for all fits. No row was read, and nothing was spent.
 
     Privacy
     -------
-    Every fit is a release of its own with its own noise and spends its eps: together they spend the sum.
+    Every fit is a release of its own, with noise of its own, and spends its eps. Together they spend the sum.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
 
     def refit(self, *, l2: float | str | None = None, approximation: str | None = None) -> Self:
-        """Another model from the same release: post-processing, no further privacy loss.
+        """Make another model from the same release: post-processing, without further privacy loss.
 
         Parameters
         ----------
@@ -74,8 +74,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        A new fitted estimator. This one stays as it is; both hold the same `released_`, and together they have spent
-        once what the statement says.
+        A new fitted estimator. This one stays as it is. Both hold the same `released_`, and together they have spent
+        what the statement says, once.
 
         Raises
         ------
@@ -99,13 +99,13 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         return other
 
     def to_sklearn(self) -> Any:
-        """A plain scikit-learn model that predicts the same, for those who must not need this package.
+        """A plain scikit-learn model with the same predictions, for use where dplr is not installed.
 
         Returns
         -------
         scikit-learn's `LogisticRegression`, `LinearRegression` or `LinearSVC` with the same `coef_`, `intercept_`,
-        `classes_` and names of features. Logistic regression of more than two classes is a `OneVsRestClassifier` of the
-        first.
+        `classes_` and names of features. With more than two classes, logistic regression becomes a
+        `OneVsRestClassifier` of `LogisticRegression`.
 
         Raises
         ------

@@ -51,7 +51,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.classes = classes
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) margins: positive for ``classes_[1]``; of more than two classes (n, n_classes)."""
+        """(n,) margins, positive for ``classes_[1]``; with more than two classes (n, n_classes)."""
         return self._margins(X)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -21,8 +21,8 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     Parameters
     ----------
     eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
-        `LogisticRegression`. The target of the bounds is ``(lower, upper)`` of y; without it y is taken to lie in
-        [-1, 1]. Values outside are clipped.
+        `LogisticRegression`; the mechanism is `"fm"`, `"ngd"` or a spec of theirs. The target of the bounds is
+        ``(lower, upper)`` of y; without it y is assumed to lie in [-1, 1]. Values outside are clipped.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Privacy
     -------
-    As `LogisticRegression`; the bounds of the target are public too. Source: Zhang et al. 2012; functional.md,
-    theorem 1.
+    Protects one record, as `LogisticRegression` does; the bounds of the target are public too. Proofs: functional.md,
+    theorems 1 and 4, and noisy_gd.md, beside the mechanisms.
 
     Examples
     --------
@@ -61,9 +61,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         Raises
         ------
         ValueError, TypeError
-            A parameter or the data break a rule; no noise was drawn and nothing was spent.
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
-            The ledger has no room; no row was read and nothing was spent.
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 

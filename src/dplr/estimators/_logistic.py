@@ -14,16 +14,16 @@ from dplr.problem.losses import LOGISTIC, Loss
 
 
 class LogisticRegression(PrivateClassifier):
-    """Differentially private logistic regression for two classes, and for more, each against the rest.
+    """Differentially private logistic regression, for two classes or for more, each fitted against the rest.
 
     Parameters
     ----------
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : failure probability in [0, 1); 0 for pure eps-DP (`"objective"` then states 2^-64).
-    mechanism : `"fm"`, `"objective"`, `"output"`, `"none"`, or a spec such as
+    mechanism : `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec such as
         ``FunctionalMechanism(calibration="paper")``.
-    bounds : `Bounds` of the columns from public knowledge; None takes rows to lie in the unit ball, and projects those
-        outside onto it. With bounds by name, columns of a table that they do not name are ignored.
+    bounds : `Bounds` of the columns from public knowledge. None assumes that rows lie in the unit ball, and projects
+        those outside onto it. With bounds by name, columns that they do not name are ignored.
     classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are
         fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads two labels
         from the data, which no noise covers: a PrivacyWarning says so, and the statement too.
@@ -40,22 +40,22 @@ class LogisticRegression(PrivateClassifier):
         - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
         - ``(coef, intercept)``; or
         - a vector, the intercept last; without it where ``fit_intercept=False``.
-    ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. Where a fit does not
-        fit, it raises `BudgetExceeded` before a row is read. Copies, folds and workers all spend from the file.
+    ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
+        pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
-    progress : whether a bar (tqdm, extra `progress`) shows how far a fit of more than a second is.
+    progress : whether a bar (tqdm, extra `progress`) shows the progress of a fit that takes more than a second.
 
     Attributes
     ----------
-    coef_ : (1, n_columns) in the units of the user's columns, one column a feature or a level: see `coef_names_`; of
-        more than two classes (n_classes, n_columns).
+    coef_ : (1, n_columns) in the units of the user's columns, one column per number or level: see `coef_names_`. With
+        more than two classes it is (n_classes, n_columns).
     coef_names_ : names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
     named_coef_ : name -> coefficient.
     intercept_ : (1,) or (n_classes,).
-    classes_ : labels, sorted; of two, `coef_` is for ``classes_[1]``.
+    classes_ : labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.
-    released_ : block name -> noisy numbers, in the scaled problem; empty where the coefficients are all there is.
-        Of more than two classes a name ends in the label: ``linear['a']``.
+    released_ : block name -> noisy numbers, in the scaled problem; empty if only the coefficients were released. With
+        more than two classes a name ends in the label: ``linear['a']``.
     history_ : the `History` of noisy gradient descent, or label -> `History`; None for other mechanisms. Free to look
         at and to publish.
     n_features_in_, feature_names_in_ : as in scikit-learn.
@@ -65,7 +65,7 @@ class LogisticRegression(PrivateClassifier):
     Protects one record (see `neighbouring`): x, y and, under add_remove, its presence. Released are `coef_`,
     `intercept_` and `released_`. Assumed public: all parameters, the bounds, the labels, and the number of rows under
     replace_one; `privacy_` lists them. Warnings and errors are for the data holder and are not private. Every call of
-    `fit` spends eps anew. Sources: functional.md, objective.md, output.md, beside the mechanisms.
+    `fit` spends eps anew. Proofs: functional.md, objective.md, output.md and noisy_gd.md, beside the mechanisms.
 
     See Also
     --------
@@ -92,14 +92,14 @@ class LogisticRegression(PrivateClassifier):
         Parameters
         ----------
         X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels; numbers where the bounds have a threshold.
+        y : (n_rows,) labels, or numbers if the bounds have a threshold.
 
         Raises
         ------
         ValueError, TypeError
-            A parameter or the data break a rule; no noise was drawn and nothing was spent.
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
-            The ledger has no room; no row was read and nothing was spent.
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 
@@ -107,7 +107,7 @@ class LogisticRegression(PrivateClassifier):
         return LOGISTIC
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, n_classes) probabilities, columns in the order of ``classes_``; of more than two classes normalised."""
+        """(n, n_classes) probabilities, columns in the order of ``classes_``; normalised with more than two classes."""
         margins = self._margins(X)
         if margins.ndim == 1:
             return np.column_stack([expit(-margins), expit(margins)])

@@ -19,7 +19,8 @@ class HuberSVC(PrivateClassifier):
     ----------
     width : half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
-    mechanism : `"objective"`, `"output"`, `"none"`, or a spec. The functional mechanism has no expansion of this loss.
+    mechanism : `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional mechanism has
+        no expansion of this loss.
     eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
         `LogisticRegression`.
 
@@ -30,7 +31,8 @@ class HuberSVC(PrivateClassifier):
 
     Privacy
     -------
-    As `LogisticRegression`. Source: Chaudhuri, Monteleoni and Sarwate 2011; objective.md and output.md.
+    Protects one record, as `LogisticRegression` does. Source: Chaudhuri, Monteleoni and Sarwate 2011; proofs:
+    objective.md, output.md and noisy_gd.md, beside the mechanisms.
 
     Examples
     --------
@@ -84,15 +86,15 @@ class HuberSVC(PrivateClassifier):
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or data frame.
-        y : (n_rows,) labels.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels, or numbers if the bounds have a threshold.
 
         Raises
         ------
         ValueError, TypeError
-            A parameter or the data break a rule; no noise was drawn and nothing was spent.
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
-            The ledger has no room; no row was read and nothing was spent.
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
         return self._fit_model(X, y, refused)
 

@@ -100,20 +100,19 @@ def plan(
     eps, delta : privacy loss; eps > 0, delta in [0, 1).
     n_rows : number of records; required under replace_one, a declared reference under add_remove.
     n_features : number of columns of the table; may be left out where `bounds` says it.
-    bounds : public bounds and levels of the columns. A target of more than two labels plans one model of each against
-        the rest.
+    bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
+        label, each against the rest.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
     mechanism : shorthand or spec.
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
-    public : public data or coefficients where the fit starts, as in `LogisticRegression`. Data are fitted: they are
-        public, so a plan may.
+    public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
 
     Returns
     -------
     Plan
-        ``plan.statement`` is the statement the fit will carry; ``print(plan)`` reads well.
+        ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
 
     Raises
     ------
@@ -122,7 +121,7 @@ def plan(
 
     Privacy
     -------
-    A pure function of public facts.
+    Reads public facts alone, no private row.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class Ledger:
     Raises
     ------
     ValueError, TypeError
-        A parameter breaks a rule or differs from the file; the file is no ledger.
+        A parameter breaks a rule or differs from the file, or the file is not a ledger.
     OSError
         The file cannot be made, read or written.
 

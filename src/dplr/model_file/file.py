@@ -45,7 +45,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     NotFittedError
         Call `fit` first.
     FileExistsError
-        There is a file of this name, and it is no model file.
+        There is a file of this name, and it is not a model file.
     ModelFileError
         The estimator cannot be written so that it reads back equal: a parameter was changed since the fit, a number is
         not finite, or there are more released numbers than 64 MiB hold.
@@ -87,8 +87,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     A fitted estimator of the same class, with the same coefficients, statement, `released_` and `history_`, bit for
-    bit. Of the functional mechanism it can be `refit`. Its parameters `ledger`, `public` and `rng` are None: they are
-    not in the file, so give them anew before another `fit`.
+    bit. A model of the functional mechanism can be `refit`. The parameters `ledger`, `public` and `rng` are None: they
+    are not in the file, so give them anew before another `fit`.
 
     Raises
     ------

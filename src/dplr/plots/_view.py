@@ -133,7 +133,7 @@ def loss_words(statement: PrivacyStatement | None) -> str:
 
 
 def best_guess(eps: float, delta: float) -> float:
-    """Largest probability of being right for who must tell two neighbouring data sets apart, each as likely before.
+    """Highest probability of guessing which of two neighbouring data sets was used, if both were equally likely before.
 
     An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
     exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).

@@ -67,7 +67,7 @@ class PrivacyStatement:
     calibration : which theorem gave the noise scale.
     assumptions : every fact that was taken as public.
     arithmetic : `"integer"` when the guarantee holds for the computed numbers, not only over the reals.
-    reproducible : True when the noise came from a seed; then there is no privacy against who knows the seed.
+    reproducible : True when the noise came from a seed; then there is no privacy against anyone who knows the seed.
     source : theorem and proof.
     version : version of dplr.
 

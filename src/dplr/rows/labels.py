@@ -26,7 +26,8 @@ _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') 
 class Labels:
     """The classes, y in numbers, the numbers that stand for two classes, and a sentence for the statement.
 
-    Of more than two classes y holds the positions in `classes`, and their number for what is no label.
+    With more than two classes, `y` holds each label's position in `classes`, and `len(classes)` for a value that is not
+    a label.
     """
 
     classes: NDArray[Any]

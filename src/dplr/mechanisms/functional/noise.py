@@ -43,7 +43,10 @@ def gaussian_release(
 
 
 def diagonal_deviation(released: Mapping[str, Release]) -> float:
-    """Of the noise on a diagonal cell, had there been one: one-hot columns beside an intercept have none."""
+    """Standard deviation of the noise on a diagonal cell.
+
+    With an intercept, one-hot columns release no diagonal cells; this is then the value that such a cell would have.
+    """
     if "diagonal" in released:
         return released["diagonal"].deviation
     block = released["off_diagonal"]

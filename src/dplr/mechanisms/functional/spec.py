@@ -49,8 +49,8 @@ class FunctionalMechanism:
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
     margin_bound : public bound of |x.w| for `"minimax"`.
     unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
-        definite, at half of eps a run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for data
-        much larger than the noise: there is no limit of runs.
+        definite, with half of eps for each run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for
+        data much larger than the noise: the number of runs has no limit.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.

@@ -54,9 +54,9 @@ class ObjectivePerturbation:
     Privacy
     -------
     Releases the coefficients alone; `released_` is empty. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian
-    noise for delta > 2^-64, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). Pure eps it
-    is not quite: where the noise is very long the solver may miss its tolerance, and then nothing is released. Whether
-    it does may depend on the data; its probability is in the 2^-64.
+    noise for delta > 2^-64, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). It is
+    not quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is released. Whether
+    it does may depend on the data, so its probability is charged: that is the 2^-64.
 
     Examples
     --------
