@@ -1,7 +1,7 @@
 """Pictures of fitted models (matplotlib, extra `plots`): coefficients, error against eps, history, boundary.
 
 Every function draws on the Axes that it is given, or on a new figure that no global state holds: save it with
-``ax.figure.savefig("picture.svg")``, or give ``ax=pyplot.gca()`` to see it on the screen.
+``ax.figure.savefig("picture.svg")``, or pass ``ax=pyplot.gca()`` to see it on the screen.
 """
 
 from __future__ import annotations
