@@ -112,7 +112,7 @@ def test_a_ledger_without_a_delta_refuses_objective_perturbation_and_says_what_t
     plan = a_plan(0.5, mechanism="objective")
     assert not plan.cost(ledger).fits
     with pytest.raises(
-        BudgetExceeded, match=r"no room for this delta.* 2\^-64 a model.*delta=1e-12.*\"fm\" or \"output\""
+        BudgetExceeded, match=r"no room for this delta.* 2\^-64 per model.*delta=1e-12.*\"fm\" or \"output\""
     ):
         ledger.reserve(plan.statement)
     for mechanism in ("fm", "output"):

@@ -72,7 +72,7 @@ class Numeric:
         return np.log1p(np.maximum(values, self.lower)) + below
 
     def names(self, name: str) -> list[str]:
-        """Of the columns of the model."""
+        """Names of the columns that the model has for this one."""
         shown = name if self.transform == "clip" else f"{self.transform}({name})"
         return [shown] + ([f"{name} is missing"] if self.block else [])
 
@@ -89,8 +89,8 @@ class Levels:
     Attributes
     ----------
     levels : all of one type, text or numbers.
-    kind : "one_hot" (a column a level), "ordinal" (one number, 0 for the first level, 1 more for each further one), or
-        "binary" (the same for two levels).
+    kind : "one_hot" (one column per level), "ordinal" (one number, 0 for the first level, 1 more for each further
+        one), or "binary" (the same for two levels).
     missing : None (refused), one of the levels, or "indicator": a further column.
     """
 
@@ -114,7 +114,7 @@ class Levels:
         return (len(self.levels) if self.kind == "one_hot" else 0) + (self.missing == INDICATOR)
 
     def names(self, name: str) -> list[str]:
-        """Of the columns of the model."""
+        """Names of the columns that the model has for this one."""
         if self.kind == "one_hot":
             names = [f"{name}={level}" for level in self.levels]
         else:
@@ -246,7 +246,7 @@ def _levels(table: Mapping[str, Any]) -> Levels:
         raise ValueError(sentence("binary", "must not stand beside ordinal", flags, "Keep one of them."))
     kind = flags[0] if flags else "one_hot"
     if kind == "binary" and len(levels) != 2:
-        remedy = "Use ordinal, or neither for one column a level."
+        remedy = "Use ordinal, or neither for one column per level."
         raise ValueError(sentence("levels", "must list two values with binary = true", list(levels), remedy))
     missing = table.get("missing")
     if missing is not None:

@@ -98,7 +98,7 @@ information: drop it.
         self._target = None if target is None else read_target(target)
         width = sum((column.number is not None) + column.block for column in self.columns)
         if width > MAX_FEATURES:
-            raise ValueError(sentence("bounds", f"must have at most {MAX_FEATURES} columns, one a level", width))
+            raise ValueError(sentence("bounds", f"must have at most {MAX_FEATURES} columns, one per level", width))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:

@@ -64,7 +64,7 @@ class Layout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
+        """Names of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         return tuple(
             name for feature, column in zip(self.features, self.columns, strict=True) for name in column.names(feature)
         )

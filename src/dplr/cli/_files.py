@@ -34,7 +34,7 @@ def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()
 
 
 def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...]) -> None:
-    """Also refuse to replace what is no model."""
+    """Refuse to replace a file that is not a model, too."""
     from dplr.model_file.file import check_replaceable
 
     check_output(path, overwrite, inputs)

@@ -57,14 +57,14 @@ def init(path: str, eps: float, delta: float, composition: str, neighbouring: st
 @ledger.command()
 @click.argument("path", type=EXISTING)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object, with every statement.")
-@click.option("--public", is_flag=True, help="What may be published: releases by the day, and nothing of failed fits.")
+@click.option("--public", is_flag=True, help="What may be published: releases by the day, nothing about failed fits.")
 def show(path: str, as_json: bool, public: bool) -> None:
     """Show what was spent, what is left, and every fit, for the data holder.
 
-    Which fits failed, and when they ended, depends on the rows. --public shows neither, and may be published: each of
-    its entries is a release, or counts as one, and all that it says of it are public facts. A fit that is known to have
-    been tried and is not among them has failed: a strict ledger hides that too, and all that is shown of it may be
-    published. Publish what this command prints, never the file: its log and its time of change are not rounded.
+    Which fits failed, and when they ended, depends on the rows. --public shows neither, and may be published: each
+    entry is a release, or counts as one, and is described by public facts alone. A fit that others know was tried, and
+    that is not listed, has failed. A strict ledger hides that too: everything that is shown of it may be published.
+    Publish what this command prints, never the file: its log and its time of change are not rounded.
     """
     import dplr
 

@@ -36,8 +36,8 @@ def predict(
     Columns are found by their names; what each of them holds is part of the model. Rows keep their order.
 
     Predicting costs no privacy for the people whose records made the model. The rows of DATA are another matter: a
-    prediction tells something of its row, and nothing here protects that. So no column of DATA is copied unless --keep
-    asks for it; think before you publish predictions for private rows.
+    prediction says something about its row, and nothing here protects that. So no column of DATA is copied unless
+    --keep asks for it; think before you publish predictions for private rows.
     """
     if output != "-":
         check_output(output, overwrite, (model, data))

@@ -263,7 +263,7 @@ def _typed(path: str, name: str, fields: Any, kind: Kind, spellings: Sequence[st
 
 
 def _tell(path: str, name: str, bad: Any, kind: Kind) -> None:
-    """Fields that are no numbers: missing ones where the bounds know what these count as, else refused."""
+    """Non-numeric fields: treated as missing if the bounds say how to treat missing values, otherwise refused."""
     from pyarrow import compute
 
     count = compute.sum(bad).as_py()

@@ -104,7 +104,7 @@ def remedy(terms: Terms, left: tuple[float, float], delta: float) -> str:
     """What to do about a fit of that delta that does not fit."""
     if terms.composition != "basic" or delta <= left[1]:
         return "Use a smaller eps, or a model that was already released."
-    needs = "Objective perturbation always needs a delta of 2^-64 a model. " if delta < 2.0**-44 else ""
+    needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
     return (
         f"The ledger has no room for this delta. {needs}Use a ledger that was made with a delta, such as delta=1e-12, "
         'or a mechanism that is pure with delta=0: "fm" or "output".'

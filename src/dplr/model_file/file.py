@@ -110,7 +110,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> dplr.load_model(path)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dplr.model_file.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is no model file.
+    dplr.model_file.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is not a model file.
     """
     try:
         return _decode(_read(path))
@@ -147,7 +147,7 @@ def _decode(data: bytes) -> Any:
     values = parse(data)
     found = values.get("format") if isinstance(values, dict) else None
     if found != FORMAT:
-        refuse("format", f'must be "{FORMAT}"', found, "This is no model file.")
+        refuse("format", f'must be "{FORMAT}"', found, "This is not a model file.")
     version = values.get("version")
     if type(version) is not int or version < 1:
         refuse("version", "must be a positive integer", version)

@@ -99,7 +99,7 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     if layout is not None and layout.named and (names != list(layout.features) or len(layout.features) != d):
         refuse("model.feature_names", "must be the names in the bounds", names)
     if columns is not None and (layout is None or layout.named or columns == list(fitted.bounds.layout.features)):
-        refuse("model.column_names", "must be null but for bounds by position", columns)
+        refuse("model.column_names", "must be null except with bounds by position", columns)
     if names is not None and columns is not None and names != columns:
         refuse("model.column_names", "must be those of feature_names", columns)
 

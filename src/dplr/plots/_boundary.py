@@ -36,7 +36,7 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     ModuleNotFoundError
         matplotlib is not installed.
     ValueError
-        The model is no classifier of two features, or X and y do not fit.
+        The model is not a classifier of two features, or X and y do not fit.
 
     Privacy
     -------

@@ -29,7 +29,7 @@ _STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
 def _check_numbers(steps: int, size: int) -> int:
     """How many integers all steps release together."""
     if steps * size > MOST_GAUSSIAN_NUMBERS:
-        rule = f"must be at most {MOST_GAUSSIAN_NUMBERS // size} to release {size} numbers a step"
+        rule = f"must be at most {MOST_GAUSSIAN_NUMBERS // size} to release {size} numbers per step"
         raise ValueError(sentence("steps", rule, steps, "Use fewer steps or fewer features."))
     return steps * size
 
