@@ -77,7 +77,7 @@ def clients():
     for name, kind in all_estimators():
         if takes & parameters(kind) or issubclass(kind, base.TransformerMixin):
             found.add(name)
-    found |= {"GradientBoostingClassifier", "GradientBoostingRegressor"}  # as `init`
+    found |= {"GradientBoostingClassifier", "GradientBoostingRegressor", "IterativeImputer"}  # `init`, and experimental
     found |= {name for name, kind in all_displays() if hasattr(kind, "from_estimator")}
     for module in (model_selection, inspection):
         things = [(name, vars(module).get(name)) for name in module.__all__]  # some need an import of their own
