@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    GradientBoostingClassifier,
     StackingClassifier,
     StackingRegressor,
+    VotingClassifier,
 )
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import IterativeImputer
 from sklearn.linear_model import RANSACRegressor
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -23,7 +28,9 @@ from sklearn.model_selection import (
     KFold,
     PredefinedSplit,
     RandomizedSearchCV,
+    ShuffleSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
     TunedThresholdClassifierCV,
     cross_val_predict,
     cross_val_score,
@@ -31,7 +38,7 @@ from sklearn.model_selection import (
     permutation_test_score,
     validation_curve,
 )
-from sklearn.multiclass import OneVsOneClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.semi_supervised import SelfTrainingClassifier
@@ -70,7 +77,26 @@ REFUSED = {
     "stacked": StackingClassifier([("a", CLASSIFIER)], cv=KFold(3)),
     "stacked in workers": StackingClassifier([("a", CLASSIFIER)], cv=KFold(3), n_jobs=2),
     "stacked numbers": StackingRegressor([("a", REGRESSOR)], cv=KFold(3)),
+    "stacked late in a long list": StackingClassifier(
+        [*((f"{i}", DummyClassifier()) for i in range(9)), ("z", CLASSIFIER)], cv=KFold(3), n_jobs=2
+    ),
+    "stacked numbers late in a long list": StackingRegressor(
+        [*((f"{i}", DummyRegressor()) for i in range(9)), ("z", REGRESSOR)], cv=KFold(3), n_jobs=2
+    ),
+    "stacked under a model without noise": StackingRegressor(
+        [("a", REGRESSOR)], final_estimator=dplr.LinearRegression(eps=math.inf), cv=KFold(3)
+    ),
+    "stacked labels under a private model": StackingClassifier([("a", CLASSIFIER)], final_estimator=LAST, cv=KFold(3)),
+    "votes": VotingClassifier([("a", CLASSIFIER), ("b", CLASSIFIER)]),
+    "votes in workers": VotingClassifier([("a", CLASSIFIER), ("b", CLASSIFIER)], n_jobs=2),
+    "one against the rest": OneVsRestClassifier(CLASSIFIER),
+    "boosted from it": GradientBoostingClassifier(init=CLASSIFIER),
+    "gaps filled": IterativeImputer(REGRESSOR),
     "bagged": BaggingClassifier(CLASSIFIER),
+    "bagged without replacement": BaggingClassifier(CLASSIFIER, bootstrap=False, max_samples=0.5),
+    "bagged by position": BaggingRegressor(
+        dplr.LinearRegression(eps=0.5, neighbouring="add_remove"), bootstrap=False, max_samples=0.5
+    ),
     "bagged numbers": BaggingRegressor(REGRESSOR),
     "boosted": AdaBoostRegressor(REGRESSOR),
     "one against one": OneVsOneClassifier(CLASSIFIER),
@@ -173,16 +199,67 @@ def test_clients_without_a_fit_of_their_own_work(data, reserved):
     X, y = data
     assert FixedThresholdClassifier(CLASSIFIER, threshold=0.4).fit(X, y).predict(X).shape == y.shape
     assert len(reserved) == 1
-    BaggingClassifier(CLASSIFIER, 3, bootstrap=False, max_samples=0.5).fit(X, y)
+    BaggingRegressor(REGRESSOR, 3, bootstrap=False, max_samples=0.5).fit(X, y)
     assert len(reserved) == 4
-    StackingClassifier([("a", CLASSIFIER)], final_estimator=LAST, cv=KFold(3)).fit(X, y)
+    StackingRegressor([("a", REGRESSOR)], final_estimator=REGRESSOR, cv=KFold(3)).fit(X, y)
     assert len(reserved) == 4 + 1 + 3 + 1
 
 
 def test_a_stack_may_end_in_a_pipeline_that_ends_in_a_private_model(data):
-    last = make_pipeline(FunctionTransformer(), LAST)
-    stack = StackingClassifier([("a", CLASSIFIER)], final_estimator=last, cv=KFold(3)).fit(*data)
+    last = make_pipeline(FunctionTransformer(), REGRESSOR)
+    stack = StackingRegressor([("a", REGRESSOR)], final_estimator=last, cv=KFold(3)).fit(*data)
     assert stack.final_estimator_[-1].privacy_.eps == 0.5
+
+
+def test_clients_that_encode_labels_let_one_record_rename_all_others(data):
+    """Why they are refused: codes of labels depend on which labels occur. Declared classes do not help."""
+    X, _ = data
+    seen = []
+
+    class Looking(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            seen.append(np.asarray(y)[1:].tolist())
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X), int)
+
+    for first in ("no", "yes"):
+        y = np.array([first] + ["yes"] * 299)
+        VotingClassifier([("a", Looking())]).fit(X, y)
+        BaggingClassifier(Looking(), 1, bootstrap=False).fit(X, y)
+    assert seen[0] != seen[2]
+    assert seen[1] != seen[3]
+
+
+def test_fits_of_many_models_are_refused_inside_a_client_too(data):
+    class Many(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            (self.inside_,) = dplr.fit_many(X, y, eps=[0.5])
+            return self
+
+        def decision_function(self, X):
+            return self.inside_.decision_function(X)
+
+    with pytest.raises(ValueError, match="fits its calibrator to the labels without noise"):
+        CalibratedClassifierCV(Many()).fit(*data)
+
+
+def test_splitters_and_clients_without_a_hash_are_told_of_too(data):
+    class Unhashed(StratifiedKFold):
+        def __eq__(self, other):
+            return self is other
+
+    with pytest.warns(dplr.PrivacyWarning, match="one label moves other rows"):
+        cross_val_score(CLASSIFIER, *data, cv=Unhashed(3))
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), ShuffleSplit(3), KFold(3)], ids=str)
+def test_folds_by_position_are_warned_of_under_add_remove(data, cv):
+    with pytest.warns(dplr.PrivacyWarning, match="Folds are cut by position"):
+        cross_val_score(dplr.LogisticRegression(eps=0.5, neighbouring="add_remove"), *data, cv=cv)
 
 
 def test_a_calibrated_model_can_be_built_copied_and_asked_for_its_tags(data):
@@ -252,7 +329,6 @@ FOLDED = {
     "permutation": lambda model, X, y, cv: permutation_test_score(model, X, y, cv=cv, n_permutations=1),
     "rfecv": lambda model, X, y, cv: RFECV(model, cv=cv).fit(X, y),
     "sequential": lambda model, X, y, cv: SequentialFeatureSelector(model, cv=cv, n_features_to_select=1).fit(X, y),
-    "stack": lambda model, X, y, cv: StackingClassifier([("a", model)], final_estimator=LAST, cv=cv).fit(X, y),
 }
 
 

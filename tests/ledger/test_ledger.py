@@ -19,6 +19,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -549,6 +550,47 @@ def test_a_strict_ledger_reads_no_labels_and_needs_plain_types(strict):
     dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict)
     dplr.fit(X, y, eps=0.1, ledger=strict)  # labels by convention are those of every data set
     assert states(strict) == ["committed"] * 2
+
+
+@pytest.mark.parametrize("goal", ["threshold", "classes", "linear"])
+def test_a_strict_ledger_converts_values_in_silence_and_charges_for_them(strict, goal):
+    """A number beyond float64 warns where it is converted; with warnings as errors that told of it for nothing."""
+    X, y = data()
+    y = y.astype(np.longdouble)
+    y[3] = np.longdouble("1e4000")
+    target = {"threshold": {"threshold": 0.5}, "classes": (0, 1, 2), "linear": (0, 1)}[goal]
+    options = {
+        "bounds": dplr.Bounds([(-1, 1)] * 2, target=target),
+        "model": "linear" if goal == "linear" else "logistic",
+    }
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        with contextlib.suppress(RuntimeError):
+            dplr.fit(X, y, eps=0.1, ledger=strict, **options)
+    assert states(strict) == ["committed"]
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_a_missing_boolean_does_not_change_what_a_strict_ledger_says_of_labels(strict, make):
+    X, y = data()
+    whole = [bool(value) for value in y]
+    with contextlib.suppress(RuntimeError):
+        dplr.fit(X, make({"y": whole}), eps=0.1, ledger=strict)
+        dplr.fit(X, make({"y": [None, *whole[1:]]}), eps=0.1, ledger=strict)
+    said = [entry.statement["assumptions"] for entry in strict.entries()]
+    assert len(said) == 2
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"model": "linear"}, {"bounds": dplr.Bounds([(-1, 1)] * 2, {"threshold": 1})}])
+def test_an_error_of_a_target_does_not_say_how_long_its_entries_are(strict, options):
+    X, _ = data()
+    said = set()
+    for longest in (b"x", b"x" * 40):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            dplr.fit(X, np.array([b"x"] * (len(X) - 1) + [longest]), eps=0.1, **options)
+        said.add(str(caught.value))
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])

@@ -31,17 +31,17 @@ def test_poisson_batches_show_no_more_than_eps():
     assert 0 < measure(CASES["batches"], 4_000) <= EPS
 
 
-MECHANISM = "mechanisms/noisy_gd/spec.py"
+SENSITIVITY = "privacy/sensitivity.py"
 BROKEN = [
-    ("clipped sum", 2_000, MECHANISM,
-     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
-     "    return min(signs * descent.clip, 2 * descent.radius) / 401"),
-    ("clipped sum, add_remove", 5_000, MECHANISM,
-     "    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored",
-     "    return signs * min(descent.clip, descent.radius)"),
+    ("clipped sum", 2_000, SENSITIVITY,
+     "    return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored",
+     "    return min(records * clip, 2 * radius) / 401"),
+    ("clipped sum, add_remove", 5_000, SENSITIVITY,
+     "    return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored",
+     "    return records * min(clip, radius)"),
     ("twenty steps", 5_000, "mechanisms/noisy_gd/noise.py",
      "ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)", "ratio = 1 / Fraction(mu)"),
-    ("twenty steps", 5_000, MECHANISM, "        return signs * descent.clip", "        return descent.clip"),
+    ("twenty steps", 5_000, SENSITIVITY, "        return records * clip", "        return clip"),
 ]  # fmt: skip
 
 

@@ -46,12 +46,12 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
+SENSITIVITY = "privacy/sensitivity.py"
 BROKEN = [
-    ("output", 20_000, OUTPUT, "sensitivity = (signs * problem", "sensitivity = (0.5 * signs * problem"),
+    ("output", 20_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
     ("output", 20_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
-    ("output gaussian", 20_000, OUTPUT, "sensitivity / guarantee.mu", "sensitivity / guarantee.mu / 2"),
-    ("objective", 20_000, OBJECTIVE, "signs * loss.lipschitz * norm / noise_eps, eps, named)\n\n\ndef _cms11",
-     "loss.lipschitz * norm / noise_eps, eps, named)\n\n\ndef _cms11"),
+    ("output gaussian", 20_000, OUTPUT, "moved / guarantee.mu", "moved / guarantee.mu / 2"),
+    ("objective", 20_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
     ("objective gaussian", 20_000, OBJECTIVE, 'Noise(ridge, "Gaussian", sigma,', 'Noise(ridge, "Gaussian", sigma / 2,'),
     ("objective, one record, tiny ridge", 20_000, OBJECTIVE,
      "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),

@@ -26,7 +26,7 @@ STRANGERS = [
     0.3, 0.1 + 0.2, np.float64(0.3), np.float32(0.3), np.float16(0.3), np.longdouble("0.3"), decimal.Decimal("0.3"),
     1, 0, True, False, np.True_, np.int8(1), np.uint64(2**63), -1, 2**53 + 1, 2**60 + 1, 2**64, 10**400, -(10**400),
 ]  # fmt: skip
-NO_NUMBERS = ["0.3", "1", b"1", None, math.nan, pd.NA, pd.NaT, fractions.Fraction(1, 3), 1j, object(), [1]]
+NO_NUMBERS = ["0.3", "1", b"1", None, math.nan, pd.NA, pd.NaT, fractions.Fraction(1, 3), 1j, object(), (1, 2)]
 PLACES = (0, 5, 11)
 
 
@@ -214,7 +214,7 @@ def test_a_value_of_a_column_counts_as_the_same_whatever_type_another_one_has(co
     make, declared, released = FRAMES[frame], COLUMNS[column], 0
     single = functools.cache(lambda kind, text, i: column_moments(make([by_name[kind, text]]), declared, y[i : i + 1]))
     by_name = {}
-    strangers = [*STRANGERS[:-2], None, math.nan, pd.NA, decimal.Decimal("NaN")]
+    strangers = [*STRANGERS[:-2], None, math.nan, pd.NA, decimal.Decimal("NaN"), "0.3"]
     for other, stranger, place in itertools.product(TIED[:3], strangers, PLACES):
         values = [other, 1, *[other] * 9, 1]
         values[place] = stranger
@@ -289,3 +289,38 @@ def test_an_array_of_any_type_counts_as_its_values_in_float64(dtype):
     assert_array_equal(moments(X.astype(object), y, **options), expected)
     alone = [moments(X[i : i + 1], y[i : i + 1], **options) for i in range(12)]
     assert_array_equal(np.sum(alone, axis=0), expected)
+
+
+@pytest.mark.parametrize("stranger", [None, 0.1, decimal.Decimal(1), "0.3", "1", b"1", True])
+def test_text_among_rows_in_lists_is_no_number_whatever_stands_beside_it(stranger):
+    """NumPy makes text of all entries, or objects of them, and text in objects became numbers."""
+    options = {"bounds": dplr.Bounds([(0, 1)] * 2), "classes": (0, 1)}
+    rows = [["0.3", 0.1]] * 6
+    assert moments([*rows, [stranger, 0.1]], [0, 1, 0, 1, 0, 1, 0], **options) is None
+    assert moments(np.array([*rows, [stranger, 0.1]], dtype=object), [0, 1, 0, 1, 0, 1, 0], **options) is None
+
+
+def test_targets_in_rows_of_one_are_read_one_by_one():
+    options = TARGETS["labels by convention"]
+    expected = moments(ROWS, [1, 0] * 6, **options)
+    for mixed in ([[1], [0]] * 6, [[1], 0] * 6, [(1,), np.array([0])] * 6):
+        assert_array_equal(moments(ROWS, mixed, **options), expected)
+
+
+class Answers:
+    """A sequence of the oldest kind."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, place):
+        return self.values[place]
+
+
+def test_sequences_of_any_kind_are_read_one_by_one():
+    options = {"bounds": dplr.Bounds([(-1, 1)] * 2), "classes": ("1", "0")}
+    assert moments(ROWS, Answers([1, 0] * 5 + ["1", "0"]), **options) is None
+    assert moments(ROWS, Answers(["1", "0"] * 6), **options) is not None

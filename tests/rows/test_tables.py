@@ -616,3 +616,11 @@ def test_columns_of_numbers_read_together_have_the_bits_of_columns_read_alone(mo
     monkeypatch.setattr("dplr.rows.tables.encoder.plain_numbers", lambda *_: None)
     alone, _ = encoder.block(rows)
     assert together.tobytes() == alone.tobytes()
+
+
+def test_arrow_dictionaries_in_pandas_may_miss_entries():
+    """pandas makes no categories of them then."""
+    bounds = dplr.Bounds({"a": {"levels": ["x", "z"], "missing": "indicator"}})
+    values = ["x", None, "z", "w"]
+    column = pd.Series(values, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    assert_array_equal(encode(pd.DataFrame({"a": column}), bounds), encode(pl.DataFrame({"a": values}), bounds))

@@ -136,7 +136,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
     if not 0 < real_number("delta", delta) < 1:
         raise ValueError(sentence("delta", "must be between 0 and 1", delta))
     above = gaussian.gaussian_eps(mu, delta)  # rounded up, by less than what is taken away here
-    return min(max(above * (1 - 2**-38) - 2**-48 * (1 + mu * mu), 0.0), _LARGEST_EPS) if above else 0.0
+    return min(max(above * (1 - 2**-38) - 2**-46 * (1 + mu * mu), 0.0), _LARGEST_EPS) if above else 0.0
 
 
 def _checked(positive: ArrayLike, negative: ArrayLike, confidence: float) -> tuple[Array, Array]:

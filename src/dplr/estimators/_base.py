@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,12 +24,14 @@ from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import check_bounds, prepare
 from dplr.fitting.pretraining import read_public
 from dplr.fitting.release import Facts, Released, release
+from dplr.fitting.silence import silence
+from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
-from dplr.mechanisms import as_mechanism
+from dplr.mechanisms import Mechanism, as_mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
 from dplr.problem.losses import Loss
-from dplr.rows import Labels, Table, Target, as_table, as_target, check_shapes
+from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -156,9 +158,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 else "; it takes X and y. Parameters belong to the constructor."
             )
             raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
-        levels = [check_eps(self.eps)]
-        _clients.refuse(self)
-        (done,) = self._releases(X, y, levels)
+        (done,) = self._releases(X, y, [check_eps(self.eps)])
         return self._take(done)
 
     def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
@@ -170,14 +170,22 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             fitted.append(other._take(done))
         return fitted
 
-    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[Released]:
+    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
+        _clients.refuse(self)
         delta = check_delta(self.delta)
         mechanism = as_mechanism(self.mechanism)
         ledger = as_ledger(self.ledger)
-        if ledger.strict:
-            check_types(X, y)
-            self._check_declared()
+        if not ledger.strict:
+            return self._released(X, y, levels, delta, mechanism, ledger)
+        check_types(X, y)
+        self._check_declared()
+        with silence():  # values are converted before the reservation too
+            return self._released(X, y, levels, delta, mechanism, ledger)
+
+    def _released(
+        self, X: Any, y: Any, levels: Sequence[float], delta: float, mechanism: Mechanism, ledger: Budget
+    ) -> list[Released]:
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         columns = X.columns if isinstance(X, Table) else None
@@ -204,7 +212,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         )
         track = bars if check_flag("progress", self.progress) else silent
         facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
-        done = release(X, y.values, facts, ledger, self._source(), track)
+        done = list(release(X, y.values, facts, ledger, self._source(), track))
         if labels:
             self.classes_ = labels.classes
         return done
@@ -225,7 +233,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
-            X = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
+            checked = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
+            typed = hasattr(X, "__array__") and np.asarray(X).dtype.kind != "O"
+            X = checked if typed else _numbers(X)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         return X, self._check_target(as_target(_flat(y)))
@@ -297,6 +307,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         if "privacy_" in self.__dict__:
             _clients.warn_of_own_fit(self)
+        else:
+            _clients.refuse(self)  # a stack asks for tags before its workers clone, where its frame is not seen
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.sparse = False
@@ -304,7 +316,23 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 def _flat(y: Any) -> Any:
-    """One target a record, also where they come as one column; their types stay what they are."""
-    if isinstance(y, (list, tuple)) and any(isinstance(value, (list, tuple, np.ndarray)) for value in y):
-        y = np.asarray(y, dtype=object)
+    """One target per record, also where the targets come as one column; their types stay what they are."""
+    if isinstance(y, (list, tuple)):
+        return [_alone(value) for value in y]
+    if (table := as_table(y)) is not None and table.shape[1] == 1:
+        return table.column(0, slice(None)).to_native()
     return column_or_1d(y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
+
+
+def _alone(value: Any) -> Any:
+    """The one entry of a row of targets; what is not such a row stays as it is."""
+    return value[0] if isinstance(value, (list, tuple, np.ndarray)) and np.shape(value) == (1,) else value
+
+
+def _numbers(X: Any) -> NDArray[np.float64]:
+    """Rows given as lists or objects, every entry read by itself: no text beside numbers is a number or makes text."""
+    entries = np.array(X, dtype=object)
+    if any(isinstance(value, (str, bytes)) for value in entries.flat):
+        remedy = "Convert it to numbers first, or declare its levels and pass a data frame."
+        raise ValueError(sentence("X", "must hold numbers", "text among the entries", remedy))
+    return np.fromiter((as_float(value) for value in entries.flat), np.float64, entries.size).reshape(entries.shape)

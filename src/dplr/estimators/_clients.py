@@ -1,7 +1,8 @@
 """Which scikit-learn client is asking: some break the promise of the model inside them.
 
-Three things void the statement of a fit. A client fits something of its own to the private rows, without noise; it
-gives one fit the same record twice; or it chooses rows by what other rows hold. scikit-learn has no way for an
+Four things void the statement of a fit. A client fits something of its own to the private rows, without noise; it
+gives one fit the same record twice; it chooses rows by what other rows hold; or it renames labels by the labels that
+occur, so that one record renames those of all others. scikit-learn has no way for an
 estimator to refuse a client: tags say what the estimator can do, metadata routing sends weights and groups, and neither
 says who asks. So we look at the frames that called us. A frame is known by the name of its function and counts only
 inside scikit-learn. Where a version renames the function, `tests/estimators/test_clients_refused.py` is red.
@@ -12,6 +13,7 @@ model that is already fitted, `__sklearn_tags__`.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import warnings
@@ -21,13 +23,15 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import sentence
 from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
 
 Locals = Mapping[str, Any]
 
 
-def _always(_: Locals) -> bool:
+def _always(_: Any, __: Locals) -> bool:
     return True
 
 
@@ -39,19 +43,27 @@ class Client:
     what: str
     remedy: str
     own_fit: bool = False
-    when: Callable[[Locals], bool] = _always
+    when: Callable[[Any, Locals], bool] = _always
 
 
-def _bootstraps(found: Locals) -> bool:
+def _classifies(estimator: Any, _: Locals) -> bool:
+    return hasattr(estimator, "classes")
+
+
+def _bootstraps(_: Any, found: Locals) -> bool:
     return bool(found["ensemble"].bootstrap)
 
 
-def _final_is_plain(found: Locals) -> bool:
+def _counts_positions(estimator: Any, _: Locals) -> bool:
+    return bool(estimator.neighbouring == Neighbouring.ADD_REMOVE)
+
+
+def _final_is_plain(_: Any, found: Locals) -> bool:
     """Whether what is fitted to the labels last is not a private model, or a pipeline that ends in one."""
     last = found["self"].final_estimator
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
-    return not hasattr(last, "_fit_model")
+    return not (hasattr(last, "_fit_model") and _promises(last))
 
 
 _CALIBRATED = Client(
@@ -73,6 +85,46 @@ _STACKED = Client(
     "Give it a private one, such as final_estimator=dplr.LogisticRegression(...), which spends its own eps.",
     own_fit=True,
     when=_final_is_plain,
+)
+_RENAMES = "renames the labels by those that occur, so one record can rename the labels of all others"
+_VOTED = Client(
+    "a vote of classifiers",
+    _RENAMES,
+    "Fit the members one by one, with `classes` declared, and average their `predict_proba`.",
+    when=_classifies,
+)
+_STACKED_CLASSES = Client(
+    "a stack of classifiers",
+    _RENAMES,
+    "Fit the members one by one, with `classes` declared.",
+    when=_classifies,
+)
+_ONE_BY_ONE = Client(
+    "OneVsRestClassifier or OutputCodeClassifier",
+    _RENAMES,
+    "Declare `classes`: one fit covers all of them, each against the rest.",
+)
+_BAGGED_CLASSES = Client(
+    "a bag of classifiers",
+    _RENAMES,
+    "Fit several models yourself, with `classes` declared: each spends its eps.",
+    when=_classifies,
+)
+_POSITIONS = Client(
+    'a bag under neighbouring="add_remove"',
+    "draws rows by their position, and one record more moves the others",
+    'Use neighbouring="replace_one".',
+    when=_counts_positions,
+)
+_BOOSTED_FROM = Client(
+    "gradient boosting that starts from a private model",
+    "fits its trees to the private rows without noise",
+    "Use the private model itself.",
+)
+_IMPUTED = Client(
+    "IterativeImputer",
+    "fills gaps with numbers from other rows, without noise",
+    "Say in the bounds what a missing value counts as.",
 )
 _BAGGED = Client(
     "a bag with bootstrap=True",
@@ -102,13 +154,18 @@ _RANSAC = Client(
 )
 
 # The function of scikit-learn that calls us, in the parent process or in a worker.
-REFUSED = {
+REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "CalibratedClassifierCV.fit": _CALIBRATED,
     "_fit_classifier_calibrator_pair": _CALIBRATED,
     "TunedThresholdClassifierCV._fit": _TUNED,
     "_fit_and_score_over_thresholds": _TUNED,
-    "_BaseStacking.fit": _STACKED,
-    "_parallel_build_estimators": _BAGGED,
+    "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED),
+    "VotingClassifier.fit": _VOTED,
+    "_fit_single_estimator": _STACKED_CLASSES,  # in workers, which see no frame of the stack
+    "_parallel_build_estimators": (_BAGGED_CLASSES, _POSITIONS, _BAGGED),
+    "_fit_binary": _ONE_BY_ONE,
+    "BaseGradientBoosting.fit": _BOOSTED_FROM,
+    "IterativeImputer._impute_one_feature": _IMPUTED,
     "AdaBoostRegressor._boost": _BOOSTED,
     "_fit_ovo_binary": _PAIRS,
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
@@ -127,13 +184,13 @@ FOLDING = frozenset(
 )
 
 
-# Told once for each client, or for each splitter: a client asks many times in one fit.
-_told: weakref.WeakSet[Any] = weakref.WeakSet()
+# Told once for each client or splitter: a client asks many times in one fit. By identity: some have no hash.
+_told: dict[int, weakref.ref[Any]] = {}
 
 
 def refuse(estimator: Any) -> None:
     """Raise ValueError if a client is asking that breaks the promise."""
-    client, _ = _asking()
+    client, _ = _asking(estimator)
     if client is not None and _promises(estimator):
         rule = f"must not be fitted to private rows in {client.name}: it {client.what}"
         raise ValueError(sentence("estimator", rule, type(estimator).__name__, client.remedy))
@@ -141,8 +198,8 @@ def refuse(estimator: Any) -> None:
 
 def warn_of_own_fit(estimator: Any) -> None:
     """Warn if a client asks a fitted model about rows and learns from them itself: they may be public."""
-    client, found = _asking()
-    if client is not None and client.own_fit and _promises(estimator):
+    client, found = _asking(estimator, own_fit=True)
+    if client is not None and _promises(estimator):
         said = f"{client.name} {client.what}, which the privacy statement does not cover: give it public rows only."
         _warn(said, found.get("self", estimator))
 
@@ -158,17 +215,20 @@ def warn_of_folds(estimator: Any) -> None:
 
 def _promises(estimator: Any) -> bool:
     """Without noise there is no promise to break. Parameters may be anything until they are checked."""
-    return not (isinstance(estimator.eps, float) and math.isinf(estimator.eps))
+    return not (isinstance(estimator.eps, (float, np.floating)) and math.isinf(estimator.eps))
 
 
-def _asking() -> tuple[Client | None, Locals]:
+def _asking(estimator: Any, own_fit: bool = False) -> tuple[Client | None, Locals]:
     """The outermost client among our callers, and its variables."""
     frame: FrameType | None = sys._getframe(1)
     asking: tuple[Client | None, Locals] = None, {}
     while frame is not None:
-        client = REFUSED.get(frame.f_code.co_qualname)
-        if client is not None and _of(frame, "sklearn.") and client.when(frame.f_locals):
-            asking = client, frame.f_locals
+        found = REFUSED.get(frame.f_code.co_qualname, ())
+        if found and _of(frame, "sklearn."):
+            for client in found if isinstance(found, tuple) else (found,):
+                if client.own_fit >= own_fit and client.when(estimator, frame.f_locals):
+                    asking = client, frame.f_locals
+                    break
         frame = frame.f_back
     return asking
 
@@ -186,7 +246,8 @@ def _check_folds(estimator: Any, found: Locals) -> None:
         folds.StratifiedShuffleSplit,
         folds.StratifiedGroupKFold,
     )
-    by_position = folds.KFold, folds.RepeatedKFold, folds.ShuffleSplit
+    by_groups = folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut
+    add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
     where = found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)
     too_much = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
     for cv in where:
@@ -194,16 +255,18 @@ def _check_folds(estimator: Any, found: Locals) -> None:
             _warn(
                 f"Folds are cut by the labels (an integer `cv` does it too): one label {too_much} Pass cv=KFold(5).", cv
             )
-        elif isinstance(cv, by_position) and estimator.neighbouring == Neighbouring.ADD_REMOVE and _promises(estimator):
+        elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
             remedy = 'Use neighbouring="replace_one", or a PredefinedSplit by public facts.'
             _warn(f"Folds are cut by position: one record more or less {too_much} {remedy}", cv)
 
 
 def _warn(said: str, about: Any) -> None:
     """Once for each client or splitter, at the line of the user's that called scikit-learn."""
-    if about in _told:
+    key = id(about)
+    if key in _told and _told[key]() is about:
         return
-    _told.add(about)
+    with contextlib.suppress(TypeError):  # not everything can be remembered; then it is told again
+        _told[key] = weakref.ref(about, lambda _: _told.pop(key, None))
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and _of(frame, "sklearn.", "joblib.", "dplr.estimators."):

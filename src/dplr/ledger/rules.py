@@ -189,7 +189,7 @@ def _alone(cost: Cost, delta: float) -> float:
     """A lower bound on the eps that one release needs at `delta`."""
     promised = cost.guarantee
     if isinstance(promised, Gaussian):
-        return gaussian_eps(promised.mu, delta) * (1 - 2**-30) - 2**-48  # it is rounded up, by less
+        return gaussian_eps(promised.mu, delta) * (1 - 2**-30) - 2**-46  # it is rounded up, by less
     if isinstance(promised, Poisson):
         return 0.0
     # Randomised response: delta = (e^promised - e^eps)/(1 + e^promised), of which 2 delta e^promised is no more.

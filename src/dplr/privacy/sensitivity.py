@@ -1,6 +1,7 @@
-"""Sensitivity of second moments: one function a theorem, floats only. Proofs: mechanisms/functional.md.
+"""Every sensitivity: one function per theorem, floats only. The proofs are beside the mechanisms.
 
-Every function bounds, over neighbouring data sets, the change of the released vector (in L1 unless it says L2)
+The first functions are those of second moments (functional.md). Each bounds, over neighbouring data sets, the change of
+the released vector (in L1 unless it says L2)
 
     ( linear * sum y (x, iota),  quadratic * upper triangle of sum (x, iota)(x, iota)' ),    |y| <= 1,
 
@@ -159,3 +160,33 @@ def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:
     """
     d = n_coordinates
     return d * d / 4 + 3 * d if logistic else 2.0 * (1 + 2 * d + d * d)
+
+
+def gradient(records: int, lipschitz: float, row_norm: float) -> float:
+    """L2 sensitivity of the gradient of sum l_i at any point (output.md, lemma 1; objective.md, section 1).
+
+    Neighbours differ in `records` records, and the gradient of each loss has norm at most L R~.
+    """
+    return records * lipschitz * row_norm
+
+
+def minimiser(records: int, lipschitz: float, row_norm: float, ridge: float, tolerance: float) -> float:
+    """L2 sensitivity of the minimiser of sum l_i(w) + Lam ||w - w0||^2 / 2 (output.md, theorem 1).
+
+    The gradient at each of the two returned points has norm at most the tolerance.
+    """
+    return (gradient(records, lipschitz, row_norm) + 2 * tolerance) / ridge
+
+
+def clipped_sum(records: int, clip: float, radius: float, size: int, exponent: int) -> float:
+    """L2 sensitivity of a sum of clipped gradients that is itself clipped to `radius`, inf for no such clip.
+
+    Clipping the sum is a projection, and rounds by less than 2^-40 of its radius. Two points of a ball may be a
+    diameter apart, under both relations: one record can carry a sum across (noisy_gd.md, theorem 1 and section 6). A
+    projected sum is not a multiple of the sums' spacing 2^exponent, so flooring its `size` numbers costs where the
+    release grid is that spacing too.
+    """
+    if math.isinf(radius):
+        return records * clip
+    floored = math.sqrt(size) * math.ldexp(1.0, exponent)
+    return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored

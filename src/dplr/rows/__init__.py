@@ -21,13 +21,13 @@ from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, predictors
 from dplr.rows.tables.kinds import declared_kinds
 from dplr.rows.tables.table import Table, as_table
-from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_target
+from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.solvers.certificate import Objective
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "Target",
-    "above", "as_rows", "as_table", "as_target", "check_shapes", "chosen", "declared_kinds", "every", "predictors",
-    "resolve_labels",
+    "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen", "declared_kinds", "every",
+    "predictors", "resolve_labels",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
 from dplr.noise import Source
+from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Poisson, Pure
@@ -221,21 +222,20 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     """Noise of every step and guarantee of all of them."""
     size = problem.geometry.n_coefs
     query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
-    sensitivity = _sensitivity(descent, problem.neighbouring.records_changed, size, query.exponent)
+    records = problem.neighbouring.records_changed
+    moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
     if math.isinf(eps):
-        exact = Release((descent.steps, size), sensitivity, "none", 0.0, math.ldexp(1.0, query.exponent))
+        exact = Release((descent.steps, size), moved, "none", 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
     if spec.composition == "per-step":
-        return _as_printed(problem, descent, query, sensitivity, eps, delta)
+        return _as_printed(problem, descent, query, moved, eps, delta)
     if descent.rate_units < RATE_UNITS:
         charged, multiplier, noise = step_noise.poisson_gaussian_steps(
             descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
         )
         guarantee = Poisson(descent.rate, multiplier, descent.steps)
         return _Cost(eps, guarantee, _release(descent, size, charged, noise), "theorem 2")
-    charged, mu, noise = step_noise.discrete_gaussian_steps(
-        sensitivity, eps, delta, descent.steps, size, query.exponent
-    )
+    charged, mu, noise = step_noise.discrete_gaussian_steps(moved, eps, delta, descent.steps, size, query.exponent)
     return _Cost(eps, Gaussian(mu), _release(descent, size, charged, noise), "theorem 1")
 
 
@@ -243,20 +243,8 @@ def _release(descent: Descent, size: int, charged: float, noise: GaussianBlock) 
     return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
 
 
-def _sensitivity(descent: Descent, signs: int, size: int, exponent: int) -> float:
-    """Change of one sum in L2. Clipping the sum is a projection, and rounds by less than 2^-40 of its radius.
-
-    Two points of a ball may be a diameter apart, under both relations: one record can carry a sum across. A projected
-    sum is no multiple of the sums' spacing 2^exponent, so flooring costs where the release grid is that spacing too.
-    """
-    if math.isinf(descent.radius):
-        return signs * descent.clip
-    floored = math.sqrt(size) * math.ldexp(1.0, exponent)
-    return min(signs * descent.clip, 2 * descent.radius) + descent.radius * 2.0**-40 + floored
-
-
 def _as_printed(
-    problem: Problem, descent: Descent, query: ClippedGradient, sensitivity: float, eps: float, delta: float
+    problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
 ) -> _Cost:
     """Every step with the classical noise for (eps, delta) of its own: what HHA23's equations give, and what it costs.
 
@@ -264,11 +252,11 @@ def _as_printed(
     sum.
     """
     assert problem.n_rows is not None
-    size, signs = problem.geometry.n_coefs, problem.neighbouring.records_changed
-    printed = signs * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
+    size, records = problem.geometry.n_coefs, problem.neighbouring.records_changed
+    printed = records * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
     deviation = printed * math.sqrt(2 * math.log(1.25 / delta)) / eps
     charged, mu, noise, real = step_noise.steps_of_deviation(
-        sensitivity, deviation, eps, delta, descent.steps, size, query.exponent
+        moved, deviation, eps, delta, descent.steps, size, query.exponent
     )
     remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
     return _Cost(real, Gaussian(mu), _release(descent, size, charged, noise), "section 6", remark)

@@ -18,6 +18,7 @@ from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import objective_ridge
 from dplr.noise import Source
+from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
@@ -101,18 +102,17 @@ class ObjectivePerturbation:
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
         assert problem.n_rows is not None
-        norm, signs = problem.geometry.row_norm, problem.neighbouring.records_changed
+        norm, records = problem.geometry.row_norm, problem.neighbouring.records_changed
         size = problem.geometry.n_coefs
-        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, signs, self.coef_norm)
+        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, records, self.coef_norm)
 
     def _statement(
         self, problem: Problem, noise: _Noise, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
-        norm, loss = problem.geometry.row_norm, problem.loss
+        norm = problem.geometry.row_norm
         law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
         grid = minimisation.release_grid(noise.deviation(problem.geometry.n_coefs) / noise.ridge)
-        sensitivity = problem.neighbouring.records_changed * loss.lipschitz * norm
-        block = Release((problem.geometry.n_coefs,), sensitivity, law, noise.scale, grid)
+        block = Release((problem.geometry.n_coefs,), _moved(problem), law, noise.scale, grid)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
         return PrivacyStatement(
             mechanism="objective",
@@ -184,35 +184,42 @@ def _left(eps: float, delta: float) -> float:
 
 
 def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
-    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
     privacy_loss = _privacy_loss(problem, ridge)
     noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
     if noise_eps is None:
         raise _too_small(problem, eps)
     named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
-    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+    return _Noise(ridge, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
 
 
 def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
-    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
-    noise_eps, factor = objective_noise.cms11(eps, loss.smoothness * norm**2 / ridge)
+    noise_eps, factor = objective_noise.cms11(eps, _curvature(problem, ridge))
     named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
-    return _Noise(ridge * factor, "norm-Gamma", signs * loss.lipschitz * norm / noise_eps, eps, named)
+    return _Noise(ridge * factor, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
 
 
 def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
-    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
     spent = _privacy_loss(problem, ridge)(eps)
     named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
-    return _Noise(ridge, "norm-Gamma", signs * loss.lipschitz * norm / eps, spent, named)
+    return _Noise(ridge, "norm-Gamma", _moved(problem) / eps, spent, named)
+
+
+def _moved(problem: Problem) -> float:
+    """How far neighbours move the gradient."""
+    return sensitivity.gradient(problem.neighbouring.records_changed, problem.loss.lipschitz, problem.geometry.row_norm)
+
+
+def _curvature(problem: Problem, ridge: float) -> float:
+    """kappa = c R~^2 / Lam: how much one record adds to the Hessian, in units of the ridge."""
+    return problem.loss.smoothness * problem.geometry.row_norm**2 / ridge
 
 
 def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
-    """Privacy loss of the noise exp(-e ||b|| / (signs L R~)) as a function of e."""
-    norm, loss = problem.geometry.row_norm, problem.loss
-    if loss.logistic_curvature:
-        return lambda e: objective_noise.logistic_loss(e, norm**2 / ridge, problem.neighbouring.records_changed)
-    return lambda e: objective_noise.rank_one_loss(e, loss.smoothness * norm**2 / ridge)
+    """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity)."""
+    if problem.loss.logistic_curvature:
+        kappa, records = problem.geometry.row_norm**2 / ridge, problem.neighbouring.records_changed
+        return lambda e: objective_noise.logistic_loss(e, kappa, records)
+    return lambda e: objective_noise.rank_one_loss(e, _curvature(problem, ridge))
 
 
 def _theorem(problem: Problem) -> str:
@@ -225,10 +232,9 @@ def _theorem(problem: Problem) -> str:
 
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
-    norm, signs, loss = problem.geometry.row_norm, problem.neighbouring.records_changed, problem.loss
-    sigma = objective_noise.gaussian_sigma(
-        eps, delta, loss.lipschitz * norm, loss.smoothness * norm**2 / ridge, signs, loss.one_signed
-    )
+    loss, records = problem.loss, problem.neighbouring.records_changed
+    one_record = sensitivity.gradient(1, loss.lipschitz, problem.geometry.row_norm)
+    sigma = objective_noise.gaussian_sigma(eps, delta, one_record, _curvature(problem, ridge), records, loss.one_signed)
     if sigma is None:
         raise _too_small(problem, eps)
     return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")

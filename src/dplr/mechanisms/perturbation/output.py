@@ -17,6 +17,7 @@ from dplr._validation import check_positive
 from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge
 from dplr.noise import Source
+from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -69,21 +70,21 @@ class OutputPerturbation:
         """Fix ridge, tolerance, noise and the statement from public facts."""
         n_rows = minimisation.check(problem, "output")
         geometry = problem.geometry
-        size, norm, signs = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
+        size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
         if problem.l2 is None:
-            ridge = output_ridge(n_rows, size, eps, delta, norm, signs, self.coef_norm)
+            ridge = output_ridge(n_rows, size, eps, delta, norm, records, self.coef_norm)
         else:
             ridge = problem.l2 * n_rows
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
-        sensitivity = (signs * problem.loss.lipschitz * norm + 2 * solved.tolerance) / ridge
+        moved = sensitivity.minimiser(records, problem.loss.lipschitz, norm, ridge, solved.tolerance)
         guarantee: Pure | Gaussian = Pure(eps)
         law, scale = "none", 0.0
         if math.isfinite(eps) and delta > 0:
             guarantee = Gaussian(gaussian_mu(eps, delta))
-            law, scale = "Gaussian", sensitivity / guarantee.mu
+            law, scale = "Gaussian", moved / guarantee.mu
         elif math.isfinite(eps):
-            law, scale = "norm-Gamma", sensitivity / eps
-        released = {"coef": Release((size,), sensitivity, law, scale, minimisation.release_grid(scale))}
+            law, scale = "norm-Gamma", moved / eps
+        released = {"coef": Release((size,), moved, law, scale, minimisation.release_grid(scale))}
         statement = PrivacyStatement(
             mechanism="output",
             eps=eps,
@@ -91,7 +92,7 @@ class OutputPerturbation:
             guarantee=guarantee,
             neighbouring=problem.neighbouring,
             released=released,
-            calibration=f"one record moves the minimiser by at most {signs} R~/Lam, the tolerance by 2 tau/Lam: "
+            calibration=f"one record moves the minimiser by at most {records} R~/Lam, the tolerance by 2 tau/Lam: "
             f"R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",

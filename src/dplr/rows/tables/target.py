@@ -58,7 +58,11 @@ def as_target(y: Any) -> Target:
     if isinstance(getattr(y, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
         return _of_array(np.asarray(y))
     series = nw.from_native(y, series_only=True, pass_through=True)
-    return _of_series(series) if isinstance(series, nw.Series) else _of_array(np.asarray(y))
+    if isinstance(series, nw.Series):
+        return _of_series(series)
+    if hasattr(y, "__array__") or not (hasattr(y, "__len__") and hasattr(y, "__getitem__")):
+        return _of_array(np.asarray(y))
+    return Target(OBJECTS, _objects([y[place] for place in range(len(y))]), type(y).__name__)
 
 
 def as_float(value: Any) -> float:
@@ -75,7 +79,7 @@ def as_float(value: Any) -> float:
 
 def _of_array(y: NDArray[Any]) -> Target:
     kinds = {"b": BOOL, "i": NUMERIC, "u": NUMERIC, "f": NUMERIC, "U": TEXT, "O": OBJECTS}
-    return Target(kinds.get(y.dtype.kind, OTHER), y, "text" if y.dtype.kind == "U" else y.dtype.name)
+    return Target(kinds.get(y.dtype.kind, OTHER), y, "text" if y.dtype.kind == "U" else y.dtype.type.__name__)
 
 
 def _of_series(series: nw.Series[Any]) -> Target:

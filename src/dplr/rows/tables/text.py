@@ -23,13 +23,20 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
         return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
     # pandas. Its own hash tables take texts for one that differ behind a NUL or a lone surrogate: one row would decide
     # over the others. Only where texts have codes already, and by Arrow's tables, are they told apart.
-    if values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype):
+    if _is_arrow_dictionary(native.dtype) or (
+        values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype)
+    ):
         return _slow_codes(values, known)
     categories = native.astype("category").cat
     names = categories.categories.tolist()
     table = [known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names]
     places: Codes = np.array([*table, MISSING], np.intp)[categories.codes.to_numpy()]
     return places
+
+
+def _is_arrow_dictionary(dtype: Any) -> bool:
+    """Whether pandas holds it as an Arrow dictionary, of which it makes no categories where one entry is missing."""
+    return str(getattr(dtype, "pyarrow_dtype", "")).startswith("dictionary")
 
 
 def _is_arrow(dtype: Any) -> bool:
