@@ -21,7 +21,9 @@ BLANK = re.compile(r"\s+")
 
 def blocks():
     """(one run, language, text) of every code block."""
-    return [(bool(mark), kind, text) for mark, kind, text in BLOCK.findall((DOCS / "use" / "walkthrough.md").read_text())]
+    return [
+        (bool(mark), kind, text) for mark, kind, text in BLOCK.findall((DOCS / "use" / "walkthrough.md").read_text())
+    ]
 
 
 @pytest.fixture
