@@ -33,7 +33,7 @@ def case(n, d, quick, bounds="ball"):
     X, y = survey(n, d)
     y = 2.0 * y - 1.0
     rows = as_rows(X, y, prep_of(d, bounds), threads=1)
-    rows.clipped_rows().keep(chosen=False)
+    rows.clipped_sums.kernel.keep(chosen=False)
     return rows, X, y, on_coef_grid(np.random.default_rng(1).normal(size=d + 1))
 
 
@@ -190,7 +190,7 @@ def test_print_the_first_pass_and_the_share_of_the_noise(monkeypatch, quick, n, 
     rows, X, y, coef = case(n, d, quick)
     query, steps = query_of(d), 100
     start = time.perf_counter()
-    fresh = as_rows(X, y, prep_of(d, "ball"), threads=1).clipped_rows()
+    fresh = as_rows(X, y, prep_of(d, "ball"), threads=1).clipped_sums.kernel
     norms = time.perf_counter() - start
     fresh.keep(chosen=False)
     keeping = time.perf_counter() - start - norms

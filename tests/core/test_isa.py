@@ -13,7 +13,7 @@ from dplr import _core
 from dplr._core import add_moments, cpu_paths, instruction_set
 from dplr.bounds.scaling import box_prep
 from dplr.rows import as_rows
-from dplr.rows.array.blocks import sum_native
+from dplr.rows.array.blocks import NativeReader
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from made_rows import make_data, make_prep
@@ -32,7 +32,7 @@ def same_bits(monkeypatch):
         monkeypatch.setenv("DPLR_ISA", path)
         query = Moments(prep.geometry.d, prep.geometry.intercept > 0)
         spans = [(len(y) * part // threads, len(y) * (part + 1) // threads) for part in range(threads)]
-        parts = [sum_native(query, None, prep, None, X, y, span) for span in spans]  # faults are not refused
+        parts = [NativeReader(X, y, prep, None).sum(query, None, span) for span in spans]  # faults are not refused
         return parts[0] if threads == 1 else parts[0] + parts[1]
 
     def compare(X, y, prep, threads=(1,)):

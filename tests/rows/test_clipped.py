@@ -15,7 +15,7 @@ from dplr._core import ClippedRows, cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -86,7 +86,7 @@ def test_blocks_and_threads_change_no_bit(path, kind, options):
 @pytest.mark.parametrize("d", [1, 6, 16, 17])
 def test_rows_that_are_kept_are_summed_from_any_row_to_any_row(path, d):
     X, y, prep = case("ball", d, LOGISTIC, n=300)
-    rows, query = as_rows(X, y, prep).clipped_rows(), query_of(prep, LOGISTIC)
+    rows, query = clipped_rows(X, y, prep), query_of(prep, LOGISTIC)
     spans = [(0, 300), (0, 1), (31, 33), (32, 64), (40, 300), (5, 6), (64, 64), (290, 300)]
 
     def sums(span):
@@ -123,7 +123,7 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
     rows, query, points = as_rows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
-            rows.clipped_rows().keep(chosen=chosen_ones)
+            rows.clipped_sums.kernel.keep(chosen=chosen_ones)
         (total,) = rows.totals([query], [points])
         assert total.integers(total.exponent).tolist() == [expected] * 33
         assert integers(rows.total(query, point(prep))) == expected
@@ -170,8 +170,8 @@ def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monke
     for layout in (X, np.asfortranarray(X)):
         kept = as_rows(layout, y, prep)
         for chosen_ones in (False, True):
-            kept.clipped_rows().keep(chosen=chosen_ones)
-            assert [each.clipped_rows().is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
+            kept.clipped_sums.kernel.keep(chosen=chosen_ones)
+            assert [each.clipped_sums.kernel.is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
             assert sums(kept) == expected
 
 
@@ -187,7 +187,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
         kept = []
         for _ in range(12):
             rows.total(query, point(bounds), *options)
-            kept.append(rows.clipped_rows().is_kept(chosen=bool(options)))
+            kept.append(rows.clipped_sums.kernel.is_kept(chosen=bool(options)))
         assert kept == [passes is not None and k >= passes for k in range(12)]
 
 
@@ -337,7 +337,7 @@ def test_a_row_that_grew_after_it_was_measured_is_not_kept(path, kind, chosen_on
     """Its residuals are clipped by the norm that it had."""
     X, y, prep = case(kind, 5, LOGISTIC, n=70)
     X[:] = prep.shift[:5] + 1e-3
-    rows = as_rows(X, y, prep).clipped_rows()
+    rows = clipped_rows(X, y, prep)
     X[40] = value
     with pytest.raises(RuntimeError, match="changed"):
         rows.keep(chosen=chosen_ones)

@@ -1,5 +1,7 @@
 """The solver reaches its tolerance whatever the data, proves it, reads the rows few times, and says nothing."""
 
+import functools
+import operator
 import warnings
 
 import numpy as np
@@ -11,8 +13,8 @@ from dplr import solvers
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
-from dplr.rows import as_rows, every
-from dplr.rows.array.minimise import gradients
+from dplr.rows import ALL, as_rows, every
+from dplr.rows.array import minimise as minimise_rows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
@@ -142,6 +144,49 @@ def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
         assert np.linalg.norm(other - native) <= 2 * tau / objective.ridge
 
 
+class Shards:
+    """Rows that lie in several places: `LossSums` and nothing else."""
+
+    def __init__(self, shards):
+        self.shards, self.geometry = shards, shards[0].geometry
+
+    def __len__(self):
+        return sum(map(len, self.shards))
+
+    def loss_sum(self, query, coef, rows=ALL):
+        return functools.reduce(operator.add, [shard.loss_sum(query, coef, rows) for shard in self.shards])
+
+    def loss_gradients(self, loss, coefs):
+        return sum(shard.loss_gradients(loss, coefs) for shard in self.shards)
+
+    def loss_rows(self, step=1):
+        return None
+
+
+def test_rows_of_any_place_are_minimised_over_their_sums():
+    n, d = 3000, 4
+    X, y, prep = data("plain", n, d, LOGISTIC)
+    shards = Shards([as_rows(X[a:b], y[a:b], prep) for a, b in [(0, 7), (7, 2000), (2000, n)]])
+    objectives = [plain_objective(LOGISTIC, l2 * n, d) for l2 in (1e-3, 1.5e-3)]
+    tau = smallest_tau(LOGISTIC, n, d, 1.0, objectives[0].ridge)
+    coefs, bounds = minimise_rows.minimise_many(shards, objectives, tau, 500)
+    assert (bounds <= tau).all()
+    for coef, objective in zip(coefs, objectives, strict=True):
+        expected, _ = solve(X, y, prep, objective, tau)
+        alone, bound = minimise_rows.minimise(shards, objective, tau, 500)
+        assert bound <= tau
+        for other in (coef, alone):
+            assert np.linalg.norm(other - expected) <= 2 * tau / objective.ridge
+
+
+def test_faulty_rows_of_any_place_are_refused():
+    X, y, prep = data("plain", 300, 4, LOGISTIC)
+    X[200, 1] = np.nan
+    shards = Shards([as_rows(X[:100], y[:100], prep), as_rows(X[100:], y[100:], prep)])
+    with pytest.raises(ValueError, match="1 of 300 rows with NaN"):
+        minimise_rows.minimise(shards, plain_objective(LOGISTIC, 1.0, 4), 1e-6, 100)
+
+
 def test_result_does_not_depend_on_threads_in_any_bit():
     X, y, prep = data("plain", 40_000, 6, LOGISTIC)
     objective = plain_objective(LOGISTIC, 40.0, 6)
@@ -243,7 +288,7 @@ def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
     X, y = make_data("ball", 700, d, labels=labels)
     coefs = np.random.default_rng(1).normal(size=(models, d + 1))
     rows = as_rows(X, y, prep)
-    together = gradients(rows, loss)(coefs)
+    together = rows.loss_gradients(loss, coefs)
     for k in range(0, models, 7):
         alone = rows.sum(LossGradient(loss, d, True), coefs[k], every(1)).gradient
         assert_allclose(together[k], alone, rtol=1e-12, atol=1e-12)
@@ -257,7 +302,7 @@ def test_many_models_skip_faulty_rows_like_one(path, kept, kind):
     X[3, 1], X[1000, 0], y[77] = np.nan, np.inf, 9.0
     rows = as_rows(X.astype(kept), y, prep)
     coefs = np.random.default_rng(1).normal(size=(3, 5))
-    together = gradients(rows, LOGISTIC)(coefs)
+    together = rows.loss_gradients(LOGISTIC, coefs)
     alone = [rows.sum(LossGradient(LOGISTIC, 4, True), coef, every(1)).gradient for coef in coefs]
     assert_allclose(together, alone, rtol=1e-10, atol=1e-10)
 

@@ -19,8 +19,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, predictors
-from dplr.rows.tables.kinds import declared_kinds
-from dplr.rows.tables.table import Table, as_table
+from dplr.rows.tables.table import Table, as_table, declared_kinds
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.solvers.certificate import Objective
 

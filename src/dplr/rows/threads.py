@@ -29,9 +29,9 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def threads_for(products: float) -> int:
-    """How many threads a sum of that many products is worth."""
-    return available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1
+def threads_for(products: float, asked: int | None = None) -> int:
+    """How many threads a sum of that many products gets: as many as were asked for, else as many as it is worth."""
+    return asked or (available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1)
 
 
 def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:

@@ -1,4 +1,8 @@
-"""Sums over a span of rows, block by block: as they lie, converted, or encoded; and of several spans on threads."""
+"""Readers of rows, which sum a query block by block: in place, converted, or encoded; and sums of spans on threads.
+
+Which reader an array or a table gets is decided once, by `reader_of`. A reader knows how its rows lie and nothing of
+what is summed; how the sums of several spans merge is the business of `sum_exact` and `sum_ordered`.
+"""
 
 from __future__ import annotations
 
@@ -6,88 +10,249 @@ import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import CHUNK_ROWS, LossRows
 from dplr.bounds.scaling import Prep
-from dplr.rows import threads as _pool
-from dplr.rows.array.native import as_native, as_numbers
-from dplr.rows.queries.losses import RealTotal
+from dplr.rows import threads
+from dplr.rows.queries.losses import RealTotal, native_rows
 from dplr.rows.queries.totals import Total
-from dplr.rows.selection import chunks, spans
-
-if TYPE_CHECKING:
-    from dplr.rows.tables.encoder import Encoder
+from dplr.rows.selection import Selection, chunks, spans
+from dplr.rows.tables.encoder import Encoder
 
 Span = tuple[int, int]
 Index = NDArray[np.int64] | None
+Arrays = tuple[NDArray[Any], NDArray[Any]]
+AnyTotal = TypeVar("AnyTotal", Total, RealTotal)
 
 BLOCK_ROWS = 8192
 # Rows of one kernel call where nothing must be converted: an interrupt waits for its end.
 _KERNEL_ROWS = 2**20
 
 
-def sum_spans(work: Callable[[Span], Any], n: int, parts: int, exact: bool, block_rows: int | None) -> Any:
-    """Sum n rows in so many parts, each on a thread of its own."""
+class Reader(Protocol):
+    """Rows in their order, of which any span can be summed."""
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """What was found while the whole table was encoded, for the faults of every total; else empty."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def selected(self, rows: Selection) -> Reader:
+        """A reader of the selected rows; this one itself where all of them are selected."""
+        ...
+
+    def whole(self) -> WholeReader:
+        """A reader for many passes: of a table, all rows encoded."""
+        ...
+
+    def sum(self, query: Any, coef: Any, span: Span) -> Any:
+        """Sum the query over the rows of the span."""
+        ...
+
+
+class WholeReader(Reader, Protocol):
+    """Rows that lie in arrays."""
+
+    def arrays(self) -> Arrays:
+        """X and y as kernels take them: views where they are native, else copies."""
+        ...
+
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """Every `step`-th row as the loss kernels take them; None where rows must be converted first."""
+        ...
+
+
+def reader_of(X: Any, y: Any, encoder: Encoder | None, prep: Prep, block_rows: int | None) -> Reader:
+    """The reader of an array, or of the table that `encoder` encodes."""
+    if encoder is not None:
+        return EncodedReader(encoder, y if target_is_native(y) else np.require(y, np.float64, "A"), prep, block_rows)
+    if is_native(X) and target_is_native(y):
+        return NativeReader(X, y, prep, block_rows)
+    return ConvertedReader(X, y, prep, block_rows)
+
+
+class NativeReader:
+    """Rows that kernels read in place. `marks` are those of a table that was encoded."""
+
+    def __init__(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, block_rows: int | None, marks: tuple[int, ...] = ()
+    ) -> None:
+        self._X, self._y, self._prep, self._block_rows = X, y, prep, block_rows
+        self._known: LossRows | None = None
+        self.marks = marks
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._y)
+
+    def selected(self, rows: Selection) -> Reader:
+        """A reader of the selected rows: views of every `step`-th, copies of those that are named."""
+        if rows.indices is not None:
+            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, rows.indices)
+        if rows.step == 1:
+            return self
+        return NativeReader(self._X[:: rows.step], self._y[:: rows.step], self._prep, self._block_rows)
+
+    def whole(self) -> WholeReader:
+        """The reader itself, which has all rows in arrays."""
+        return self
+
+    def sum(self, query: Any, coef: Any, span: Span) -> Any:
+        """Sum the query over the rows of the span, in calls that an interrupt can wait for."""
+        X, y = self.arrays()
+        out, step = query.partial(), self._block_rows or _KERNEL_ROWS
+        for start in range(span[0], span[1], step):
+            end = min(start + step, span[1])
+            query.add_block(X[start:end], y[start:end], self._prep, coef, out)
+        return out.total()
+
+    def arrays(self) -> Arrays:
+        """X and y as they lie, booleans as bytes."""
+        return self._X, as_numbers(self._y)
+
+    def loss_rows(self, step: int = 1) -> LossRows:
+        """Every `step`-th row for the loss kernels. All rows are kept so: a pass learns what later ones use."""
+        if step > 1:  # a copy: rows far apart are slow to read more than once
+            X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
+            return native_rows(X, y, self._prep)
+        if self._known is None:
+            self._known = native_rows(*self.arrays(), self._prep)
+        return self._known
+
+
+class ConvertedReader:
+    """Rows, or those that `index` names, of which each block is converted or copied."""
+
+    marks: tuple[int, ...] = ()
+
+    def __init__(self, X: Any, y: Any, prep: Prep, block_rows: int | None, index: Index = None) -> None:
+        self._X, self._y, self._prep, self._block_rows, self._index = X, y, prep, block_rows, index
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._y if self._index is None else self._index)
+
+    def selected(self, rows: Selection) -> Reader:
+        """A reader of the selected rows, which converts blocks of them."""
+        if rows.indices is not None:
+            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, rows.indices)
+        if rows.step == 1:
+            return self
+        return ConvertedReader(self._X[:: rows.step], self._y[:: rows.step], self._prep, self._block_rows)
+
+    def whole(self) -> WholeReader:
+        """The reader itself, which has all rows in arrays."""
+        return self
+
+    def sum(self, query: Any, coef: Any, span: Span) -> Any:
+        """Sum the query over the rows of the span, and convert each block before."""
+        out, step = query.partial(), self._block_rows or BLOCK_ROWS
+        for start in range(span[0], span[1], step):
+            rows = _rows(self._index, start, min(start + step, span[1]))
+            query.add_block(as_native(self._X[rows]), np.require(self._y[rows], np.float64, "A"), self._prep, coef, out)
+        return out.total()
+
+    def arrays(self) -> Arrays:
+        """All rows converted: a copy of what is not native."""
+        return as_native(self._X), np.require(self._y, np.float64, "A")
+
+    def loss_rows(self, step: int = 1) -> None:
+        """None: the loss kernels would need a copy of all rows."""
+        return None
+
+
+class EncodedReader:
+    """Rows of a table, or those that `index` names, of which each block is encoded; with the marks of that."""
+
+    marks: tuple[int, ...] = ()
+
+    def __init__(
+        self, encoder: Encoder, y: NDArray[Any], prep: Prep, block_rows: int | None, index: Index = None
+    ) -> None:
+        self._encoder, self._y, self._prep, self._block_rows, self._index = encoder, y, prep, block_rows, index
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._y if self._index is None else self._index)
+
+    def selected(self, rows: Selection) -> Reader:
+        """A reader of the selected rows, which encodes blocks of them."""
+        index = rows.indices
+        if index is None and rows.step == 1:
+            return self
+        index = np.arange(0, len(self._y), rows.step) if index is None else index
+        return EncodedReader(self._encoder, self._y, self._prep, self._block_rows, index)
+
+    def whole(self) -> WholeReader:
+        """A reader of the table as one encoded matrix, with the marks that this left."""
+        matrix, marks = self._encoder.block()
+        return NativeReader(matrix, self._y, self._prep, self._block_rows, tuple(marks.tolist()))
+
+    def sum(self, query: Any, coef: Any, span: Span) -> Any:
+        """Sum the query over the rows of the span, and encode each block before; with the marks of those blocks."""
+        out, marks = query.partial(), np.zeros(2 * len(self._encoder.features), np.int64)
+        y, step = as_numbers(self._y), self._block_rows or self._encoder.block_rows
+        for start in range(span[0], span[1], step):
+            rows = _rows(self._index, start, min(start + step, span[1]))
+            matrix, seen = self._encoder.block(rows)
+            query.add_block(matrix, y[rows], self._prep, coef, out)
+            marks += seen
+        return marked(out.total(), tuple(marks.tolist()))
+
+
+def sum_exact(work: Callable[[Span], Total], n: int, parts: int) -> Total:
+    """Sum n rows in that many parts, each on a thread of its own: exact totals merge in any order."""
+    return work((0, n)) if parts == 1 else functools.reduce(Total.__add__, threads.run(work, spans(n, parts)))
+
+
+def sum_ordered(work: Callable[[Span], RealTotal], n: int, parts: int, block_rows: int | None) -> RealTotal:
+    """Sum n rows in that many parts; on threads, chunks are merged in their order, whichever thread summed them."""
     if parts == 1:
         return work((0, n))
-    if exact:
-        return functools.reduce(Total.__add__, _pool.run(work, spans(n, parts)))
-    # Not exact: chunks are merged in their order, whatever thread summed them.
     pieces = chunks(n, block_rows or CHUNK_ROWS)
     shares = [pieces[a:b] for a, b in spans(len(pieces), parts)]
-    totals = _pool.run(lambda share: [work(span) for span in share], shares)
+    totals = threads.run(lambda share: [work(span) for span in share], shares)
     return functools.reduce(RealTotal.__add__, itertools.chain.from_iterable(totals))
 
 
-def sum_known(query: Any, coef: Any, rows: LossRows) -> Any:
-    """All rows, of which earlier passes have learnt something."""
-    out = query.partial()
-    query.add_rows(rows, coef, out)
-    return out.total()
+def marked(total: AnyTotal, marks: tuple[int, ...]) -> AnyTotal:
+    """The total with the marks that encoding left, if it left any."""
+    return replace(total, faults=total.faults._replace(marks=marks)) if marks else total
 
 
-def sum_native(
-    query: Any, coef: Any, prep: Prep, block_rows: int | None, X: NDArray[Any], y: NDArray[Any], span: Span
-) -> Any:
-    """Rows that kernels read in place."""
-    out, step = query.partial(), block_rows or _KERNEL_ROWS
-    for start in range(span[0], span[1], step):
-        end = min(start + step, span[1])
-        query.add_block(X[start:end], y[start:end], prep, coef, out)
-    return out.total()
+def is_native(X: Any) -> bool:
+    """Whether the kernel reads it as it is."""
+    return isinstance(X, np.ndarray) and X.dtype.char in "df" and X.dtype.isnative and X.flags.aligned
 
 
-def sum_converted(
-    query: Any, coef: Any, prep: Prep, block_rows: int | None, X: Any, y: Any, index: Index, span: Span
-) -> Any:
-    """Rows, or those that `index` names, of which each block is converted or copied."""
-    out, step = query.partial(), block_rows or BLOCK_ROWS
-    for start in range(span[0], span[1], step):
-        block = slice(start, min(start + step, span[1]))
-        rows: Any = block if index is None else index[block]
-        query.add_block(as_native(X[rows]), np.require(y[rows], np.float64, "A"), prep, coef, out)
-    return out.total()
+def as_native(block: Any) -> NDArray[Any]:
+    """A float64 or float32 view of the block where it is one already, else an aligned copy of this block."""
+    return block if is_native(block) else np.require(block, np.float64, "A")
 
 
-def sum_encoded(
-    query: Any, coef: Any, prep: Prep, block_rows: int | None, encoder: Encoder, y: Any, index: Index, span: Span
-) -> Any:
-    """Rows of a table, or those that `index` names, of which each block is encoded; with the marks of that."""
-    out, marks = query.partial(), np.zeros(2 * len(encoder.features), np.int64)
-    step = block_rows or encoder.block_rows
-    for start in range(span[0], span[1], step):
-        block = slice(start, min(start + step, span[1]))
-        rows: Any = block if index is None else index[block]
-        matrix, seen = encoder.block(rows)
-        query.add_block(matrix, as_numbers(y[rows]), prep, coef, out)
-        marks += seen
-    return marked(out.total(), tuple(marks.tolist()))
+def target_is_native(y: Any) -> bool:
+    """Whether the kernel reads these targets as they are, booleans as bytes."""
+    return (
+        isinstance(y, np.ndarray)
+        and (y.dtype.char in "d?" or (y.dtype.kind == "i" and y.dtype.itemsize == 8))
+        and y.dtype.isnative
+        and y.flags.aligned
+    )
 
 
-def marked(total: Any, marks: tuple[int, ...]) -> Any:
-    """The total with the marks that encoding left."""
-    return replace(total, faults=total.faults._replace(marks=marks))
+def as_numbers(y: NDArray[Any]) -> NDArray[Any]:
+    """Booleans as the bytes that the kernel reads."""
+    return y.view(np.uint8) if y.dtype.char == "?" else y
+
+
+def _rows(index: Index, start: int, end: int) -> Any:
+    """The rows from `start` to `end`, in their order or in that of `index`."""
+    return slice(start, end) if index is None else index[start:end]

@@ -9,25 +9,28 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import ClippedRows, LossRows
+from dplr._core import LossRows, gradients_of_many, instruction_set
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LossCurve
 from dplr.rows import threads as _pool
-from dplr.rows.array import blocks as _blocks
-from dplr.rows.array import clipped as _clipped
 from dplr.rows.array import minimise as _minimise
-from dplr.rows.array.native import as_native, as_numbers, is_native, target_is_native
+from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
+from dplr.rows.array.clipped import ClippedSums
 from dplr.rows.faults import refuse, warn_outside
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
-from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
 from dplr.rows.tables.target import Target
 from dplr.solvers.certificate import Objective
+
+# So few passes of one model are quicker than one of a whole panel.
+_FEW_MODELS = 10
 
 
 class ArrayRows:
@@ -47,19 +50,13 @@ class ArrayRows:
         self, X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None
     ) -> None:
         table = as_table(X)
-        self._X: Any = X if table is None else table
+        source: Any = X if table is None else table
         needed = table is not None or (prep.layout is not None and not prep.layout.plain)
-        self._encoder = Encoder(self._X, prep.layout) if needed else None
-        self._matrix: NDArray[np.float64] | None = None
-        self._marks: tuple[int, ...] = ()
-        self._y = np.require(y, np.float64, "A") if needed and not target_is_native(y) else y
+        self._encoder = Encoder(source, prep.layout) if needed else None
+        self._reader = reader_of(source, y, self._encoder, prep, block_rows)
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
-        self._loss_rows: LossRows | None = None
-        self._clipped_rows: ClippedRows | None = None
-        self._clipped_faults = Faults(0, 0, 0, ())
-        self.clipped_reads = 0
 
     @property
     def geometry(self) -> Geometry:
@@ -84,13 +81,13 @@ class ArrayRows:
         if total.faults.non_finite_rows and self._encoder is not None:
             refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        if not isinstance(query, ClippedGradient):  # it counts nothing outside
+        if query.counts_outside:
             warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
         """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
-        totals = _clipped.together(self, queries, coefs)
+        totals = self.clipped_sums.of_many(queries, coefs)
         refuse(totals[0].faults)
         return totals
 
@@ -109,7 +106,7 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough.
         """
-        return _minimise.alone(self, objective, tau, cap)
+        return _minimise.minimise(self, objective, tau, cap)
 
     def minimise_many(
         self, objectives: Sequence[Objective], tau: float, cap: int
@@ -133,44 +130,11 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough for one of them.
         """
-        return _minimise.together(self, objectives, tau, cap)
-
-    def native(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """X and y as kernels read them in place, or None where they must be converted; a table is encoded, once."""
-        X = self._whole()
-        return (X, as_numbers(self._y)) if is_native(X) and target_is_native(self._y) else None
-
-    def loss_rows(self) -> LossRows | None:
-        """Rows as the loss kernels take them, on one thread; kept, because a pass learns what later ones can use."""
-        if self._loss_rows is None:
-            native = self.native()
-            self._loss_rows = None if native is None else native_rows(*native, self._prep)
-        return self._loss_rows
-
-    def clipped_rows(self) -> ClippedRows:
-        """Rows as the kernels of clipped gradients take them; kept, because every pass uses what the first one learns.
-
-        A frame, or an array of another type than float, is converted once: its passes are many.
-        """
-        if self._clipped_rows is None:
-            X, y = self.native() or (as_native(self._whole()), np.require(self._y, np.float64, "A"))
-            self._clipped_rows = clipped_rows(X, y, self._prep)
-            non_finite, unknown = self._clipped_rows.faults.tolist()
-            self._clipped_faults = Faults(len(self), non_finite, unknown, (0,) * (self.geometry.d + 1))
-        return self._clipped_rows
-
-    def clipped_faults(self) -> Faults:
-        """What was found while norms were measured, of all rows; counts of values outside stay zero."""
-        self.clipped_rows()
-        return self._clipped_faults
-
-    def threads_for(self, products: float) -> int:
-        """How many threads a sum of that many products gets."""
-        return self._threads or _pool.threads_for(products)
+        return _minimise.minimise_many(self, objectives, tau, cap)
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._y)
+        return len(self._reader)
 
     @property
     def prep(self) -> Prep:
@@ -178,48 +142,70 @@ class ArrayRows:
         return self._prep
 
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
-        """Sum the query, and leave the judgement of faults to the caller."""
-        total = self._sum(query, coef, rows)
-        return _blocks.marked(total, self._marks) if self._marks and not isinstance(query, ClippedGradient) else total
+        """Sum the query in the way that it asks for, and leave the judgement of faults to the caller."""
+        return query.sum_over(self, coef, rows)
 
-    def _sum(self, query: Any, coef: Any, rows: Selection) -> Any:
-        if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
-            return _clipped.alone(self, query, coef, rows.indices)
-        # One pass may encode as it goes; for many, and where the order of summing matters, the whole is encoded.
-        encoder = self._encoder if self._matrix is None and query.exact else None
-        X: Any = self._whole() if encoder is None else self._X
-        y, index = self._y, None
-        if rows.indices is not None:
-            index = rows.indices
-        elif rows.step > 1 and encoder is not None:
-            index = np.arange(0, len(y), rows.step)
-        elif rows.step > 1:
-            X, y = X[:: rows.step], y[:: rows.step]
-        n = len(y) if index is None else len(index)
-        q = query.shape[-1] if len(query.shape) > 1 else 1
-        threads = self.threads_for(float(n) * max(q, query.d) * (q + 16))  # packing costs 16 products
-        parts = min(threads, max(1, n // (self._block_rows or _blocks.BLOCK_ROWS)))
-        shared = (query, coef, self._prep, self._block_rows)
-        if encoder is not None:
-            work = functools.partial(_blocks.sum_encoded, *shared, encoder, y, index)
-        elif index is None and is_native(X) and target_is_native(y):
-            work = functools.partial(_blocks.sum_native, *shared, X, as_numbers(y))
+    def exact_sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Total:
+        """Sum an exact query in one pass; faults are left to the caller.
+
+        A table is encoded block by block, unless an earlier sum needed it as a whole.
+        """
+        part = self._reader.selected(rows)
+        total = sum_exact(functools.partial(part.sum, query, coef), len(part), self._parts(query, len(part)))
+        return marked(total, self._reader.marks)
+
+    def loss_sum(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal:
+        """Sum a loss in float64; faults are left to the caller.
+
+        Passes are many and the order of rows matters, so a table is encoded once, as a whole.
+        """
+        reader = self._whole()
+        part = reader.selected(rows)
+        parts = self._parts(query, len(part))
+        known = reader.loss_rows() if part is reader and parts == 1 and self._block_rows is None else None
+        if known is None:
+            total = sum_ordered(functools.partial(part.sum, query, coef), len(part), parts, self._block_rows)
         else:
-            work = functools.partial(_blocks.sum_converted, *shared, X, y, index)
-        if parts == 1 and index is None and rows.step == 1 and not query.exact and self._block_rows is None:
-            known = self.loss_rows()
-            if known is not None:
-                return _blocks.sum_known(query, coef, known)
-        return _blocks.sum_spans(work, n, parts, query.exact, self._block_rows)
+            total = query.over(known, coef)
+        return marked(total, reader.marks)
 
-    def _whole(self) -> Any:
-        """All rows: the array itself, or the encoded table, kept for the next pass."""
-        if self._encoder is None:
-            return self._X
-        if self._matrix is None:
-            self._matrix, marks = self._encoder.block()
-            self._marks = tuple(marks.tolist())
-        return self._matrix
+    def loss_gradients(self, loss: LossCurve, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""
+        known = self._whole().loss_rows()
+        if known is None or len(coefs) <= _FEW_MODELS:
+            query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
+            return np.array([self.loss_sum(query, coef).gradient for coef in coefs])
+        return gradients_of_many(known, loss.name, loss.width, coefs, instruction_set().encode())
+
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """Every `step`-th row for the compiled loop; None if they must be converted, or are worth several threads."""
+        several = _pool.threads_for(float(len(self)) * self.geometry.d * 16, self._threads) > 1
+        return None if several else self._whole().loss_rows(step)
+
+    def clipped_sum(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total:
+        """Sum clipped gradients with what earlier passes learnt; faults, of all rows, are left to the caller.
+
+        Blocks of a given size, and every `step`-th row, are summed as any other exact query.
+        """
+        if self._block_rows is None and rows.step == 1:
+            return self.clipped_sums.of_one(query, coef, rows.indices)
+        return self.exact_sum(query, coef, rows)
+
+    @functools.cached_property
+    def clipped_sums(self) -> ClippedSums:
+        """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
+        return ClippedSums(*self._whole().arrays(), self._prep, self._threads)
+
+    def _parts(self, query: Any, n: int) -> int:
+        """In how many parts, each on a thread of its own, a sum over n rows is made."""
+        q = query.shape[-1] if len(query.shape) > 1 else 1
+        products = float(n) * max(q, query.d) * (q + 16)  # packing costs 16 products
+        return min(_pool.threads_for(products, self._threads), max(1, n // (self._block_rows or BLOCK_ROWS)))
+
+    def _whole(self) -> WholeReader:
+        """All rows in arrays: a table is encoded, and kept so for the next pass."""
+        self._reader = whole = self._reader.whole()
+        return whole
 
 
 def check_shapes(X: Any, y: Target) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dplr.problem.geometry import GRID
 from dplr.problem.losses import Loss
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.selection import ALL, Selection
 
 Vector = NDArray[np.float64]
 # Norm of coefficients at which margins are exact, a little less than 2^12: rounding must not lead beyond.
@@ -48,7 +49,7 @@ class ClippedGradient:
     intercept: bool
     clip: float
 
-    exact = True
+    counts_outside = False
 
     @property
     def shape(self) -> tuple[int]:
@@ -71,6 +72,10 @@ class ClippedGradient:
         """Units of the residuals in 1.0."""
         return math.ldexp(GRID, -self.scale_exponent)
 
+    def sum_over(self, rows: ClippingRows, coef: Vector, selection: Selection = ALL) -> Total:
+        """The exact sum over the selected rows; faults are left to the caller."""
+        return rows.clipped_sum(self, coef, selection)
+
     def partial(self) -> ClippedPartial:
         """Fresh accumulators."""
         return ClippedPartial(self)
@@ -86,6 +91,14 @@ class ClippedGradient:
         """Add the clipped gradients of rows [start, end), or of so many of the row numbers in `index`."""
         clip = self.clip * self.per_unit
         rows.add(self.loss.name, self.loss.width, coef * GRID, clip, self.per_unit, start, end, index, out.hi, out.lo)
+
+
+class ClippingRows(Protocol):
+    """Rows whose gradients can be clipped and summed exactly, wherever they lie."""
+
+    def clipped_sum(self, query: ClippedGradient, coef: Vector, rows: Selection) -> Total:
+        """Sum the query at `coef` (q,); faults are left to the caller, and may be those of all rows."""
+        ...
 
 
 def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> ClippedRows:

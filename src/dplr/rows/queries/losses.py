@@ -1,17 +1,22 @@
-"""What may be summed in float64 over bounded rows: the gradient of a loss, its Hessian, its value."""
+"""What may be summed in float64 over bounded rows: the gradient of a loss, its Hessian, its value.
+
+And `LossSums`, what rows must offer for it: rows of an array do, and rows of files or of a cluster can.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, instruction_set
 from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LossCurve
 from dplr.rows.queries.totals import Faults
+from dplr.rows.selection import ALL, Selection
 
 Vector = NDArray[np.float64]
 
@@ -89,13 +94,17 @@ class LossGradient:
     intercept: bool
     with_loss: bool = False
 
-    exact = False
+    counts_outside = True
     with_hessian = False
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(q,) with q = d + intercept."""
         return (self.d + self.intercept,)
+
+    def sum_over(self, rows: LossSums, coef: Vector, selection: Selection = ALL) -> RealTotal:
+        """The float64 sum over the selected rows; faults are left to the caller."""
+        return rows.loss_sum(self, coef, selection)
 
     def partial(self) -> RealPartial:
         """Fresh accumulators."""
@@ -104,6 +113,12 @@ class LossGradient:
     def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial) -> None:
         """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
         self.add_rows(native_rows(X, y, prep), coef, out)
+
+    def over(self, rows: LossRows, coef: Vector) -> RealTotal:
+        """The sum over all rows of an array, of which earlier passes may have learnt something."""
+        out = self.partial()
+        self.add_rows(rows, coef, out)
+        return out.total()
 
     def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
         """Add the sums over all rows of an array at `coef` (q,)."""
@@ -125,6 +140,35 @@ class LossGradientHessian(LossGradient):
         """(q, q) with q = d + intercept."""
         q = self.d + self.intercept
         return (q, q)
+
+
+class LossSums(Protocol):
+    """Sums of a loss over rows, wherever they lie: all that a minimisation asks of them."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """Where the scaled rows lie."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
+        """Sum the query at `coef` (q,); faults are left to the caller."""
+        ...
+
+    def loss_gradients(self, loss: LossCurve, coefs: Vector) -> Vector:
+        """The summed loss's gradients (k, q) at points (k, q)."""
+        ...
+
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """Every `step`-th row for a compiled loop that makes many passes on one thread.
+
+        None where rows cannot offer it, as they lie elsewhere or must be converted first, and where a sum is worth
+        several threads: then the loop asks for sums.
+        """
+        ...
 
 
 def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> LossRows:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dplr._core import add_moments, instruction_set, moments_work_size
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.queries.totals import ExactSums, Faults, Total
+from dplr.rows.selection import ALL, Selection
 
 
 class Partial:
@@ -43,7 +44,7 @@ class Moments:
     d: int
     intercept: bool
 
-    exact = True
+    counts_outside = True
     exponent = -40
 
     @property
@@ -51,6 +52,10 @@ class Moments:
         """(q, q) with q = d + intercept + 1."""
         q = self.d + self.intercept + 1
         return (q, q)
+
+    def sum_over(self, rows: ExactSums, coef: None = None, selection: Selection = ALL) -> Total:
+        """The exact sum over the selected rows; faults are left to the caller."""
+        return rows.exact_sum(self, coef, selection)
 
     def partial(self) -> Partial:
         """Fresh accumulators."""

@@ -1,16 +1,20 @@
-"""What may be summed over rows. A query names its shape and adds a block; totals merge in any order."""
+"""What may be summed over rows. A query names its shape, adds a block and asks for its own way of being summed.
+
+Totals merge in any order.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import floor_limbs
+from dplr.rows.selection import Selection
 
 _LIMB = 32
 
@@ -60,6 +64,14 @@ class Total:
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)
+
+
+class ExactSums(Protocol):
+    """Rows that can be summed exactly, wherever they lie."""
+
+    def exact_sum(self, query: Any, coef: Any, rows: Selection) -> Total:
+        """Sum an exact query in one pass, a block of rows at a time; faults are left to the caller."""
+        ...
 
 
 def normalised(hi: NDArray[np.int64], lo: NDArray[np.int64], exponent: int, faults: Faults) -> Total:

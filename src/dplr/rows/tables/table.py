@@ -1,4 +1,4 @@
-"""Tables of any library, their columns found by name."""
+"""Tables of any library: their columns found by name, and the types that columns declare."""
 
 from __future__ import annotations
 
@@ -64,3 +64,18 @@ def as_table(X: Any) -> Table | None:
     if isinstance(found, nw.LazyFrame):
         raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
     return Table(found) if isinstance(found, nw.DataFrame) else None
+
+
+def declared_kinds(value: Any) -> list[str]:
+    """NumPy's letters for the types that columns declare, without a look at values; "O" for what they do not tell."""
+    if hasattr(value, "iloc"):
+        types = value.dtypes if hasattr(value, "columns") else [value.dtype]
+        return [getattr(kind, "kind", "O") for kind in types]
+    if isinstance(value, np.ndarray):
+        return [value.dtype.kind]
+    found = nw.from_native(value, allow_series=True, pass_through=True)
+    if isinstance(found, nw.Series):  # text and missing booleans would become objects
+        return ["f" if found.dtype.is_numeric() else "O"]
+    if isinstance(found, nw.DataFrame):
+        return ["f" if kind.is_numeric() or kind == nw.Boolean else "O" for kind in found.schema.dtypes()]
+    return ["O"]
