@@ -53,7 +53,7 @@ class Done:
     def commit(self):
         """Nothing to do."""
 
-    release = commit
+    refund = commit
 
 
 def released(est):
