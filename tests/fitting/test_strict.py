@@ -140,7 +140,7 @@ OVERLAPPING = """
 import sys, threading, warnings
 import numpy as np
 import dplr
-from dplr.rows import _pool
+from dplr.rows import threads as _pool
 
 warnings.simplefilter("always")
 _pool._PRODUCTS_WORTH_A_CORE = 0  # the rows are converted in threads of the pool
