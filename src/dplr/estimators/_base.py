@@ -23,11 +23,13 @@ from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import check_bounds, prepare
 from dplr.fitting.pretraining import read_public
-from dplr.fitting.release import Facts, Released, release
+from dplr.fitting.release import Facts, Record, Released, release
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import Labels, Table, Target, as_table, as_target, check_shapes
 
@@ -130,17 +132,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         return _plain.plain_model(self)
 
     def _take(self, done: Released) -> Self:
-        """Set the attributes that a release gives."""
-        self._release = (done.mechanism, done.plan, done.prep, [fit.released for fit in done.fits])
-        self.privacy_ = done.statement
-        self.released_: Any = done.fits[0].released
-        self.history_: Any = done.histories[0]
-        if len(done.fits) > 1:
-            classes = self.classes_.tolist()
-            self.released_ = published(self._release[3], classes)
-            self.history_ = self.history_ and dict(zip(classes, done.histories, strict=True))
-        models = [done.prep.to_user_units(fit.coef) for fit in done.fits]
+        """Become the model that a release gives, in the user's units."""
+        models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
+        return self._adopt(done.record, done.statement, done.histories)
+
+    def _adopt(self, record: Record, statement: PrivacyStatement, histories: Sequence[History | None]) -> Self:
+        """Set what is known of a release, after a fit, a refit or the reading of a file: nothing else sets it."""
+        self._record = record
+        self.privacy_ = statement
+        self.released_: Any = record.parts[0]
+        self.history_: Any = histories[0]
+        if len(record.parts) > 1:
+            classes = self.classes_.tolist()
+            self.released_ = published(record.parts, classes)
+            self.history_ = self.history_ and dict(zip(classes, histories, strict=True))
         return self
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
@@ -264,7 +270,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        matrix = rows_to_predict(self, X, self._release[2].layout)
+        matrix = rows_to_predict(self, X, self._record.prep.layout)
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
@@ -273,7 +279,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def coef_names_(self) -> tuple[str, ...]:
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
-        return coef_names(self, self._release[2].layout)
+        return coef_names(self, self._record.prep.layout)
 
     @property
     def named_coef_(self) -> dict[str, Any]:

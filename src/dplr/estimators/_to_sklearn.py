@@ -14,7 +14,7 @@ from dplr._validation import sentence
 
 def plain_model(fitted: Any) -> Any:
     """See `PrivateLinearModel.to_sklearn`."""
-    layout = fitted._release[2].layout
+    layout = fitted._record.prep.layout
     if layout is not None and not layout.plain:
         remedy = "A plain model takes numbers: encode the columns in a pipeline before the fit."
         raise ValueError(sentence("bounds", "must not encode columns", f"{fitted.n_features_in_} columns", remedy))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr.bounds.scaling import Prep
@@ -35,18 +38,31 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Released:
-    """One release under one statement: a fit, or one for each class, and what is needed to say more of it later.
+class Record:
+    """What a fitted model keeps of its release: all that further models, files and predictions need.
 
-    `plan` is what each fit followed; its statement may be that of one class alone where there are more than two.
+    Attributes
+    ----------
+    mechanism : that released.
+    plan : what each fit followed; with more than two classes its statement is that of one class alone.
+    prep : the way from a raw row to a scaled row, and of coefficients back.
+    parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     """
 
-    statement: PrivacyStatement
-    fits: list[Fit]
     mechanism: Any
     plan: Plan
     prep: Prep
-    histories: list[History | None]
+    parts: Sequence[Mapping[str, NDArray[np.float64]]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Released:
+    """One release under one statement: its record, and the coefficients and the history of each model."""
+
+    record: Record
+    statement: PrivacyStatement
+    coefs: Sequence[NDArray[np.float64]]
+    histories: Sequence[History | None]
 
 
 def release(X: Any, y: Any, facts: Facts, ledger: Budget, source: Source, track: Track) -> Iterator[Released]:
@@ -64,5 +80,5 @@ def release(X: Any, y: Any, facts: Facts, ledger: Budget, source: Source, track:
 
 def _released(facts: Facts, statement: PrivacyStatement, fits: list[Fit]) -> Released:
     histories = [read_history(fit, facts.public, facts.problem, facts.prep, facts.labels) for fit in fits]
-    plan = Plan(facts.problem, fits[0].statement)
-    return Released(statement, fits, facts.mechanism, plan, facts.prep, histories)
+    plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
+    return Released(Record(facts.mechanism, plan, facts.prep, parts), statement, [fit.coef for fit in fits], histories)
