@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.fitting import run as fitting
+from dplr.fitting import silence
 from dplr.ledger import handle as ledger
 from dplr.ledger import transactions
 from dplr.ledger.handle import Ledger
@@ -211,8 +211,8 @@ def test_every_strict_fit_is_silent_in_its_own_context_where_warnings_have_one(t
         def __exit__(self, *_):
             silent.reset(self.before)
 
-    monkeypatch.setattr(fitting, "sys", SimpleNamespace(flags=SimpleNamespace(context_aware_warnings=1)))
-    monkeypatch.setattr(fitting, "warnings", SimpleNamespace(catch_warnings=Filter))
+    monkeypatch.setattr(silence, "sys", SimpleNamespace(flags=SimpleNamespace(context_aware_warnings=1)))
+    monkeypatch.setattr(silence, "warnings", SimpleNamespace(catch_warnings=Filter))
     meeting, seen = threading.Barrier(2), []
     run = dplr.FunctionalMechanism.run
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from dplr._progress import Track, silent
 from dplr.fitting.one_vs_rest import fit_classes, plan_classes
+from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
@@ -88,7 +86,7 @@ def _accounted(
     drawn_before = source.drawn
     reservation = ledger.reserve(*statements)
     fits = None
-    with _silence() if ledger.strict else contextlib.nullcontext():
+    with silence() if ledger.strict else contextlib.nullcontext():
         try:
             fits = work()
         except BaseException as error:
@@ -100,34 +98,6 @@ def _accounted(
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
     reservation.commit()
     return fits
-
-
-_quiet = threading.Lock()
-_quiet_fits = [0]  # that run now
-_quiet_until = contextlib.ExitStack()
-
-
-def _silence() -> contextlib.AbstractContextManager[object]:
-    """No warning of a strict fit is shown, in this thread or in those of the pool."""
-    if getattr(sys.flags, "context_aware_warnings", False):  # then filters belong to a context, which the pool copies
-        return warnings.catch_warnings(action="ignore")
-    return _silence_of_the_process()
-
-
-@contextlib.contextmanager
-def _silence_of_the_process() -> Iterator[None]:
-    """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
-    with _quiet:
-        if _quiet_fits[0] == 0:
-            _quiet_until.enter_context(warnings.catch_warnings(action="ignore"))
-        _quiet_fits[0] += 1
-    try:
-        yield
-    finally:
-        with _quiet:
-            _quiet_fits[0] -= 1
-            if _quiet_fits[0] == 0:
-                _quiet_until.close()
 
 
 def _plan(problem: Problem, mechanism: Mechanism, eps: float, delta: float, source: Source) -> Plan:
