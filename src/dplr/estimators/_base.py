@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,9 +21,8 @@ from dplr.estimators import _to_sklearn as _plain
 from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import published
-from dplr.fitting.planning import check_bounds, prepare
-from dplr.fitting.pretraining import read_public
-from dplr.fitting.release import Facts, Record, Released, release
+from dplr.fitting.planning import PublicFacts, check_bounds
+from dplr.fitting.release import Record, Released, release
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
@@ -176,41 +175,25 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             fitted.append(other._take(done))
         return fitted
 
-    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> Iterator[Released]:
+    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
-        delta = check_delta(self.delta)
-        mechanism = as_mechanism(self.mechanism)
+        check_delta(self.delta)
+        as_mechanism(self.mechanism)
         ledger = as_ledger(self.ledger)
         if ledger.strict:
             check_types(X, y)
             self._check_declared()
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
-        columns = X.columns if isinstance(X, Table) else None
         check_bounds(self.bounds)
-        layout = None if self.bounds is None else self.bounds.for_columns(columns, d)
+        labels = self._labels(y)
+        columns = X.columns if isinstance(X, Table) else None
+        facts = PublicFacts.of(self, self._public_n_rows(n), d, columns, labels)
+        layout = facts.layout
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
-        public = read_public(self.public, d, columns, self.fit_intercept, layout)
-        labels = self._labels(y)
-        problem, prep = prepare(
-            n_rows=self._public_n_rows(n),
-            n_features=d,
-            columns=columns,
-            bounds=self.bounds,
-            layout=layout,
-            loss=self._loss(),
-            fit_intercept=self.fit_intercept,
-            l2=self.l2,
-            neighbouring=self.neighbouring,
-            label_codes=labels.codes if labels else None,
-            public=public,
-            classes=labels.classes.tolist() if labels else None,
-            assumptions=(labels.assumption,) if labels else (),
-        )
         track = bars if check_flag("progress", self.progress) else silent
-        facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
-        done = release(X, y.values, facts, ledger, self._source(), track)
+        done = release(X, y.values, facts, labels, levels, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         return done

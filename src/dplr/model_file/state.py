@@ -13,8 +13,8 @@ import numpy as np
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.scaling import Prep
 from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
-from dplr.fitting.one_vs_rest import shares_one_release
-from dplr.fitting.planning import prepare
+from dplr.fitting.one_vs_rest import is_several, shares_one_release
+from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
@@ -143,7 +143,7 @@ def estimator_of(value: Any) -> Any:
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
-    models = len(classes) if len(classes) > 2 else 1
+    models = len(classes) if is_several(classes) else 1
     shared = shares_one_release(parameters["mechanism"])
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
@@ -165,19 +165,8 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
     columns = values["column_names"]
     if bounds is not None and bounds.names is not None:
         columns = bounds.names
-    layout = None if bounds is None else bounds.for_columns(columns, values["n_features"])
-    problem, prep = prepare(
-        n_rows=values["n_rows"],
-        n_features=values["n_features"],
-        columns=columns,
-        bounds=bounds,
-        layout=layout,
-        loss=fitted._loss(),
-        fit_intercept=fitted.fit_intercept,
-        l2=fitted.l2,
-        neighbouring=fitted.neighbouring,
-        label_codes=(0.0, 1.0),  # of a fitted model it only matters whether it has labels
-    )
+    facts = PublicFacts.of(fitted, values["n_rows"], values["n_features"], columns)
+    problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:
         size = prep.geometry.d + (prep.geometry.intercept > 0)
@@ -188,7 +177,7 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     """Coefficients, labels and names, as a fit sets them."""
     classes = values["classes"]
-    models = 1 if classes is None or len(classes) == 2 else len(classes)
+    models = len(classes) if is_several(classes) else 1
     coef = array("model.coef", values["coef"], (models, prep.geometry.d)).copy()
     intercept = array("model.intercept", values["intercept"], (models,)).copy()
     if not fitted.fit_intercept and intercept.any():
