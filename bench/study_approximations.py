@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def main(path):
                     release = dplr.fit(X[:cut], y[:cut], eps=eps, delta=delta, bounds=bounds, mechanism=spec)
                     est = release
                 else:
-                    release._release = (spec, *release._release[1:])
+                    release._record = replace(release._record, mechanism=spec)
                     est = release.refit()
                 found.setdefault((kind, eps, name), []).append(scores(est, X[cut:], y[cut:]))
     for (kind, eps, name), values in found.items():

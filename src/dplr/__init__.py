@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
     from dplr.privacy.statement import PrivacyStatement
+    from dplr.problem.fit import History
+    from dplr.problem.plan import Plan
 
 __all__ = [
     "Bounds",
     "BudgetExceeded",
     "FunctionalMechanism",
+    "History",
     "HuberSVC",
     "Ledger",
     "LinearRegression",
@@ -37,6 +40,7 @@ __all__ = [
     "NoisyGradientDescent",
     "ObjectivePerturbation",
     "OutputPerturbation",
+    "Plan",
     "PrivacyStatement",
     "PrivacyWarning",
     "fit",
@@ -51,6 +55,7 @@ _HOMES = {
     "Bounds": "dplr.bounds",
     "BudgetExceeded": "dplr.ledger",
     "FunctionalMechanism": "dplr.mechanisms",
+    "History": "dplr.problem.fit",
     "HuberSVC": "dplr.estimators",
     "Ledger": "dplr.ledger",
     "LinearRegression": "dplr.estimators",
@@ -60,6 +65,7 @@ _HOMES = {
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
     "OutputPerturbation": "dplr.mechanisms",
+    "Plan": "dplr.problem.plan",
     "PrivacyStatement": "dplr.privacy",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",

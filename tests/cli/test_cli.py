@@ -534,7 +534,7 @@ def test_a_ledger_is_made_once_and_shown_for_people_and_programs(folder):
 def test_the_public_form_of_a_ledger_is_the_same_whether_fits_failed_or_not(folder, monkeypatch):
     statement = dplr.plan(n_rows=100, n_features=2, eps=0.25).statement
     shown = {}
-    for name, endings in {"calm": ["commit"] * 3, "stormy": ["release", "commit", "", "release", "commit"]}.items():
+    for name, endings in {"calm": ["commit"] * 3, "stormy": ["refund", "commit", "", "refund", "commit"]}.items():
         (folder / name).mkdir()
         monkeypatch.chdir(folder / name)
         ledger = dplr.Ledger("budget.db", eps=1.0, label="people")

@@ -52,7 +52,7 @@ class Done:
     def commit(self):
         """Nothing to do."""
 
-    release = commit
+    refund = commit
 
 
 def released(est):

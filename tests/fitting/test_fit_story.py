@@ -41,8 +41,8 @@ class Diary:
     def commit(self):
         self.events.append("commit")
 
-    def release(self):
-        self.events.append("release")
+    def refund(self):
+        self.events.append("refund")
 
     def total(self, query):
         self.events.append("rows")
@@ -96,7 +96,7 @@ def test_value_fault_gives_the_budget_back_before_any_noise(entropy):
     diary = Diary(X, y)
     with pytest.raises(ValueError, match="finite"):
         diary.run()
-    assert diary.events == ["reserve", "rows", "release"]
+    assert diary.events == ["reserve", "rows", "refund"]
     assert entropy.bytes == 0
 
 
@@ -117,7 +117,7 @@ def test_interruption_before_any_noise_gives_the_budget_back():
     diary.total = interrupted
     with pytest.raises(KeyboardInterrupt):
         diary.run()
-    assert diary.events == ["reserve", "release"]
+    assert diary.events == ["reserve", "refund"]
 
 
 def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
@@ -126,7 +126,7 @@ def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
     diary.source.laplace(1000, 2)
     with pytest.raises(KeyboardInterrupt):
         diary.run()
-    assert "release" not in diary.events
+    assert "refund" not in diary.events
 
 
 def test_rows_of_another_geometry_are_refused_before_the_reservation():
@@ -142,7 +142,7 @@ def test_rows_of_another_geometry_are_refused_before_the_reservation():
 def test_null_ledger_serves_the_seam():
     reservation = NullLedger().reserve(dplr.plan(n_rows=5, n_features=1, eps=1.0).statement)
     assert reservation.commit() is None
-    assert reservation.release() is None
+    assert reservation.refund() is None
 
 
 def test_two_fits_never_share_noise():

@@ -214,8 +214,8 @@ class Book:
     def commit(self):
         self.events.append("commit")
 
-    def release(self):
-        self.events.append("release")
+    def refund(self):
+        self.events.append("refund")
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_ledger_keeps_one_entry_for_all_classes(data, tmp_path, strict):
     assert [entry.eps for entry in ledger.entries()] == [1.0, 1.0]
     with pytest.raises(RuntimeError if strict else ValueError):
         fit((data[0], np.where(data[1] == "a", "d", data[1])), eps=0.25, ledger=ledger)
-    assert ledger.entries()[-1].state == ("committed" if strict else "released")
+    assert ledger.entries()[-1].state == ("committed" if strict else "refunded")
 
 
 @pytest.mark.parametrize("mechanism", ["fm", "output", "objective", NGD])
@@ -255,7 +255,7 @@ def test_fault_in_the_data_gives_the_budget_back_before_any_noise(data, mechanis
         X[7, 1] = np.nan
     with pytest.raises(ValueError, match="of 6000 rows with"):
         fit((X, y), mechanism, delta=1e-6)
-    assert book.events == [("reserve", 1.0), "release"]
+    assert book.events == [("reserve", 1.0), "refund"]
     assert entropy.bytes == 0
 
 

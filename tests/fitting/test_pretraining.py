@@ -56,7 +56,7 @@ def non_private(X, y, **options):
 
 
 def w0(est):
-    return np.array(est._release[1].problem.w0)
+    return np.array(est._record.plan.problem.w0)
 
 
 # ---- what public data are worth ----
@@ -132,7 +132,7 @@ def test_fits_at_a_tiny_eps_end_at_the_public_model(mechanism, delta):
     gaps = []
     for eps in (1e-2, 1e-4, 1e-6):
         est = seeded(*PRIVATE, mechanism=mechanism, eps=eps, delta=delta, public=PUBLIC)
-        gaps.append(np.linalg.norm(est._release[2].from_user_units(est.coef_[0], est.intercept_[0]) - w0(est)))
+        gaps.append(np.linalg.norm(est._record.prep.from_user_units(est.coef_[0], est.intercept_[0]) - w0(est)))
     assert gaps[2] < 1e-2 * np.linalg.norm(w0(est))
     assert gaps == sorted(gaps, reverse=True)
 
@@ -141,7 +141,7 @@ def test_functional_mechanism_ends_at_the_public_model_as_its_ridge_grows():
     gaps = []
     for ridge in (4.0, 1e2, 1e4):
         est = seeded(*PRIVATE, mechanism=dplr.FunctionalMechanism(ridge_deviations=ridge), eps=0.01, public=PUBLIC)
-        gaps.append(np.linalg.norm(est._release[2].from_user_units(est.coef_[0], est.intercept_[0]) - w0(est)))
+        gaps.append(np.linalg.norm(est._record.prep.from_user_units(est.coef_[0], est.intercept_[0]) - w0(est)))
     assert gaps[2] < 1e-2 * np.linalg.norm(w0(est))
     assert gaps == sorted(gaps, reverse=True)
 
@@ -155,7 +155,7 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
     for public in (None, PUBLIC):
         est = seeded(X, y, mechanism="objective", public=public)
         planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, mechanism="objective", public=public).minimisation
-        prep = est._release[2]
+        prep = est._record.prep
         coef = np.array(prep.from_user_units(est.coef_[0], est.intercept_[0]))
         V = (X.to_numpy() - prep.shift[:3]) * prep.scale[:3] / 2**20
         V = signs[:, None] * np.column_stack([V, np.full(len(y), 0.5)])
@@ -175,7 +175,7 @@ def test_public_data_change_neither_noise_nor_cost_nor_the_number_of_records(mec
     assert plans[0].released == plans[1].released
     assert plans[0].statement.guarantee == plans[1].statement.guarantee
     est = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, mechanism=mechanism, public=PUBLIC)
-    assert est._release[1].problem.n_rows == 2000
+    assert est._record.plan.problem.n_rows == 2000
     assert "the number of records = 2000" in est.privacy_.assumptions
 
 
@@ -218,7 +218,7 @@ def test_private_model_as_start_may_share_records_because_both_add_up():
 def test_plan_from_public_data_is_the_plan_of_the_fit():
     plan = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, mechanism="objective", public=PUBLIC)
     est = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=1.0, mechanism="objective", public=PUBLIC)
-    assert plan.problem.w0 == est._release[1].problem.w0
+    assert plan.problem.w0 == est._record.plan.problem.w0
     X, y = PUBLIC
     unnamed = dplr.plan(n_rows=9, n_features=3, eps=1.0, public=(X / 6, np.where(y, "b", "a")))  # labels of its own
     for labels in (y, 2 * y - 1, y + 7):  # whatever the two are called

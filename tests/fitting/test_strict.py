@@ -119,11 +119,11 @@ def test_a_strict_reservation_ends_once_and_needs_its_entries(tmp_path):
     empty = path.read_bytes()
     held = strict.reserve(statement)
     held.commit()
-    held.release()
+    held.refund()
     with pytest.raises(RuntimeError, match="ends once"):
         held.commit()
     given_up = strict.reserve(statement)
-    given_up.release()
+    given_up.refund()
     with pytest.raises(RuntimeError, match="ends once"):
         given_up.commit()
     assert strict.spent() == (0.2, 0.0)

@@ -178,7 +178,7 @@ def test_a_value_fault_gives_the_budget_back(ledger):
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
         dplr.fit(X, y, eps=0.4, ledger=ledger)
-    assert states(ledger) == ["released"]
+    assert states(ledger) == ["refunded"]
     assert ledger.remaining() == (1.0, 1e-5)
 
 
@@ -410,7 +410,7 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
     ledger.reserve(a_plan().statement).commit()
     connection = sqlite3.connect(ledger.path)
     for statement in (
-        "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'released'",
+        "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'refunded'",
         "UPDATE terms SET eps = 9", "DELETE FROM terms",
     ):  # fmt: skip
         with pytest.raises(sqlite3.IntegrityError, match="ledger"):
@@ -421,7 +421,7 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
 def test_a_reservation_ends_once(ledger):
     held = ledger.reserve(a_plan().statement)
     held.commit()
-    for end in (held.commit, held.release):
+    for end in (held.commit, held.refund):
         with pytest.raises(RuntimeError, match="ends once"):
             end()
     assert states(ledger) == ["committed"]

@@ -53,7 +53,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "1",
             "ledger/transactions.py",
             {
-                '"BEGIN IMMEDIATE") as opened': '"SELECT 1") as opened',
+                '"BEGIN IMMEDIATE") as': '"SELECT 1") as',
                 'raise\n        connection.execute("COMMIT")': "raise",
                 "    time_now = now()\n": "    time_now = now()\n    time.sleep(0.02)\n",  # others read meanwhile
             },

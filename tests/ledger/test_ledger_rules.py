@@ -186,7 +186,7 @@ class Machine(RuleBasedStateMachine):
         return sum(map(Fraction, map(str, costs)), Fraction(0)) <= Fraction(str(self.budget))
 
     def counted(self):
-        return [eps for eps, state in self.model if state != "released"]
+        return [eps for eps, state in self.model if state != "refunded"]
 
     @rule(
         target=held,
@@ -210,7 +210,7 @@ class Machine(RuleBasedStateMachine):
         if held is None:
             return
         reservation, places = held
-        getattr(reservation, "commit" if state == "committed" else "release")()
+        getattr(reservation, "commit" if state == "committed" else "refund")()
         for place in places:
             self.model[place][1] = state
 
@@ -219,8 +219,8 @@ class Machine(RuleBasedStateMachine):
         self._end(held, "committed")
 
     @rule(held=consumes(held))
-    def release(self, held):
-        self._end(held, "released")
+    def refund(self, held):
+        self._end(held, "refunded")
 
     @rule(held=consumes(held))
     def crash(self, held):

@@ -328,7 +328,7 @@ def test_every_statement_of_many_classes_says_whether_the_noise_came_from_a_seed
     path = saved(est, tmp_path)
     assert path.read_text().count('"reproducible": ' + str(seed is not None).lower()) == 2
     got = dplr.load_model(path)
-    assert got._release[1].statement.reproducible is got.privacy_.reproducible is (seed is not None)
+    assert got._record.plan.statement.reproducible is got.privacy_.reproducible is (seed is not None)
 
 
 def test_attributes_that_somebody_set_do_not_get_into_a_file(fitted, tmp_path):

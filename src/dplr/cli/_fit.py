@@ -176,7 +176,7 @@ def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> A
 
 def _still_spent(ledger: Ledger | None, before: int) -> str:
     """What a fit that failed leaves in the ledger, in words; empty for nothing."""
-    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "released"]
+    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "refunded"]
     if not held:
         return ""
     return (

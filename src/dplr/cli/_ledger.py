@@ -97,7 +97,7 @@ def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entr
     """What does not depend on fits that failed: entries that count, by the day and numbered anew."""
     from dplr.ledger.entries import day_of
 
-    spent = [entry for entry in entries if entry.state != "released"]
+    spent = [entry for entry in entries if entry.state != "refunded"]
     return replace(terms, created=day_of(terms.created)), [
         replace(entry, number=number, state="spent", reserved_at=day_of(entry.reserved_at), ended_at=None)
         for number, entry in enumerate(spent, 1)

@@ -21,15 +21,16 @@ from dplr.estimators import _to_sklearn as _plain
 from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import published
-from dplr.fitting.planning import check_bounds, prepare
-from dplr.fitting.pretraining import read_public
-from dplr.fitting.release import Facts, Released, release
+from dplr.fitting.planning import PublicFacts, check_bounds
+from dplr.fitting.release import Record, Released, release
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
-from dplr.mechanisms import Mechanism, as_mechanism
+from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
 
@@ -132,17 +133,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         return _plain.plain_model(self)
 
     def _take(self, done: Released) -> Self:
-        """Set the attributes that a release gives."""
-        self._release = (done.mechanism, done.plan, done.prep, [fit.released for fit in done.fits])
-        self.privacy_ = done.statement
-        self.released_: Any = done.fits[0].released
-        self.history_: Any = done.histories[0]
-        if len(done.fits) > 1:
-            classes = self.classes_.tolist()
-            self.released_ = published(self._release[3], classes)
-            self.history_ = self.history_ and dict(zip(classes, done.histories, strict=True))
-        models = [done.prep.to_user_units(fit.coef) for fit in done.fits]
+        """Become the model that a release gives, in the user's units."""
+        models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
+        return self._adopt(done.record, done.statement, done.histories)
+
+    def _adopt(self, record: Record, statement: PrivacyStatement, histories: Sequence[History | None]) -> Self:
+        """Set what is known of a release, after a fit, a refit or the reading of a file: nothing else sets it."""
+        self._record = record
+        self.privacy_ = statement
+        self.released_: Any = record.parts[0]
+        self.history_: Any = histories[0]
+        if len(record.parts) > 1:
+            classes = self.classes_.tolist()
+            self.released_ = published(record.parts, classes)
+            self.history_ = self.history_ and dict(zip(classes, histories, strict=True))
         return self
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
@@ -173,46 +178,28 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         _clients.refuse(self)
-        delta = check_delta(self.delta)
-        mechanism = as_mechanism(self.mechanism)
+        check_delta(self.delta)
+        as_mechanism(self.mechanism)
         ledger = as_ledger(self.ledger)
         if not ledger.strict:
-            return self._released(X, y, levels, delta, mechanism, ledger)
+            return self._released(X, y, levels, ledger)
         check_types(X, y)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(X, y, levels, delta, mechanism, ledger)
+            return self._released(X, y, levels, ledger)
 
-    def _released(
-        self, X: Any, y: Any, levels: Sequence[float], delta: float, mechanism: Mechanism, ledger: Budget
-    ) -> list[Released]:
+    def _released(self, X: Any, y: Any, levels: Sequence[float], ledger: Budget) -> list[Released]:
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
-        columns = X.columns if isinstance(X, Table) else None
         check_bounds(self.bounds)
-        layout = None if self.bounds is None else self.bounds.for_columns(columns, d)
+        labels = self._labels(y)
+        columns = X.columns if isinstance(X, Table) else None
+        facts = PublicFacts.of(self, self._public_n_rows(n), d, columns, labels)
+        layout = facts.layout
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
-        public = read_public(self.public, d, columns, self.fit_intercept, layout)
-        labels = self._labels(y)
-        problem, prep = prepare(
-            n_rows=self._public_n_rows(n),
-            n_features=d,
-            columns=columns,
-            bounds=self.bounds,
-            layout=layout,
-            loss=self._loss(),
-            fit_intercept=self.fit_intercept,
-            l2=self.l2,
-            neighbouring=self.neighbouring,
-            label_codes=labels.codes if labels else None,
-            public=public,
-            classes=labels.classes.tolist() if labels else None,
-            assumptions=(labels.assumption,) if labels else (),
-        )
         track = bars if check_flag("progress", self.progress) else silent
-        facts = Facts(problem, mechanism, prep, public, labels, levels, delta)
-        done = list(release(X, y.values, facts, ledger, self._source(), track))
+        done = release(X, y.values, facts, labels, levels, ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         return done
@@ -274,7 +261,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        matrix = rows_to_predict(self, X, self._release[2].layout)
+        matrix = rows_to_predict(self, X, self._record.prep.layout)
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
@@ -283,7 +270,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def coef_names_(self) -> tuple[str, ...]:
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
-        return coef_names(self, self._release[2].layout)
+        return coef_names(self, self._record.prep.layout)
 
     @property
     def named_coef_(self) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from sklearn.base import clone
 
 from dplr._validation import sentence
 from dplr.fitting.planning import check_l2, l2_sentence
-from dplr.fitting.release import Released
+from dplr.fitting.release import Record, Released
 from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.functional.spec import one_class
 from dplr.privacy.statement import PrivacyStatement
-from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
@@ -21,7 +20,8 @@ SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
 def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any:
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
-    mechanism, plan, prep, parts = fitted._release
+    record: Record = fitted._record
+    mechanism, plan, parts = record.mechanism, record.plan, record.parts
     if not isinstance(mechanism, FunctionalMechanism):
         remedy = "Only the functional mechanism releases numbers that hold more than one model."
         raise ValueError(sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy))
@@ -45,8 +45,8 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
             setattr(other, name, getattr(fitted, name))
     models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
     coefs = [mechanism.solve(plan, model) for model in models]
-    fits = [Fit(coef, plan.statement, released) for coef, released in zip(coefs, parts, strict=True)]
-    return other._take(Released(statement, fits, mechanism, plan, prep, [None] * len(fits)))
+    solved = replace(record, mechanism=mechanism, plan=plan)
+    return other._take(Released(solved, statement, coefs, [None] * len(coefs)))
 
 
 def _says_so(statement: PrivacyStatement, plan: Plan) -> PrivacyStatement:

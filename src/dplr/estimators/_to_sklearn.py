@@ -10,15 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from dplr._validation import sentence
+from dplr.fitting.one_vs_rest import is_several
 
 
 def plain_model(fitted: Any) -> Any:
     """See `PrivateLinearModel.to_sklearn`."""
-    layout = fitted._release[2].layout
+    layout = fitted._record.prep.layout
     if layout is not None and not layout.plain:
         remedy = "A plain model takes numbers: encode the columns in a pipeline before the fit."
         raise ValueError(sentence("bounds", "must not encode columns", f"{fitted.n_features_in_} columns", remedy))
-    if fitted._plain is LogisticRegression and len(fitted.classes_) > 2:
+    if fitted._plain is LogisticRegression and is_several(fitted.classes_):
         return _one_vs_rest(fitted)
     return _filled(
         fitted._plain(fit_intercept=fitted.fit_intercept), fitted, coef_=fitted.coef_, intercept_=fitted.intercept_

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
+from numpy.typing import NDArray
+
 from dplr._progress import Track
 from dplr._validation import sentence
 from dplr.mechanisms import FunctionalMechanism
@@ -102,6 +104,11 @@ def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[s
         for label, released in zip(classes, parts, strict=True)
         for name, block in released.items()
     }
+
+
+def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
+    """Whether there is a model for each class against the rest, and not one alone: of two classes, or of numbers."""
+    return classes is not None and len(classes) > 2
 
 
 def shares_one_release(mechanism: Mechanism) -> bool:

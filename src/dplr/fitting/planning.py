@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,65 +14,140 @@ from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
-from dplr.fitting.one_vs_rest import plan_classes
+from dplr.fitting.one_vs_rest import is_several, plan_classes
 from dplr.fitting.pretraining import Public, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
+from dplr.mechanisms.protocol import Mechanism
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED, Loss, huber_svm
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
+from dplr.rows import Labels
 
 LOSSES = {"logistic": LOGISTIC, "linear": SQUARED, "svm": huber_svm(0.5)}
 
 
-def prepare(
-    *,
-    n_rows: int | None,
-    n_features: int,
-    columns: Sequence[str] | None,
-    bounds: Bounds | None,
-    layout: Layout | None,
-    loss: Loss,
-    fit_intercept: bool,
-    l2: float | str,
-    neighbouring: str,
-    label_codes: Pair | None,
-    public: Public | None = None,
-    classes: Sequence[Any] | None = None,
-    assumptions: tuple[str, ...] = (),
-) -> tuple[Problem, Prep]:
-    """Check the public facts and turn them into the scaled problem and the row's way into it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublicFacts:
+    """All that a plan depends on, from the arguments of `plan`, from an estimator and its rows, or from a model file.
 
-    `n_features` and `columns` are those of the table, `layout` is what the bounds make of them.
+    Attributes
+    ----------
+    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public : as the user gave them; of a shorthand the
+        mechanism that it stands for.
+    n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
+    n_features, columns : of the table; the names are None where it has none.
+    classes : the labels; None for a numeric target, and where they are not known.
+    label_codes : the numbers that stand for two labels.
+    assumptions : sentences of the statement that come before all others.
+    public_columns : names that public rows may have where those of the table are not known yet.
     """
-    relation = Neighbouring(check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring]))
-    if not 1 <= n_features <= MAX_FEATURES:
-        raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", n_features))
-    check_flag("fit_intercept", fit_intercept)
-    check_bounds(bounds)
-    ridge = check_l2(l2)
-    labels = label_codes if loss.classification else None
-    target = bounds.target_pair() if bounds is not None and not loss.classification else None
-    facts = list(assumptions)
-    if layout is None:
-        prep = ball_prep(n_features, fit_intercept, labels)
-        facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
-    else:
-        prep = layout_prep(layout, fit_intercept, labels, target)
-        facts += layout.facts(columns)
-    if not loss.classification:
-        low, high = target or (-1.0, 1.0)
-        facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
-    if n_rows is not None:
-        known = "the number of records" if relation is Neighbouring.REPLACE_ONE else "a declared reference, n_rows"
-        facts.append(f"{known} = {n_rows}")
-    problem = Problem(loss, prep.geometry, relation, n_rows, ridge, ())
-    w0 = None
-    if public is not None:
-        w0, said = start(public, problem, prep, classes)
-        facts += said
-    facts.append(l2_sentence(ridge))
-    return replace(problem, assumptions=tuple(facts), w0=w0), prep
+
+    loss: Loss
+    mechanism: Mechanism
+    delta: float
+    bounds: Bounds | None
+    fit_intercept: bool
+    l2: float | str
+    neighbouring: str
+    public: Any
+    n_rows: int | None
+    n_features: int
+    columns: Sequence[str] | None
+    classes: Sequence[Any] | None = None
+    label_codes: Pair = (0.0, 1.0)
+    assumptions: tuple[str, ...] = ()
+    public_columns: Sequence[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        n_rows: int | None,
+        n_features: int,
+        columns: Sequence[str] | None,
+        labels: Labels | None = None,
+    ) -> PublicFacts:
+        """What an estimator declares, and what is known of a table and of its labels."""
+        resolved: dict[str, Any] = {}
+        if labels is not None:
+            resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
+            resolved["assumptions"] = (labels.assumption,)
+        names = ("mechanism", "delta", "bounds", "fit_intercept", "l2", "neighbouring", "public")
+        declared = {name: getattr(model, name) for name in names}
+        return cls(loss=model._loss(), **declared, n_rows=n_rows, n_features=n_features, columns=columns, **resolved)
+
+    def __post_init__(self) -> None:
+        """Check what was given; the derived facts check the rest."""
+        relations = [str(kind) for kind in Neighbouring]
+        check_choice("neighbouring", self.neighbouring, relations)
+        if not 1 <= self.n_features <= MAX_FEATURES:
+            raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.n_features))
+        check_flag("fit_intercept", self.fit_intercept)
+        check_bounds(self.bounds)
+        check_l2(self.l2)
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        object.__setattr__(self, "mechanism", as_mechanism(self.mechanism))
+
+    @cached_property
+    def layout(self) -> Layout | None:
+        """What the bounds make of the columns of the table."""
+        return None if self.bounds is None else self.bounds.for_columns(self.columns, self.n_features)
+
+    @cached_property
+    def start(self) -> Public | None:
+        """Where the fit starts, in one of the forms of `public`."""
+        columns = self.columns or self.public_columns
+        return read_public(self.public, self.n_features, columns, self.fit_intercept, self.layout)
+
+    @cached_property
+    def prep(self) -> Prep:
+        """The way from a row of the table to a scaled row."""
+        labels = self.label_codes if self.loss.classification else None
+        if self.layout is None:
+            return ball_prep(self.n_features, self.fit_intercept, labels)
+        return layout_prep(self.layout, self.fit_intercept, labels, self._target)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The scaled problem. Public data are fitted here."""
+        relation, ridge = Neighbouring(self.neighbouring), check_l2(self.l2)
+        problem = Problem(self.loss, self.prep.geometry, relation, self.n_rows, ridge, ())
+        facts, w0 = self._assumed(), None
+        if self.start is not None:
+            w0, said = start(self.start, problem, self.prep, self.classes)
+            facts += said
+        facts.append(l2_sentence(ridge))
+        return replace(problem, assumptions=tuple(facts), w0=w0)
+
+    def plan(self, eps: float) -> Plan:
+        """What a fit would release: of all classes together where there are more than two."""
+        if self.classes is None or not is_several(self.classes):
+            return self.mechanism.plan(self.problem, eps, self.delta)
+        classes = np.unique(np.asarray(self.classes)).tolist()
+        one, statement = plan_classes(self.mechanism, self.problem, eps, self.delta, classes)
+        return replace(one, statement=statement)
+
+    @property
+    def _target(self) -> Pair | None:
+        """The declared range of a numeric target."""
+        return self.bounds.target_pair() if self.bounds is not None and not self.loss.classification else None
+
+    def _assumed(self) -> list[str]:
+        """What the statement says of labels, columns, target and number of rows."""
+        facts = list(self.assumptions)
+        if self.layout is None:
+            facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
+        else:
+            facts += self.layout.facts(self.columns)
+        if not self.loss.classification:
+            low, high = self._target or (-1.0, 1.0)
+            facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
+        if self.n_rows is not None:
+            exact = self.neighbouring == Neighbouring.REPLACE_ONE
+            known = "the number of records" if exact else "a declared reference, n_rows"
+            facts.append(f"{known} = {self.n_rows}")
+        return facts
 
 
 def l2_sentence(l2: float | None) -> str:
@@ -136,7 +212,7 @@ def plan(
       neighbouring  replace_one: one record replaced by another; the number of records is public
     ...
     """
-    eps, delta = check_eps(eps), check_delta(delta)
+    eps = check_eps(eps)
     check_bounds(bounds)
     if bounds is not None and n_features is None:
         n_features = len(bounds.columns)
@@ -144,30 +220,23 @@ def plan(
         raise ValueError(sentence("n_features", "is required without bounds", None))
     if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
-    n_features = check_count("n_features", n_features)
     loss = LOSSES[check_choice("model", model, LOSSES)]
-    names = bounds.names if bounds is not None else None
-    layout = bounds.for_columns(names, n_features) if bounds is not None else None
-    problem, _ = prepare(
-        n_rows=None if n_rows is None else check_count("n_rows", n_rows),
-        n_features=n_features,
-        columns=names,
-        bounds=bounds,
-        layout=layout,
+    facts = PublicFacts(
         loss=loss,
+        mechanism=mechanism,
+        delta=delta,
+        bounds=bounds,
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
-        label_codes=(0.0, 1.0),
-        public=read_public(public, n_features, names or column_names(public), fit_intercept, layout),
+        public=public,
+        n_rows=None if n_rows is None else check_count("n_rows", n_rows),
+        n_features=check_count("n_features", n_features),
+        columns=bounds.names if bounds is not None else None,
         classes=bounds.target_classes() if bounds is not None and loss.classification else None,
+        public_columns=column_names(public),
     )
-    spec = as_mechanism(mechanism)
-    classes = bounds.target_classes() if bounds is not None and loss.classification else None
-    if classes is None or len(classes) == 2:
-        return spec.plan(problem, eps, delta)
-    one, statement = plan_classes(spec, problem, eps, delta, np.unique(np.asarray(classes)).tolist())
-    return replace(one, statement=statement)
+    return facts.plan(eps)
 
 
 def check_bounds(bounds: Any) -> None:

@@ -2,67 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
-from dplr.fitting.pretraining import Public
+from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.planning import PublicFacts
 from dplr.ledger.budget import Budget
-from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.plan import Plan
-from dplr.problem.problem import Problem
 from dplr.rows import Labels, as_rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Facts:
-    """What was fixed before a row was read."""
+class Record:
+    """What a fitted model keeps of its release: all that further models, files and predictions need.
 
-    problem: Problem
-    mechanism: Mechanism
+    Attributes
+    ----------
+    mechanism : that released.
+    plan : what each fit followed; with more than two classes its statement is that of one class alone.
+    prep : the way from a raw row to a scaled row, and of coefficients back.
+    parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
+    """
+
+    mechanism: Any
+    plan: Plan
     prep: Prep
-    public: Public | None
-    labels: Labels | None
-    levels: Sequence[float]
-    delta: float
+    parts: Sequence[Mapping[str, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Released:
-    """One release under one statement: a fit, or one for each class, and what is needed to say more of it later.
+    """One release under one statement: its record, and the coefficients and the history of each model."""
 
-    `plan` is what each fit followed; its statement may be that of one class alone where there are more than two.
-    """
-
+    record: Record
     statement: PrivacyStatement
-    fits: list[Fit]
-    mechanism: Any
-    plan: Plan
-    prep: Prep
-    histories: list[History | None]
+    coefs: Sequence[NDArray[np.float64]]
+    histories: Sequence[History | None]
 
 
-def release(X: Any, y: Any, facts: Facts, ledger: Budget, source: Source, track: Track) -> Iterator[Released]:
-    """One release for each of the levels of eps."""
-    labels = facts.labels
-    how = (facts.problem, facts.mechanism, facts.levels, facts.delta, ledger, source, track)
-    if labels is None or len(labels.classes) == 2:
-        fits = fitting.run_many(as_rows(X, y if labels is None else labels.y, facts.prep), *how)
-        done = [(fit.statement, [fit]) for fit in fits]
-    else:
+def release(
+    X: Any,
+    y: Any,
+    facts: PublicFacts,
+    labels: Labels | None,
+    levels: Sequence[float],
+    ledger: Budget,
+    source: Source,
+    track: Track,
+) -> list[Released]:
+    """One release for each of the levels of eps, all done and paid for when this returns."""
+    how = (facts.problem, facts.mechanism, levels, facts.delta, ledger, source, track)
+    if labels is not None and is_several(labels.classes):
         against = labels.against_the_rest
         done = fitting.run_classes(lambda k: as_rows(X, against(k), facts.prep), labels.classes.tolist(), *how)
-    return (_released(facts, statement, fits) for statement, fits in done)
+    else:
+        fits = fitting.run_many(as_rows(X, y if labels is None else labels.y, facts.prep), *how)
+        done = [(fit.statement, [fit]) for fit in fits]
+    return [_released(facts, labels, statement, fits) for statement, fits in done]
 
 
-def _released(facts: Facts, statement: PrivacyStatement, fits: list[Fit]) -> Released:
-    histories = [read_history(fit, facts.public, facts.problem, facts.prep, facts.labels) for fit in fits]
-    plan = Plan(facts.problem, fits[0].statement)
-    return Released(statement, fits, facts.mechanism, plan, facts.prep, histories)
+def _released(facts: PublicFacts, labels: Labels | None, statement: PrivacyStatement, fits: list[Fit]) -> Released:
+    histories = [read_history(fit, facts.start, facts.problem, facts.prep, labels) for fit in fits]
+    plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
+    return Released(Record(facts.mechanism, plan, facts.prep, parts), statement, [fit.coef for fit in fits], histories)

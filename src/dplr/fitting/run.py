@@ -91,7 +91,7 @@ def _accounted(
             fits = work()
         except BaseException as error:
             if source.drawn == drawn_before and not isinstance(error, NotCertified):
-                reservation.release()
+                reservation.refund()
             if not (ledger.strict and isinstance(error, Exception)):
                 raise
     if fits is None:  # raised here and not above, where it would carry the error that it hides

@@ -1,4 +1,4 @@
-"""The budget's seam: reserve before the first row is read, commit before release, release what was never spent."""
+"""The budget's seam: reserve before the first row is read, commit before release, refund what was never spent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reservation(Protocol):
         """Record the releases as spent for good."""
         ...
 
-    def release(self) -> None:
+    def refund(self) -> None:
         """Give the budget back: no noise was drawn and nothing was released."""
         ...
 
@@ -57,7 +57,7 @@ class NullReservation:
     def commit(self) -> None:
         """Do nothing."""
 
-    def release(self) -> None:
+    def refund(self) -> None:
         """Do nothing."""
 
 

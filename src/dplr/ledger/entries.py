@@ -34,7 +34,7 @@ class Entry:
     Attributes
     ----------
     number : position in the ledger; times may come from clocks that disagree.
-    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"released"` (given back, costs nothing). A
+    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"refunded"` (given back, costs nothing). A
         strict ledger commits when it reserves.
     eps, delta, guarantee : what it costs.
     label : what the data were called, or None.

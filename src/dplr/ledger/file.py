@@ -13,27 +13,41 @@ from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-VERSION = 1
-_SCHEMA = (
+VERSION = 2
+_TERMS = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
         neighbouring TEXT NOT NULL, strict INTEGER NOT NULL, created TEXT NOT NULL)""",
-    """CREATE TABLE entry (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'released')),
-        eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
-        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL)""",
-    "CREATE INDEX entry_reservation ON entry (reservation)",
-    "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
     """CREATE TRIGGER terms_are_fixed BEFORE UPDATE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
     """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
+)
+_ENTRY = """CREATE TABLE entry (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'refunded')),
+        eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
+        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL)"""
+_OF_ENTRIES = (
+    "CREATE INDEX entry_reservation ON entry (reservation)",
+    "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
     """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state <> 'reserved' OR NEW.number <> OLD.number
         OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee OR NEW.draws <> OLD.draws
         BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
+)
+# Version 1 wrote 'released' for an entry whose cost was given back; nothing else of the format changed.
+STATE = "CASE state WHEN 'released' THEN 'refunded' ELSE state END"
+_FROM_VERSION_1 = (
+    "ALTER TABLE entry RENAME TO entry_of_version_1",
+    _ENTRY,
+    f"""INSERT INTO entry
+        SELECT number, reservation, {STATE}, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement
+        FROM entry_of_version_1 ORDER BY number""",
+    "DROP TABLE entry_of_version_1",  # its indexes and triggers go with it
+    *_OF_ENTRIES,
+    f"PRAGMA user_version = {VERSION}",
 )
 
 
@@ -62,7 +76,7 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA:
+    for statement in (*_TERMS, _ENTRY, *_OF_ENTRIES):
         connection.execute(statement)
     values = (terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.strict, terms.created)
     connection.execute("INSERT INTO terms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
@@ -113,14 +127,28 @@ def _remove_leftovers(path: str) -> None:
 
 
 def check_header(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse the file of another program or of another version."""
+    """Refuse the file of another program or of a version that is not known."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise ValueError(sentence("ledger", "must be the file of a ledger", path, "Another program made this file."))
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
-        rule = f"must have version {VERSION} of the format, but has {version}"
+    version = _version(connection)
+    if not 1 <= version <= VERSION:
+        rule = f"must have version 1 to {VERSION} of the format, but has {version}"
         raise ValueError(sentence("ledger", rule, path, "Use the version of dplr that made it."))
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Rewrite the entries of version 1 in the words of this one. Part of the writer's transaction: all of it or none.
+
+    Programs of the older version refuse the file afterwards; what they had reserved in it stays spent.
+    """
+    if _version(connection) == 1:
+        for statement in _FROM_VERSION_1:
+            connection.execute(statement)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:

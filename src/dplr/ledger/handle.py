@@ -41,9 +41,9 @@ class _Held:
         """Record the releases as spent for good; raises unless all entries were still reserved."""
         self._end("committed")
 
-    def release(self) -> None:
+    def refund(self) -> None:
         """Give the budget back."""
-        self._end("released")
+        self._end("refunded")
 
     def _end(self, state: str) -> None:
         with self._ledger._writing() as (connection, _):
@@ -66,7 +66,7 @@ class _Spent:
             raise RuntimeError(f"a reservation ends once, and stays: {found} of {self._count} entries are there.")
         self._ended = True
 
-    def release(self) -> None:
+    def refund(self) -> None:
         """Write nothing and give nothing back. Never raises: that would show the error of the fit as its context."""
         self._ended = True
 
@@ -75,7 +75,7 @@ class Ledger:
     """A privacy budget in a file: every fit that names it spends from it, in whatever process it runs.
 
     A fit *reserves* its cost before it reads a row, and *commits* it before it returns. Reserved counts as spent: a
-    crash never gives budget back. A fit that fails before any noise was drawn is *released* and costs nothing. In a
+    crash never gives budget back. A fit that fails before any noise was drawn is *refunded* and costs nothing. In a
     strict ledger what is reserved is committed at once, and nothing that happens afterwards is written.
 
     Parameters
@@ -220,7 +220,7 @@ class Ledger:
             return rule_of(terms).spent(transactions.costs(connection))
 
     def entries(self) -> list[Entry]:
-        """All entries in their order, the released ones too."""
+        """All entries in their order, the refunded ones too."""
         with self._reading() as (connection, _):
             return transactions.entries(connection)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
-from dplr.ledger.file import check_file, check_header, terms_of
+from dplr.ledger.file import STATE, check_file, check_header, terms_of, upgrade
 from dplr.ledger.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
@@ -26,8 +26,9 @@ def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection,
 @contextlib.contextmanager
 def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """The only writer for a while: what is read cannot change before it is written. Durable when it ends."""
-    with _transaction(path, identity, "BEGIN IMMEDIATE") as opened:
-        yield opened
+    with _transaction(path, identity, "BEGIN IMMEDIATE") as (connection, terms):
+        upgrade(connection)
+        yield connection, terms
 
 
 @contextlib.contextmanager
@@ -101,7 +102,7 @@ def insert(
 
 
 def end(connection: sqlite3.Connection, reservation: str, state: str) -> int:
-    """Commit or release a reservation; how many entries it had that were still reserved."""
+    """Commit or refund a reservation; how many entries it had that were still reserved."""
     return connection.execute(
         "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = 'reserved'",
         (state, now(), reservation),
@@ -117,7 +118,7 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
     rows = connection.execute(
-        "SELECT number, state, eps, delta, guarantee, label, reserved_at, ended_at, statement FROM entry "
+        f"SELECT number, {STATE}, eps, delta, guarantee, label, reserved_at, ended_at, statement FROM entry "
         "ORDER BY number"
     )
     return [

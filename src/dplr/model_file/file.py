@@ -170,13 +170,15 @@ def _decode(data: bytes) -> Any:
 
 def _check_same(est: Any, read: Any) -> None:
     """What the file does not hold but follows from it must be what the fit had."""
-    (mechanism, plan, prep, _), (own_mechanism, own_plan, own_prep, _) = read._release, est._release
-    same = (mechanism, plan.statement, prep.geometry, prep.layout) == (
-        own_mechanism, own_plan.statement, own_prep.geometry, own_prep.layout,
-    )  # fmt: skip
-    same = same and plan.problem.loss == own_plan.problem.loss
-    arrays = [(getattr(prep, name), getattr(own_prep, name)) for name in ("shift", "scale", "low", "high")]
-    if not same or not all(np.array_equal(one, other) for one, other in arrays):
+    ours, theirs = (
+        (record.mechanism, record.plan.statement, record.plan.problem.loss, record.prep.geometry, record.prep.layout)
+        for record in (est._record, read._record)
+    )
+    arrays = [
+        (getattr(est._record.prep, name), getattr(read._record.prep, name))
+        for name in ("shift", "scale", "low", "high")
+    ]
+    if ours != theirs or not all(np.array_equal(one, other) for one, other in arrays):
         refuse("est", "must have the bounds and parameters of its fit", "others", "They were changed since.")
 
 

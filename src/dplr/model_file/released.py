@@ -50,13 +50,13 @@ def write_histories(history: Any) -> list[dict[str, Any]] | None:
     ]
 
 
-def read_histories(where: str, value: Any, parts: Sequence[Part], d: int) -> list[History] | None:
-    """One history for each model where gradients were released, None elsewhere."""
+def read_histories(where: str, value: Any, parts: Sequence[Part], d: int) -> list[History | None]:
+    """What each model has of a history: one where gradients were released, None elsewhere."""
     descent = "gradients" in parts[0]
     if (value is not None) is not descent:
         refuse(where, "must be given for noisy gradient descent, and for nothing else", value)
     if value is None:
-        return None
+        return [None] * len(parts)
     values = _HISTORIES(where, value)
     if len(values) != len(parts):
         refuse(where, f"must be {len(parts)} histories", values)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
-from dplr.fitting.one_vs_rest import by_class, shares_one_release
+from dplr.fitting.one_vs_rest import by_class, is_several, shares_one_release
 from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
 from dplr.mechanisms.functional.moments import blocks
 from dplr.mechanisms.functional.spec import class_block
@@ -65,8 +65,8 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
     pure = all(block.law.startswith("norm-Gamma") for block in statement.released.values())
     if pure is not (asked == 0):
         return math.nan
-    classes = 0 if values["classes"] is None else len(values["classes"])
-    return asked or minimisation.MISSED * (classes if classes > 2 else 1)
+    classes = values["classes"]
+    return asked or minimisation.MISSED * (len(classes) if is_several(classes) else 1)
 
 
 def _near(asked: float, stated: float) -> bool:
@@ -112,12 +112,12 @@ def check_blocks(
     `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
     """
     where = "model.statement.released"
-    if (of_one is statement) is (len(labels) > 2):
+    if (of_one is statement) is is_several(labels):
         refuse("model.statement_of_one", "must be given for more than two classes, and null else", labels)
     facts = [(kind.mechanism, kind.neighbouring) for kind in (of_one, statement)]
     if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
-    if len(labels) > 2 and problem.w0 is not None:
+    if is_several(labels) and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
     one = _blocks(problem, mechanism, of_one)
     if of_one is statement:

@@ -13,8 +13,9 @@ import numpy as np
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.scaling import Prep
 from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
-from dplr.fitting.one_vs_rest import published, shares_one_release
-from dplr.fitting.planning import prepare
+from dplr.fitting.one_vs_rest import is_several, shares_one_release
+from dplr.fitting.planning import PublicFacts
+from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
 from dplr.model_file.readers import (
@@ -85,15 +86,16 @@ def _plain_classes(classes: Any) -> Any:
 
 def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
-    mechanism, plan, prep, parts = fitted._release
-    problem: Problem = plan.problem
+    record: Record = fitted._record
+    problem, layout, bounds = record.plan.problem, record.prep.layout, fitted.bounds
     names = getattr(fitted, "feature_names_in_", None)
-    layout, bounds = prep.layout, fitted.bounds
-    by_position = layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features
+    of_one, by_position = record.plan.statement, None
+    if layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features:
+        by_position = list(layout.features)
     parameters: dict[str, Any] = {
         "eps": finite(fitted.eps),
         "delta": float(fitted.delta),
-        "mechanism": write_mechanism(mechanism),
+        "mechanism": write_mechanism(record.mechanism),
         "fit_intercept": problem.geometry.intercept > 0,
         "l2": "auto" if problem.l2 is None else float(problem.l2),
         "neighbouring": str(problem.neighbouring),
@@ -109,15 +111,15 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "bounds": write_bounds(bounds),
         "n_features": int(fitted.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "column_names": list(layout.features) if by_position else None,
+        "column_names": by_position,
         "n_rows": problem.n_rows,
         "start": None if problem.w0 is None else [float(each) for each in problem.w0],
         "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
         "coef": np.atleast_2d(fitted.coef_).tolist(),
         "intercept": np.atleast_1d(fitted.intercept_).tolist(),
         "statement": write_statement(fitted.privacy_),
-        "statement_of_one": None if plan.statement == fitted.privacy_ else write_statement(plan.statement),
-        "released": write_parts(parts),
+        "statement_of_one": None if of_one == fitted.privacy_ else write_statement(of_one),
+        "released": write_parts(record.parts),
         "history": write_histories(fitted.history_),
     }
 
@@ -141,18 +143,13 @@ def estimator_of(value: Any) -> Any:
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
-    models = len(classes) if len(classes) > 2 else 1
+    models = len(classes) if is_several(classes) else 1
     shared = shares_one_release(parameters["mechanism"])
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
-    fitted._release = (parameters["mechanism"], Plan(problem, of_one), prep, parts)
-    fitted.privacy_ = statement
-    fitted.released_ = published(parts, classes)
-    fitted.history_ = None
-    if histories is not None:
-        fitted.history_ = histories[0] if models == 1 else dict(zip(classes, histories, strict=True))
     _set_model(fitted, values, prep)
-    return fitted
+    record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts)
+    return fitted._adopt(record, statement, histories)
 
 
 def _unfitted(name: str, parameters: dict[str, Any], bounds: Bounds | None) -> Any:
@@ -168,19 +165,8 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
     columns = values["column_names"]
     if bounds is not None and bounds.names is not None:
         columns = bounds.names
-    layout = None if bounds is None else bounds.for_columns(columns, values["n_features"])
-    problem, prep = prepare(
-        n_rows=values["n_rows"],
-        n_features=values["n_features"],
-        columns=columns,
-        bounds=bounds,
-        layout=layout,
-        loss=fitted._loss(),
-        fit_intercept=fitted.fit_intercept,
-        l2=fitted.l2,
-        neighbouring=fitted.neighbouring,
-        label_codes=(0.0, 1.0),  # of a fitted model it only matters whether it has labels
-    )
+    facts = PublicFacts.of(fitted, values["n_rows"], values["n_features"], columns)
+    problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:
         size = prep.geometry.d + (prep.geometry.intercept > 0)
@@ -191,15 +177,14 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     """Coefficients, labels and names, as a fit sets them."""
     classes = values["classes"]
-    models = 1 if classes is None or len(classes) == 2 else len(classes)
+    models = len(classes) if is_several(classes) else 1
     coef = array("model.coef", values["coef"], (models, prep.geometry.d)).copy()
     intercept = array("model.intercept", values["intercept"], (models,)).copy()
     if not fitted.fit_intercept and intercept.any():
         refuse("model.intercept", "must be 0 without an intercept", values["intercept"])
-    if classes is None:
-        fitted.coef_, fitted.intercept_ = coef[0], float(intercept[0])
-    else:
-        fitted.coef_, fitted.intercept_, fitted.classes_ = coef, intercept, classes
+    fitted._set_coef(coef, intercept)
+    if classes is not None:
+        fitted.classes_ = classes
     fitted.n_features_in_ = values["n_features"]
     if values["feature_names"] is not None:
         fitted.feature_names_in_ = np.array(values["feature_names"], dtype=object)

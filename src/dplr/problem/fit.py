@@ -39,6 +39,21 @@ class History:
     coefs : (steps + 1, n_features) iterates in the user's units, the start first.
     intercepts : (steps + 1,)
     public_loss : (steps + 1,) mean loss on the public data; None where `public` held none.
+
+    Privacy
+    -------
+    A function of released numbers and public facts: no further privacy loss.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> mechanism = dplr.NoisyGradientDescent(steps=5)
+    >>> est = dplr.fit(X, X[:, 0] > 0, mechanism=mechanism, eps=1.0, delta=1e-6)
+    >>> isinstance(est.history_, dplr.History)
+    True
+    >>> est.history_.coefs.shape
+    (6, 2)
     """
 
     gradients: NDArray[np.float64]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
-from dplr.ledger.handle import Ledger, as_ledger
-from dplr.ledger.terms import Price
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from dplr.ledger.terms import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,27 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a mechanism will do, fixed before any row is read.
+    """What a mechanism will do, fixed before any row is read: what `dplr.plan` returns.
 
     Attributes
     ----------
     problem : the public facts.
-    statement : the privacy statement of the release to come.
-    minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself.
-    descent : steps, learning rate and clip, for noisy gradient descent.
+    statement : the `PrivacyStatement` of the release to come.
+    minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself; None for others.
+    descent : steps, learning rate and clip, for noisy gradient descent; None for others.
+
+    Privacy
+    -------
+    A function of public facts: reading, printing or publishing a plan spends nothing.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8)
+    >>> isinstance(plan, dplr.Plan), plan.statement.eps
+    (True, 0.8)
+    >>> sorted(plan.released)
+    ['diagonal', 'linear', 'off_diagonal']
     """
 
     problem: Problem
@@ -110,6 +124,8 @@ class Plan:
         >>> dplr.plan(n_rows=1000, n_features=2, eps=1.5).cost(ledger).fits
         False
         """
+        from dplr.ledger.handle import Ledger, as_ledger
+
         budget = as_ledger(ledger)
         if not isinstance(budget, Ledger):
             raise TypeError(sentence("ledger", "must be a dplr.Ledger or the path of one", ledger))

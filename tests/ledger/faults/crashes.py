@@ -103,7 +103,7 @@ def worker(path, journal_path, until, eps, seed):
     while time.monotonic() < until:
         number += 1
         name = f"{os.getpid()}-{seed}-{number}"
-        story.spend(ledger, journal, name, [eps] * rng.choice([1, 1, 3]), rng.choice(["commit", "commit", "release"]))
+        story.spend(ledger, journal, name, [eps] * rng.choice([1, 1, 3]), rng.choice(["commit", "commit", "refund"]))
     return 0
 
 

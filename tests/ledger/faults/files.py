@@ -26,7 +26,7 @@ def truncated_logs(lab, frames_between):
     with contextlib.closing(sqlite3.connect(path)) as reader:  # keeps the log from being taken into the file
         reader.execute("SELECT count(*) FROM entry").fetchone()
         for number, (eps, end) in enumerate(
-            [([0.2], "commit"), ([0.3], "release"), ([0.1, 0.1], "commit"), ([0.4], "")]
+            [([0.2], "commit"), ([0.3], "refund"), ([0.1, 0.1], "commit"), ([0.4], "")]
         ):
             story.spend(ledger, journal, f"t-{number}", eps, end)
             marks.append(os.path.getsize(path + "-wal"))
@@ -44,7 +44,7 @@ def truncated_logs(lab, frames_between):
         kept = [event for event in events if int(event.get("name", "t-0")[2:]) < done]
         later = [event for event in events if event not in kept]
         # Of what came later a prefix may be there: that it was asked for is known, that it ended is not required.
-        begun = [event for event in later if event["event"] in ("asked", "committing", "releasing")]
+        begun = [event for event in later if event["event"] in ("asked", "committing", "refunding")]
         try:
             story.check(target, kept + begun)
             row.add(f"the {'last complete state' if whole < len(log) else 'whole state'} found")
@@ -187,7 +187,7 @@ def two_clocks(lab, rounds):
         def work(number=number):
             transactions.now = lambda: f"{years[number % 2]}-01-01T00:00:00.000+00:00"
             journal = story.Journal(journal_path)
-            story.spend(story.Ledger(path), journal, f"c-{number}", [0.1], ["commit", "release", "crash"][number % 3])
+            story.spend(story.Ledger(path), journal, f"c-{number}", [0.1], ["commit", "refund", "crash"][number % 3])
             return 0
 
         row.add("finished" if lab.child(work) == 0 else "failed")

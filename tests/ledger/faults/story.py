@@ -56,10 +56,10 @@ def spend(ledger, journal, name, eps, end):
         journal.say("committing", name=name)
         held.commit()
         journal.say("committed", name=name)
-    elif end == "release":
-        journal.say("releasing", name=name)
-        held.release()
-        journal.say("released", name=name)
+    elif end == "refund":
+        journal.say("refunding", name=name)
+        held.refund()
+        journal.say("refunded", name=name)
 
 
 def whole_story(path, journal, seed=0, strict=False):
@@ -72,7 +72,7 @@ def whole_story(path, journal, seed=0, strict=False):
         reader = sqlite3.connect(path)
         with contextlib.suppress(sqlite3.OperationalError):  # the fault may be its own
             reader.execute("SELECT count(*) FROM entry").fetchone()
-    steps = [([0.3], "commit"), ([0.3], "release"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.1], "crash")]
+    steps = [([0.3], "commit"), ([0.3], "refund"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.1], "crash")]
     random.Random(seed).shuffle(steps)
     for number, (eps, end) in enumerate(steps):
         spend(ledger, journal, f"{os.getpid()}-{number}", eps, end)
@@ -85,7 +85,7 @@ class Broken(AssertionError):
 
 
 def check(path, events, budget=BUDGET, usable=True):
-    """No overspend, no committed entry lost, nothing released that was not; and the file can still be used."""
+    """No overspend, no committed entry lost, nothing refunded unasked; and the file can still be used."""
     if not os.path.exists(path):
         _require(not any(event["event"] == "created" for event in events), "a ledger that was made is gone")
         return 0
@@ -97,7 +97,7 @@ def check(path, events, budget=BUDGET, usable=True):
         times = connection.execute("SELECT reserved_at, ended_at FROM entry").fetchall()
         found = connection.execute("SELECT label, state, eps, number FROM entry ORDER BY number").fetchall()
     _require(terms == budget, "the budget changed")
-    spent = sum((Fraction(repr(eps)) for _, state, eps, _ in found if state != "released"), Fraction(0))
+    spent = sum((Fraction(repr(eps)) for _, state, eps, _ in found if state != "refunded"), Fraction(0))
     _require(spent <= Fraction(repr(budget)), f"overspent: {float(spent)}")
     if strict:
         days = [begun for begun, ended in times if ended is None and len(begun) == len("2026-11-20")]
@@ -135,10 +135,10 @@ def _compare(found, events, strict):
         if strict:
             _require(kind == "committed", f"{label}: an entry of a strict ledger is {kind}")
             continue
-        _require(kind != "released" or "releasing" in said, f"{label}: given back without being asked")
+        _require(kind != "refunded" or "refunding" in said, f"{label}: given back without being asked")
         _require(kind != "committed" or "committing" in said, f"{label}: committed without being asked")
         _require("committed" not in said or kind == "committed", f"{label}: a committed entry is {kind}")
-        _require("released" not in said or kind == "released", f"{label}: a released entry is {kind}")
+        _require("refunded" not in said or kind == "refunded", f"{label}: a refunded entry is {kind}")
     for label, said in journal.items():
         _require("reserved" not in said or label in states, f"{label}: a reservation was lost")
 

@@ -1,0 +1,187 @@
+"""Files of format version 1, made here by SQL: they are read as they stand, and rewritten by the first that writes."""
+
+import contextlib
+import pathlib
+import sqlite3
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+import dplr
+from dplr.cli import main
+from dplr.ledger import file as ledger_file
+from dplr.ledger import transactions
+from dplr.ledger.entries import guarantee_text, statement_text
+from dplr.ledger.handle import Ledger
+
+VERSION_1 = """
+CREATE TABLE terms (
+    id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
+    neighbouring TEXT NOT NULL, strict INTEGER NOT NULL, created TEXT NOT NULL);
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'released')),
+    eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
+    label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL);
+CREATE INDEX entry_reservation ON entry (reservation);
+CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws);
+CREATE TRIGGER terms_are_fixed BEFORE UPDATE ON terms
+    BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END;
+CREATE TRIGGER terms_stay BEFORE DELETE ON terms
+    BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END;
+CREATE TRIGGER entries_stay BEFORE DELETE ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END;
+CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state <> 'reserved' OR NEW.number <> OLD.number
+    OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee OR NEW.draws <> OLD.draws
+    BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END;
+PRAGMA application_id = 1685089394;
+PRAGMA user_version = 1;
+"""
+STATES = ["committed", "released", "reserved", "released"]
+REFUNDED = ["committed", "refunded", "reserved", "refunded"]
+STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25).statement
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A ledger of version 1 with eps = 1, of which 0.5 is spent."""
+    path = tmp_path / "old.ledger"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(VERSION_1)
+        connection.execute(
+            "INSERT INTO terms VALUES ('abc', 1.0, 0.0, 'basic', 'replace_one', 0, '2026-11-01T10:00:00.000+00:00')"
+        )
+        for number, state in enumerate(STATES):
+            ended = None if state == "reserved" else "2026-11-02T10:00:01.000+00:00"
+            cost = (0.25, 0.0, guarantee_text(STATEMENT.guarantee), 9, "census", "2026-11-02T10:00:00.000+00:00")
+            connection.execute(
+                "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, ended_at, "
+                "statement) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (f"r{number}", state, *cost, ended, statement_text(STATEMENT)),
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+    return path
+
+
+def found(path, query):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def version(path):
+    return found(path, "PRAGMA user_version")[0][0]
+
+
+def states(path):
+    return [state for (state,) in found(path, "SELECT state FROM entry ORDER BY number")]
+
+
+def shape(path):
+    """The schema, spaces aside."""
+    objects = found(path, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    return [(name, " ".join(sql.split())) for name, sql in objects]
+
+
+def test_an_old_file_is_read_as_it_stands(old):
+    ledger = Ledger(old)
+    assert [entry.state for entry in ledger.entries()] == REFUNDED
+    assert (ledger.remaining(), ledger.spent()) == ((0.5, 0.0), (0.5, 0.0))
+    assert ledger.price(STATEMENT).fits
+    shown = CliRunner().invoke(main, ["ledger", "show", str(old), "--public"])
+    assert (shown.exit_code, shown.stdout.count("spent    ")) == (0, 3)  # the sum, and the two entries that count
+    assert (version(old), states(old)) == (1, STATES)
+
+
+def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, tmp_path):
+    rest = (
+        "SELECT number, reservation, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement FROM entry"
+    )
+    before, terms = found(old, rest), found(old, "SELECT * FROM terms")
+    ledger = Ledger(old)
+    ledger.reserve(STATEMENT).refund()
+    assert (version(old), states(old)) == (2, [*REFUNDED, "refunded"])
+    assert found(old, rest)[:-1] == before
+    assert found(old, "SELECT * FROM terms") == terms
+    assert [entry.number for entry in ledger.entries()] == [1, 2, 3, 4, 5]
+    assert ledger.remaining() == (0.5, 0.0)
+    Ledger(tmp_path / "new.ledger", eps=1.0)
+    assert shape(old) == shape(tmp_path / "new.ledger")
+    assert found(old, "PRAGMA integrity_check") == [("ok",)]
+    with contextlib.closing(sqlite3.connect(old)) as connection:
+        for statement in ("DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE terms SET eps = 9"):
+            with pytest.raises(sqlite3.IntegrityError, match="ledger"):
+                connection.execute(statement)
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute("UPDATE entry SET state = 'released' WHERE state = 'reserved'")
+
+
+def test_a_refusal_leaves_the_old_file_as_it_was(old):
+    with pytest.raises(dplr.BudgetExceeded):
+        Ledger(old).reserve(STATEMENT, STATEMENT, STATEMENT)
+    assert (version(old), states(old)) == (1, STATES)
+
+
+@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_VERSION_1)))
+def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, monkeypatch, stop):
+    """The file and its log are copied before each statement, as a crash would leave them, and opened."""
+    copies = []
+    write = ledger_file.upgrade
+
+    class Copying:
+        def __init__(self, connection):
+            self.connection, self.count = connection, 0
+
+        def execute(self, statement):
+            if statement in ledger_file._FROM_VERSION_1:
+                if self.count == stop:
+                    for name in (old.name, f"{old.name}-wal"):
+                        if (source := old.with_name(name)).exists():
+                            (tmp_path / "crashed").mkdir(exist_ok=True)
+                            copies.append(tmp_path / "crashed" / name)
+                            copies[-1].write_bytes(source.read_bytes())
+                self.count += 1
+            return self.connection.execute(statement)
+
+    monkeypatch.setattr(transactions, "upgrade", lambda connection: write(Copying(connection)))
+    Ledger(old).reserve(STATEMENT).commit()
+    crashed = pathlib.Path(copies[0])
+    assert (version(crashed), states(crashed)) == (1, STATES)
+    monkeypatch.undo()
+    ledger = Ledger(crashed)
+    ledger.reserve(STATEMENT).commit()
+    assert (version(crashed), states(crashed)) == (2, [*REFUNDED, "committed"])
+
+
+def test_a_rewriting_that_fails_is_undone(old, monkeypatch):
+    monkeypatch.setattr(ledger_file, "_FROM_VERSION_1", (*ledger_file._FROM_VERSION_1, "SELECT * FROM nowhere"))
+    with pytest.raises(RuntimeError, match="`ledger` could not be used"):
+        Ledger(old).reserve(STATEMENT)
+    assert (version(old), states(old)) == (1, STATES)
+    monkeypatch.undo()
+    assert Ledger(old).remaining() == (0.5, 0.0)
+
+
+def test_many_that_write_at_once_rewrite_it_once(old):
+    ends = []
+
+    def spend():
+        with contextlib.suppress(dplr.BudgetExceeded):
+            Ledger(old).reserve(STATEMENT).commit()
+            ends.append("committed")
+
+    threads = [threading.Thread(target=spend) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ends == ["committed"] * 2
+    assert (version(old), states(old)) == (2, [*REFUNDED, "committed", "committed"])
+
+
+@pytest.mark.parametrize("unknown", [0, 3])
+def test_another_version_is_refused(old, unknown):
+    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA user_version = {unknown}")
+    with pytest.raises(ValueError, match=f"must have version 1 to 2 of the format, but has {unknown}"):
+        Ledger(old)
