@@ -101,7 +101,7 @@ def fit(
         if ledger is not None:
             left = ledger.remaining()
             click.echo(f"Left in {ledger_path}: eps = {left[0]:.6g}, delta = {left[1]:.6g}.")
-    if ledger is None and mechanism != "none" and eps != float("inf"):
+    if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
 
 

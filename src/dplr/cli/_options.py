@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import click
 
 from dplr.cli._faults import visible
+from dplr.mechanisms import SHORTHANDS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MECHANISMS = ("fm", "objective", "output", "ngd", "none")
+_HINTS = "; ".join(about.hint for about in SHORTHANDS.values() if about.hint)
 MODELS = ("logistic", "linear", "svm")
 RELATIONS = ("replace_one", "add_remove")
 EXISTING = click.Path(exists=True, dir_okay=False, readable=True)
@@ -60,8 +61,8 @@ def privacy_options(function: Function) -> Function:
             help="What is protected: what a record says (the number of records is public), or also that it is there."),
         click.option("--model", type=click.Choice(MODELS), default="logistic", show_default=True,
             help="Classes: logistic or svm. A number: linear."),
-        click.option("--mechanism", type=click.Choice(MECHANISMS), default="fm", show_default=True,
-            help="How privacy is made; `dplr plan` compares their noise. ngd needs delta > 0; none is not private."),
+        click.option("--mechanism", type=click.Choice(tuple(SHORTHANDS)), default="fm", show_default=True,
+            help=f"How privacy is made; `dplr plan` compares their noise. {_HINTS}."),
         click.option("--delta", type=delta, default=0.0, show_default=True,
             help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
         click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "

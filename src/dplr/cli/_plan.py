@@ -9,6 +9,7 @@ import click
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.mechanisms import SHORTHANDS
 from dplr.utility._planned import expected_utility
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def _price(planned: Plan, path: str) -> None:
 
 def _noise(planned: Plan) -> list[str]:
     """Sensitivity and noise of each block, also for each record."""
-    # The noise of output perturbation is that of the coefficients themselves; the others' is that of sums.
-    n = None if planned.statement.mechanism == "output" else planned.problem.n_rows
+    # Noise on the coefficients themselves stays as it is; that of sums is seen over the number of records.
+    on_coef = SHORTHANDS[planned.statement.mechanism].noise_in == "coefficients"
+    n = None if on_coef else planned.problem.n_rows
     lines = []
     for name, block in planned.released.items():
         noise = f"standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"

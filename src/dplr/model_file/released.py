@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import describe
+from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.readers import anything, array, list_of, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -65,7 +66,7 @@ def read_histories(where: str, value: Any, parts: Sequence[Part], d: int) -> lis
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:
     """The numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    stated = statement.released if statement.mechanism in ("fm", "ngd") else {}
+    stated = statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {}
     names = [part["block"] for part in value]
     if names != list(stated):
         refuse(where, f"must hold the blocks {describe(list(stated))}", str(names))

@@ -13,9 +13,9 @@ import numpy as np
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.scaling import Prep
 from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
-from dplr.fitting.one_vs_rest import published, shares_one_release
+from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import prepare
-from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
 from dplr.model_file.readers import (
     anything,
@@ -142,7 +142,7 @@ def estimator_of(value: Any) -> Any:
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
     models = len(classes) if len(classes) > 2 else 1
-    shared = shares_one_release(parameters["mechanism"])
+    shared = parameters["mechanism"].joint is not None
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
     fitted._release = (parameters["mechanism"], Plan(problem, of_one), prep, parts)
@@ -157,8 +157,8 @@ def estimator_of(value: Any) -> Any:
 
 def _unfitted(name: str, parameters: dict[str, Any], bounds: Bounds | None) -> Any:
     """The estimator as it was constructed, without what is not public: ledger, seed, public data."""
-    spec = parameters["mechanism"]
-    shorthand = next((word for word, known in SHORTHANDS.items() if known == spec), spec)
+    spec: Mechanism = parameters["mechanism"]
+    shorthand = spec.about.name if spec == spec.about.kind() else spec
     return ESTIMATORS[name](**{**parameters, "mechanism": shorthand, "bounds": bounds})
 
 

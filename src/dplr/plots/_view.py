@@ -96,15 +96,15 @@ def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Output perturbation adds its noise to the coefficients; everywhere else it reaches them through a solver."""
+    """A mechanism may add its noise to the coefficients; everywhere else it reaches them through a solver."""
     statement, release = getattr(est, "privacy_", None), getattr(est, "_release", None)
-    if release is None or statement is None or statement.mechanism != "output" or len(coef) != 1:
+    if release is None or statement is None or len(coef) != 1:
         return None
-    mechanism, _, prep, *_ = release
-    block = statement.released["coef"]
-    if mechanism.projection is not None or not block.scale:
+    mechanism, plan, prep, *_ = release
+    deviation = mechanism.coef_noise(statement)
+    if deviation is None:
         return None
-    slopes, _ = prep.to_user_units(np.full(math.prod(block.shape), block.deviation))
+    slopes, _ = prep.to_user_units(np.full(plan.problem.geometry.n_coefs, deviation))
     return np.asarray(np.abs(slopes)) if slopes.shape == coef.shape[1:] else None
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -21,8 +22,8 @@ from dplr.solvers.certificate import Objective, gradient_rounding_bound, pass_li
 
 # The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
 TOLERANCE = 2.0**-13
-# The delta of objective perturbation's tolerance: see objective.md, section 5.
-MISSED = 2.0**-64
+# The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
+MISSED = ABOUT_OBJECTIVE.least_delta
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16
