@@ -16,8 +16,18 @@ from dplr.model_file.strict_json import refuse
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 
-_ARITHMETICS = tuple(dict.fromkeys(about.arithmetic for about in SHORTHANDS.values()))
-_LAWS = {law for about in SHORTHANDS.values() for law in about.laws} - {"none"}
+
+def _mechanism(where: str, value: Any) -> str:
+    name: str = choice(*SHORTHANDS)(where, value)
+    return name
+
+
+def _any_law(where: str, value: Any) -> str:
+    laws = {law for about in SHORTHANDS.values() for law in about.laws}
+    law: str = choice("none", *sorted(laws - {"none"}))(where, value)
+    return law
+
+
 _POSITIVE = number(0.0, above=True)
 _NOT_NEGATIVE = number(0.0)
 _GUARANTEES: dict[str, Any] = {
@@ -32,7 +42,7 @@ _GUARANTEES: dict[str, Any] = {
 _RELEASE = {
     "shape": list_of(integer(1, 2**31), 1, 2),
     "sensitivity": or_infinite(_NOT_NEGATIVE),
-    "law": choice("none", *sorted(_LAWS)),
+    "law": _any_law,
     "scale": _NOT_NEGATIVE,
     "grid": _NOT_NEGATIVE,
     "weight": _POSITIVE,
@@ -40,7 +50,7 @@ _RELEASE = {
 }
 _STATEMENT = table(
     {
-        "mechanism": choice(*SHORTHANDS),
+        "mechanism": _mechanism,
         "eps": or_infinite(_POSITIVE),
         "delta": number(0.0, 1.0),
         "guarantee": anything,
@@ -48,7 +58,7 @@ _STATEMENT = table(
         "released": list_of(table({"block": text, **_RELEASE}), 1, 2**20),
         "calibration": text,
         "assumptions": list_of(text, 0, 2**20),
-        "arithmetic": choice(*_ARITHMETICS),
+        "arithmetic": choice("integer", "real-arithmetic"),
         "reproducible": flag,
         "source": text,
         "version": text,
