@@ -115,7 +115,8 @@ def child(*arguments):
     """The command in a process of its own, the closed dict with one line more."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); import toy_mechanism; "
-        "from dplr.mechanisms import SHORTHANDS; SHORTHANDS['toy'] = toy_mechanism.ABOUT; from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
+        "from dplr.mechanisms import SHORTHANDS; SHORTHANDS['toy'] = toy_mechanism.ABOUT; "
+        "from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
     )
     helpers = pathlib.Path(toy_mechanism.__file__).parent
     done = subprocess.run(
