@@ -11,11 +11,11 @@ import click
 
 from dplr.cli._faults import visible
 from dplr.mechanisms import SHORTHANDS
+from dplr.problem.losses import LOSSES
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _HINTS = "; ".join(about.hint for about in SHORTHANDS.values() if about.hint)
-MODELS = ("logistic", "linear", "svm")
 RELATIONS = ("replace_one", "add_remove")
 EXISTING = click.Path(exists=True, dir_okay=False, readable=True)
 
@@ -59,7 +59,7 @@ def privacy_options(function: Function) -> Function:
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),
         click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
             help="What is protected: what a record says (the number of records is public), or also that it is there."),
-        click.option("--model", type=click.Choice(MODELS), default="logistic", show_default=True,
+        click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
             help="Classes: logistic or svm. A number: linear."),
         click.option("--mechanism", type=click.Choice(tuple(SHORTHANDS)), default="fm", show_default=True,
             help=f"How privacy is made; `dplr plan` compares their noise. {_HINTS}."),

@@ -10,6 +10,7 @@ from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
 from dplr.mechanisms import SHORTHANDS
+from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
     from dplr.problem.plan import Plan
@@ -53,7 +54,7 @@ def plan(
             known = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
             kinds = feature_kinds(known)
-            wanted = target_kind(known, model != "linear")
+            wanted = target_kind(known, LOSSES[model].classification)
         other = None
         if public is not None and target is not None:
             with blamed(FILE):
@@ -64,7 +65,7 @@ def plan(
                 n_rows=n_rows, bounds=known, eps=eps, delta=delta, mechanism=mechanism, model=model, l2=l2,
                 fit_intercept=not no_intercept, neighbouring=neighbouring, public=other,
             )  # fmt: skip
-    classes = len(known.target_classes() or ()) if model != "linear" else 0
+    classes = len(known.target_classes() or ()) if LOSSES[model].classification else 0
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))

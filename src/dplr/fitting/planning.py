@@ -17,11 +17,9 @@ from dplr.fitting.one_vs_rest import plan_classes
 from dplr.fitting.pretraining import Public, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC, SQUARED, Loss, huber_svm
+from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
-
-LOSSES = {"logistic": LOGISTIC, "linear": SQUARED, "svm": huber_svm(0.5)}
 
 
 def prepare(

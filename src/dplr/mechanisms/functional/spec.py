@@ -25,6 +25,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.losses import model_of, models_with
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -160,7 +161,8 @@ class FunctionalMechanism(Mechanism):
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
-            raise ValueError(sentence("model", 'must be "logistic" or "linear" with mechanism="fm"', "svm", remedy))
+            rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
+            raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.l2 is not None and problem.n_rows is None:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
