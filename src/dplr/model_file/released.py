@@ -51,17 +51,19 @@ def write_histories(history: Any) -> list[dict[str, Any]] | None:
     ]
 
 
-def read_histories(where: str, value: Any, parts: Sequence[Part], d: int) -> list[History] | None:
-    """One history for each model where gradients were released, None elsewhere."""
-    descent = "gradients" in parts[0]
-    if (value is not None) is not descent:
+def read_histories(
+    where: str, value: Any, parts: Sequence[Part], statement: PrivacyStatement, d: int
+) -> list[History] | None:
+    """One history for each model of a descent, None elsewhere."""
+    block = SHORTHANDS[statement.mechanism].steps_in
+    if (value is not None) is not bool(block):
         refuse(where, "must be given for noisy gradient descent, and for nothing else", value)
     if value is None:
         return None
     values = _HISTORIES(where, value)
     if len(values) != len(parts):
         refuse(where, f"must be {len(parts)} histories", values)
-    return [_read_history(f"{where}[{k}]", values[k], part["gradients"], d) for k, part in enumerate(parts)]
+    return [_read_history(f"{where}[{k}]", values[k], part[block], d) for k, part in enumerate(parts)]
 
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:

@@ -155,7 +155,7 @@ def estimator_of(value: Any) -> Any:
     models = len(classes) if len(classes) > 2 else 1
     shared = parameters["mechanism"].joint is not None
     parts = read_parts("model.released", values["released"], of_one, models, shared)
-    histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
+    histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     fitted._release = (parameters["mechanism"], Plan(problem, of_one), prep, parts)
     fitted.privacy_ = statement
     fitted.released_ = published(parts, classes)

@@ -12,5 +12,6 @@ ABOUT = Description(
     laws=("discrete Gaussian", "discrete Gaussian"),
     arithmetic="integer",
     noise_in="sums",
+    steps_in="gradients",
     hint="ngd needs delta > 0",
 )
