@@ -137,7 +137,8 @@ class NoisyGradientDescent(Mechanism):
 
     def _check_delta(self, eps: float, delta: float) -> None:
         if delta == 0 and math.isfinite(eps):
-            remedy = 'Gaussian noise is not pure: give delta, such as 1e-6, or use "fm", "output" or "objective".'
+            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "
+            remedy += '"fm", "output" or "objective".'
             raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
 
     def check(self, problem: Problem) -> None:
