@@ -25,6 +25,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
@@ -78,7 +79,7 @@ def fit(
             kinds = feature_kinds(known)
             if target in kinds:
                 raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
-            kinds[target] = target_kind(known, model != "linear")
+            kinds[target] = target_kind(known, LOSSES[model].classification)
         with blamed(FILE):
             X, y = _read(data, kinds, target, form)
             other = None if public is None else _read(public, kinds, target, form)
@@ -101,7 +102,7 @@ def fit(
         if ledger is not None:
             left = ledger.remaining()
             click.echo(f"Left in {ledger_path}: eps = {left[0]:.6g}, delta = {left[1]:.6g}.")
-    if ledger is None and mechanism != "none" and eps != float("inf"):
+    if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
 
 

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import click
 
 from dplr.cli._faults import visible
+from dplr.mechanisms import SHORTHANDS
+from dplr.problem.losses import LOSSES
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MECHANISMS = ("fm", "objective", "output", "ngd", "none")
-MODELS = ("logistic", "linear", "svm")
+_HINTS = "; ".join(about.hint for about in SHORTHANDS.values() if about.hint)
 RELATIONS = ("replace_one", "add_remove")
 EXISTING = click.Path(exists=True, dir_okay=False, readable=True)
 
@@ -58,10 +59,10 @@ def privacy_options(function: Function) -> Function:
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),
         click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
             help="What is protected: what a record says (the number of records is public), or also that it is there."),
-        click.option("--model", type=click.Choice(MODELS), default="logistic", show_default=True,
+        click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
             help="Classes: logistic or svm. A number: linear."),
-        click.option("--mechanism", type=click.Choice(MECHANISMS), default="fm", show_default=True,
-            help="How privacy is made; `dplr plan` compares their noise. ngd needs delta > 0; none is not private."),
+        click.option("--mechanism", type=click.Choice(tuple(SHORTHANDS)), default="fm", show_default=True,
+            help=f"How privacy is made; `dplr plan` compares their noise. {_HINTS}."),
         click.option("--delta", type=delta, default=0.0, show_default=True,
             help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
         click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "

@@ -9,7 +9,8 @@ import click
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
-from dplr.utility._planned import expected_utility
+from dplr.mechanisms import SHORTHANDS
+from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
     from dplr.problem.plan import Plan
@@ -40,6 +41,7 @@ def plan(
     Exit code 4 where the ledger has not enough left.
     """
     import dplr
+    from dplr.utility._planned import expected_utility
 
     with told():
         with blamed(USAGE):
@@ -52,7 +54,7 @@ def plan(
             known = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
             kinds = feature_kinds(known)
-            wanted = target_kind(known, model != "linear")
+            wanted = target_kind(known, LOSSES[model].classification)
         other = None
         if public is not None and target is not None:
             with blamed(FILE):
@@ -63,7 +65,7 @@ def plan(
                 n_rows=n_rows, bounds=known, eps=eps, delta=delta, mechanism=mechanism, model=model, l2=l2,
                 fit_intercept=not no_intercept, neighbouring=neighbouring, public=other,
             )  # fmt: skip
-    classes = len(known.target_classes() or ()) if model != "linear" else 0
+    classes = len(known.target_classes() or ()) if LOSSES[model].classification else 0
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))
@@ -85,8 +87,9 @@ def _price(planned: Plan, path: str) -> None:
 
 def _noise(planned: Plan) -> list[str]:
     """Sensitivity and noise of each block, also for each record."""
-    # The noise of output perturbation is that of the coefficients themselves; the others' is that of sums.
-    n = None if planned.statement.mechanism == "output" else planned.problem.n_rows
+    # Noise on the coefficients themselves stays as it is; that of sums is seen over the number of records.
+    on_coef = SHORTHANDS[planned.statement.mechanism].noise_in == "coefficients"
+    n = None if on_coef else planned.problem.n_rows
     lines = []
     for name, block in planned.released.items():
         noise = f"standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"

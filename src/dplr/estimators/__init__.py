@@ -10,10 +10,12 @@ from dplr.bounds.declared import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
+from dplr.problem.losses import LOSSES
 
 __all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit", "fit_many"]
 
-_ESTIMATORS = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
+# The class of every public model of `dplr.problem.losses.LOSSES`.
+ESTIMATORS: dict[str, Any] = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
 
 
 def fit(
@@ -143,8 +145,10 @@ def fit_many(
 
 def _estimator(model: str, classes: Any, **options: Any) -> LogisticRegression | LinearRegression | HuberSVC:
     if classes is not None:
-        if model == "linear":
+        if model in LOSSES and not LOSSES[model].classification:
             remedy = "The bounds name y's range."
-            raise ValueError(sentence("classes", 'must be None with model="linear"', classes, remedy))
+            raise ValueError(sentence("classes", f'must be None with model="{model}"', classes, remedy))
         options["classes"] = classes
-    return _ESTIMATORS[check_choice("model", model, _ESTIMATORS)](**options)
+    est: LogisticRegression | LinearRegression | HuberSVC
+    est = ESTIMATORS[check_choice("model", model, ESTIMATORS)](**options)
+    return est

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,12 @@ from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, chec
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
-    """What the models share: from public facts and rows to coefficients in the user's units."""
+    """What the models share: from public facts and rows to coefficients in the user's units.
+
+    `_options` are the options of a model's own, each a number with its least and largest value.
+    """
+
+    _options: ClassVar[dict[str, tuple[float, float]]] = {}
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -10,8 +10,7 @@ from sklearn.base import clone
 from dplr._validation import sentence
 from dplr.fitting.planning import check_l2, l2_sentence
 from dplr.fitting.release import Record, Released
-from dplr.mechanisms import FunctionalMechanism
-from dplr.mechanisms.functional.spec import one_class
+from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 
@@ -22,10 +21,14 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
     record: Record = fitted._record
     mechanism, plan, parts = record.mechanism, record.plan, record.parts
-    if not isinstance(mechanism, FunctionalMechanism):
-        remedy = "Only the functional mechanism releases numbers that hold more than one model."
-        raise ValueError(sentence("mechanism", 'must be "fm" to refit without data', plan.statement.mechanism, remedy))
+    if not mechanism.about.refits:
+        those = " or ".join(f'"{name}"' for name, about in SHORTHANDS.items() if about.refits)
+        remedy = "Only there do the released numbers hold more than one model."
+        raise ValueError(sentence("mechanism", f"must be {those} to refit without data", mechanism.about.name, remedy))
     if approximation is not None:
+        if "approximation" not in {option.name for option in fields(mechanism)}:
+            rule = f'must be None with mechanism="{mechanism.about.name}"'
+            raise ValueError(sentence("approximation", rule, approximation))
         mechanism = replace(mechanism, approximation=approximation)
     if l2 is not None:
         plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
@@ -43,8 +46,7 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
     for name in ("n_features_in_", "feature_names_in_", "classes_"):
         if hasattr(fitted, name):
             setattr(other, name, getattr(fitted, name))
-    models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
-    coefs = [mechanism.solve(plan, model) for model in models]
+    coefs = list(mechanism.models_of(plan, parts))
     solved = replace(record, mechanism=mechanism, plan=plan)
     return other._take(Released(solved, statement, coefs, [None] * len(coefs)))
 

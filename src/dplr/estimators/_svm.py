@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.svm import LinearSVC
 
@@ -45,6 +45,7 @@ class HuberSVC(PrivateClassifier):
     """
 
     _plain = LinearSVC
+    _options: ClassVar[dict[str, tuple[float, float]]] = {"width": (0.01, 10.0)}
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class HuberSVC(PrivateClassifier):
         return self._fit_model(X, y, refused)
 
     def _loss(self) -> Loss:
-        width = real_number("width", self.width)
-        if not 0.01 <= width <= 10:
-            raise ValueError(sentence("width", "must be between 0.01 and 10", width))
+        width, (least, largest) = real_number("width", self.width), self._options["width"]
+        if not least <= width <= largest:
+            raise ValueError(sentence("width", f"must be between {least:g} and {largest:g}", width))
         return huber_svm(width)

@@ -6,6 +6,7 @@ import numpy as np
 
 from dplr.bounds.scaling import Prep
 from dplr.fitting.pretraining import Public, PublicData, mean_losses
+from dplr.mechanisms import SHORTHANDS
 from dplr.problem.fit import Fit, History
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
@@ -23,4 +24,4 @@ def read_history(
         classes = labels.classes.tolist() if labels else None
         losses = mean_losses(public, problem, prep, classes, fit.iterates)
     coefs, intercepts = np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
-    return History(fit.released["gradients"], coefs, intercepts, losses)
+    return History(fit.released[SHORTHANDS[fit.statement.mechanism].steps_in], coefs, intercepts, losses)

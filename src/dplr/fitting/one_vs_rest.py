@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr._validation import sentence
-from dplr.mechanisms import FunctionalMechanism
-from dplr.mechanisms.functional.spec import class_block
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy import composition
 from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
@@ -24,7 +22,6 @@ from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.moments import Moments
 
 T = TypeVar("T")
 
@@ -52,7 +49,7 @@ def plan_classes(
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
         raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
-    if (joint := _joint(mechanism)) is not None:
+    if (joint := mechanism.joint) is not None:
         plan = joint.plan(problem, eps, delta, tuple(classes))
         fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
         statement = replace(plan.statement, assumptions=(*plan.statement.assumptions, fact))
@@ -83,12 +80,9 @@ def fit_classes(
     track: Track,
 ) -> list[list[Fit]]:
     """For each plan one fit a class. `models` gives rows with code 1 for the class at a position (None: for all)."""
-    positions = range(len(classes))
-    if (joint := _joint(mechanism)) is not None:
-        query = Moments(plans[0].problem.geometry.d, plans[0].problem.geometry.intercept > 0)
-        totals = [models(position).total(query) for position in track([None, *positions], "functional mechanism")]
-        return joint.run_classes(totals, plans, source)
-    fits = [mechanism.run(models(position), plans, source, track) for position in positions]
+    if (joint := mechanism.joint) is not None:
+        return joint.run_classes(models, plans, len(classes), source, track)
+    fits = [mechanism.run(models(position), plans, source, track) for position in range(len(classes))]
     return [list(of_plan) for of_plan in zip(*fits, strict=True)]
 
 
@@ -109,18 +103,6 @@ def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[s
 def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
     """Whether there is a model for each class against the rest, and not one alone: of two classes, or of numbers."""
     return classes is not None and len(classes) > 2
-
-
-def shares_one_release(mechanism: Mechanism) -> bool:
-    """Whether the models of all classes come from one release."""
-    return _joint(mechanism) is not None
-
-
-def _joint(mechanism: Mechanism) -> FunctionalMechanism | None:
-    """The functional mechanism, whose one release serves all classes, unless its options are about one model."""
-    if isinstance(mechanism, FunctionalMechanism) and (mechanism.calibration, mechanism.unbounded) == ("tight", "trim"):
-        return mechanism
-    return None
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

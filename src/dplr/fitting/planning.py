@@ -19,12 +19,10 @@ from dplr.fitting.pretraining import Public, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import Mechanism
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC, SQUARED, Loss, huber_svm
+from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
-
-LOSSES = {"logistic": LOGISTIC, "linear": SQUARED, "svm": huber_svm(0.5)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

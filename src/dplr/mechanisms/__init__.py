@@ -1,39 +1,48 @@
-"""The mechanisms: one folder each, a frozen spec with plan() and run(), its proof beside it."""
+"""The mechanisms: one folder each, with its description, a frozen spec with plan() and run(), and its proof.
+
+A new one is a folder and two lines here: an import for type checkers, and its place in `SHORTHANDS`. Nothing
+registers itself.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
-from dplr.mechanisms.functional.spec import FunctionalMechanism
-from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent
-from dplr.mechanisms.perturbation.none import NoPrivacy
-from dplr.mechanisms.perturbation.objective import ObjectivePerturbation
-from dplr.mechanisms.perturbation.output import OutputPerturbation
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms import functional, noisy_gd, perturbation
+from dplr.mechanisms.protocol import Description, Mechanism
 
-__all__ = [
-    "FunctionalMechanism", "Mechanism", "NoPrivacy", "NoisyGradientDescent", "ObjectivePerturbation",
-    "OutputPerturbation", "as_mechanism",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from dplr.mechanisms.functional.spec import FunctionalMechanism as FunctionalMechanism
+    from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent as NoisyGradientDescent
+    from dplr.mechanisms.perturbation.none import NoPrivacy as NoPrivacy
+    from dplr.mechanisms.perturbation.objective import ObjectivePerturbation as ObjectivePerturbation
+    from dplr.mechanisms.perturbation.output import OutputPerturbation as OutputPerturbation
 
-
-SHORTHANDS: dict[str, Mechanism] = {
-    "fm": FunctionalMechanism(),
-    "output": OutputPerturbation(),
-    "objective": ObjectivePerturbation(),
-    "ngd": NoisyGradientDescent(),
-    "none": NoPrivacy(),
+SHORTHANDS: dict[str, Description] = {
+    "fm": functional.ABOUT,
+    "output": perturbation.ABOUT_OUTPUT,
+    "objective": perturbation.ABOUT_OBJECTIVE,
+    "ngd": noisy_gd.ABOUT,
+    "none": perturbation.ABOUT_NONE,
 }
-_SPECS = tuple(type(spec) for spec in SHORTHANDS.values())
 
 
 def as_mechanism(mechanism: Any) -> Mechanism:
     """A spec from its shorthand; a spec stays as it is."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
-        return SHORTHANDS[mechanism]
-    if isinstance(mechanism, _SPECS):
+        spec: Mechanism = SHORTHANDS[mechanism].kind()
+        return spec
+    if isinstance(mechanism, Mechanism) and SHORTHANDS.get(mechanism.about.name) == mechanism.about:
         return mechanism
     names = ", ".join(repr(name) for name in SHORTHANDS)
     rule = f"must be one of {names} or a spec such as FunctionalMechanism()"
     raise ValueError(sentence("mechanism", rule, mechanism))
+
+
+def __getattr__(name: str) -> Any:
+    """The class of a spec, imported on first use: the specs load numpy and scipy."""
+    for about in SHORTHANDS.values():
+        if about.spec == name:
+            return about.kind
+    raise AttributeError(f"module 'dplr.mechanisms' has no attribute {name!r}")

@@ -1,25 +1,131 @@
-"""What every mechanism can do."""
+"""What every mechanism can do, and what it says of itself. Whoever needs to know asks the mechanism.
+
+A description stands in the `__init__` of its mechanism's folder and imports nothing heavy: `dplr fit --help` reads it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dplr._progress import Track, silent
-from dplr.noise import Source
-from dplr.problem.fit import Fit
-from dplr.problem.plan import Plan
-from dplr.problem.problem import Problem
-from dplr.rows import Rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dplr.noise import Source
+    from dplr.privacy.statement import PrivacyStatement
+    from dplr.problem.fit import Fit
+    from dplr.problem.plan import Plan
+    from dplr.problem.problem import Problem
+    from dplr.rows import Rows
+
+Shape = tuple[int | None, ...]
 
 
-class Mechanism(Protocol):
-    """Plans from public facts alone, then runs on rows."""
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What holds for every spec of a mechanism, whatever its options are.
 
+    Attributes
+    ----------
+    name : the shorthand, which statements and model files carry.
+    module, spec : where the class of the specs is, and its name.
+    words : what a report calls the mechanism.
+    laws : the law of its noise where no delta was asked for, and where one was; `"none"` for a mechanism without noise.
+    arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
+    noise_in : what the noise goes into: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
+        model that is released alone.
+    least_delta : what the release of one model states where no delta was asked for.
+    steps_in : the released block with one row for each step of a descent, whose fits have iterates; empty for none.
+    refits : whether the released numbers hold more than one model: `models_of` computes them.
+    hint : what the help of the command line adds; empty for nothing.
+    """
+
+    name: str
+    module: str
+    spec: str
+    words: str
+    laws: tuple[str, str]
+    arithmetic: str
+    noise_in: str
+    least_delta: float = 0.0
+    steps_in: str = ""
+    refits: bool = False
+    hint: str = ""
+
+    @property
+    def kind(self) -> Any:
+        """The class of the specs; imports it."""
+        return getattr(importlib.import_module(self.module), self.spec)
+
+    @property
+    def private(self) -> bool:
+        """Whether it promises anything to anybody."""
+        return self.laws != ("none", "none")
+
+
+class Mechanism(ABC):
+    """Plans from public facts alone, then runs on rows. A spec is a frozen dataclass of options: numbers and words."""
+
+    __slots__ = ()
+    about: ClassVar[Description]
+
+    @abstractmethod
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix everything public; raise ValueError for what the mechanism cannot promise."""
-        ...
 
+    @abstractmethod
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
+
+    def check(self, problem: Problem) -> None:  # noqa: B027
+        """Raise ValueError for a problem that has no plan at any eps and delta."""
+
+    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> Mapping[str, Shape]:
+        """Return names and shapes of the blocks of one model's statement; None stands for any size.
+
+        With `classes` they are those of one release for the models of all classes: see `joint`.
+        """
+        return {"coef": (problem.geometry.n_coefs,)}
+
+    @property
+    def joint(self) -> Joint | None:
+        """The mechanism itself where one release serves the models of all classes; None where each has its own."""
+        return None
+
+    @property
+    def keeps_eps(self) -> bool:
+        """Whether statements carry the eps asked for: calibrations as printed may cost more."""
+        return True
+
+    def coef_noise(self, statement: PrivacyStatement) -> float | None:
+        """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""
+        return None
+
+    def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
+        """Scaled coefficients of every model from the numbers that were released for it: post-processing."""
+        raise NotImplementedError("a mechanism that says that it refits computes its models here")
+
+
+class Joint(Protocol):
+    """One release for the models of all classes, each against the rest."""
+
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        """Fix everything public of the one release."""
         ...
+
+    def run_classes(
+        self, models: Callable[[int | None], Rows], plans: Sequence[Plan], classes: int, source: Source, track: Track
+    ) -> list[list[Fit]]:
+        """For each plan one fit per class; `models` gives rows with code 1 for the class at a position (None: all)."""
+        ...
+
+
+def class_block(name: str, label: Any) -> str:
+    """Name of a class's own block."""
+    return f"{name}[{label!r}]"

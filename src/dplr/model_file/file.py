@@ -18,7 +18,7 @@ import numpy as np
 from dplr._files import write_whole
 from dplr._validation import sentence
 from dplr.model_file.readers import table
-from dplr.model_file.state import ESTIMATORS, estimator_of, values_of
+from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, parse, refuse
 
 __all__ = ["FORMAT", "VERSION", "ModelFileError", "load_model", "save_model"]
@@ -67,9 +67,9 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     >>> dplr.load_model(path).privacy_ == est.privacy_
     True
     """
-    if ESTIMATORS.get(type(est).__name__) is not type(est):
+    if kinds().get(type(est).__name__) is not type(est):
         remedy = "Of a pipeline save the last step, and describe the steps before it as public facts."
-        raise TypeError(sentence("est", f"must be one of {', '.join(ESTIMATORS)}", type(est).__name__, remedy))
+        raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
     target = os.path.realpath(path)
     check_replaceable(target)

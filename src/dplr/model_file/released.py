@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import describe
+from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.readers import anything, array, list_of, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -50,22 +51,24 @@ def write_histories(history: Any) -> list[dict[str, Any]] | None:
     ]
 
 
-def read_histories(where: str, value: Any, parts: Sequence[Part], d: int) -> list[History | None]:
-    """What each model has of a history: one where gradients were released, None elsewhere."""
-    descent = "gradients" in parts[0]
-    if (value is not None) is not descent:
+def read_histories(
+    where: str, value: Any, parts: Sequence[Part], statement: PrivacyStatement, d: int
+) -> list[History | None]:
+    """What each model has of a history: one where a mechanism released steps, None elsewhere."""
+    block = SHORTHANDS[statement.mechanism].steps_in
+    if (value is not None) is not bool(block):
         refuse(where, "must be given for noisy gradient descent, and for nothing else", value)
     if value is None:
         return [None] * len(parts)
     values = _HISTORIES(where, value)
     if len(values) != len(parts):
         refuse(where, f"must be {len(parts)} histories", values)
-    return [_read_history(f"{where}[{k}]", values[k], part["gradients"], d) for k, part in enumerate(parts)]
+    return [_read_history(f"{where}[{k}]", values[k], part[block], d) for k, part in enumerate(parts)]
 
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:
     """The numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    stated = statement.released if statement.mechanism in ("fm", "ngd") else {}
+    stated = statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {}
     names = [part["block"] for part in value]
     if names != list(stated):
         refuse(where, f"must hold the blocks {describe(list(stated))}", str(names))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
-from dplr.fitting.one_vs_rest import by_class, is_several, shares_one_release
-from dplr.mechanisms import SHORTHANDS, FunctionalMechanism
-from dplr.mechanisms.functional.moments import blocks
-from dplr.mechanisms.functional.spec import class_block
-from dplr.mechanisms.perturbation import minimisation
+from dplr.fitting.one_vs_rest import by_class, is_several
+from dplr.mechanisms.protocol import Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -23,17 +19,11 @@ from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
 
 
-def check_mechanism(mechanism: Any, problem: Problem, statement: PrivacyStatement) -> None:
+def check_mechanism(mechanism: Mechanism, problem: Problem, statement: PrivacyStatement) -> None:
     """The mechanism takes this problem, as it did in the fit."""
-    if not isinstance(mechanism, type(SHORTHANDS[statement.mechanism])):
+    if statement.mechanism != mechanism.about.name:
         refuse("model.statement.mechanism", "must be that of the parameters", statement.mechanism)
-    if isinstance(mechanism, FunctionalMechanism):
-        mechanism.check(problem)
-    elif statement.mechanism == "ngd":
-        if problem.n_rows is None:
-            refuse("model.n_rows", "is required with this mechanism", None)
-    else:
-        minimisation.check(problem, statement.mechanism)
+    mechanism.check(problem)
 
 
 def check_parameters(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> None:
@@ -43,12 +33,10 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
     if _stated_delta(parameters, values, statement) != statement.delta:
         refuse("model.parameters.delta", f"must be that of the statement, {statement.delta:g}", parameters["delta"])
     # Calibrations as printed may cost more than was asked for.
-    mechanism = parameters["mechanism"]
-    printed = "per-step" in (getattr(mechanism, "composition", ""),)
-    printed |= statement.mechanism == "objective" and mechanism.calibration != "tight"
-    if not printed and not _near(parameters["eps"], statement.eps):
+    mechanism: Mechanism = parameters["mechanism"]
+    if mechanism.keeps_eps and not _near(parameters["eps"], statement.eps):
         refuse("model.parameters.eps", f"must be that of the statement, {statement.eps:g}", parameters["eps"])
-    if statement.mechanism == "none" and math.isfinite(statement.eps):
+    if not mechanism.about.private and math.isfinite(statement.eps):
         refuse("model.statement.eps", 'must be "inf" without privacy', statement.eps)
     n_rows, given = values["n_rows"], parameters["n_rows"]
     if statement.neighbouring == "replace_one" and (n_rows is None or given not in (None, n_rows)):
@@ -60,13 +48,14 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
 def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> float:
     """What a fit states where this delta was asked for; nan where its noise does not fit that."""
     asked: float = parameters["delta"]
-    if statement.mechanism != "objective" or math.isinf(statement.eps):
+    about = parameters["mechanism"].about
+    if math.isinf(statement.eps):
         return asked
-    pure = all(block.law.startswith("norm-Gamma") for block in statement.released.values())
-    if pure is not (asked == 0):
+    if any(block.law != about.laws[asked > 0] for block in statement.released.values()):
         return math.nan
     classes = values["classes"]
-    return asked or minimisation.MISSED * (len(classes) if is_several(classes) else 1)
+    least: float = about.least_delta * (len(classes) if is_several(classes) else 1)
+    return asked or least
 
 
 def _near(asked: float, stated: float) -> bool:
@@ -105,7 +94,7 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
 
 
 def check_blocks(
-    problem: Problem, mechanism: Any, statement: PrivacyStatement, of_one: PrivacyStatement, labels: Sequence[Any]
+    problem: Problem, mechanism: Mechanism, statement: PrivacyStatement, of_one: PrivacyStatement, labels: Sequence[Any]
 ) -> None:
     """The statements are about the numbers that a fit with these facts releases.
 
@@ -119,37 +108,21 @@ def check_blocks(
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
     if is_several(labels) and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
-    one = _blocks(problem, mechanism, of_one)
     if of_one is statement:
-        _check_shapes(where, statement, one)
+        _check_shapes(where, statement, mechanism.blocks(problem))
         return
-    if shares_one_release(mechanism):
-        size = one.pop("linear")
-        one |= {class_block("linear", label): size for label in labels}
-        _check_shapes("model.statement_of_one.released", of_one, one)
-        whole = dict(of_one.released)
-    else:
-        _check_shapes("model.statement_of_one.released", of_one, one)
-        whole = by_class([of_one.released] * len(labels), labels)
+    joint = mechanism.joint is not None
+    _check_shapes("model.statement_of_one.released", of_one, mechanism.blocks(problem, labels if joint else ()))
+    whole = of_one.released if joint else by_class([of_one.released] * len(labels), labels)
     if list(statement.released.items()) != list(whole.items()):
         refuse(where, "must be those of the fits of all classes", list(statement.released))
 
 
-def _check_shapes(where: str, statement: PrivacyStatement, expected: dict[str, tuple[int, ...]]) -> None:
+def _check_shapes(where: str, statement: PrivacyStatement, expected: Mapping[str, Shape]) -> None:
     found = {name: release.shape for name, release in statement.released.items()}
-    if found != expected:
+    if found.keys() != expected.keys() or not all(_fits(found[name], shape) for name, shape in expected.items()):
         refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(found))
 
 
-def _blocks(problem: Problem, mechanism: Any, statement: PrivacyStatement) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the blocks that one model's release has by its public facts."""
-    geometry = problem.geometry
-    size = geometry.d + (geometry.intercept > 0)
-    if statement.mechanism == "fm":
-        if mechanism.calibration == "paper":  # it knows no one-hot blocks
-            geometry = replace(geometry, blocks=())
-        return {name: (len(rows),) for name, (rows, _) in blocks(geometry, problem.neighbouring).items()}
-    if statement.mechanism == "ngd":
-        first = next(iter(statement.released.values())).shape[0]
-        return {"gradients": (first if mechanism.steps is None else mechanism.steps, size)}
-    return {"coef": (size,)}
+def _fits(found: tuple[int, ...], expected: Shape) -> bool:
+    return len(found) == len(expected) and all(size in (None, k) for k, size in zip(found, expected, strict=True))

@@ -12,13 +12,15 @@ import numpy as np
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.scaling import Prep
-from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression
-from dplr.fitting.one_vs_rest import is_several, shares_one_release
+from dplr.estimators import ESTIMATORS
+from dplr.estimators._classifier import PrivateClassifier
+from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import Record
-from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
 from dplr.model_file.readers import (
+    Reader,
     anything,
     array,
     choice,
@@ -41,8 +43,6 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
 
-ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (LogisticRegression, LinearRegression, HuberSVC)}
-
 _PARAMETERS = {
     "eps": or_infinite(number(0.0, above=True)),
     "delta": number(0.0, 1.0),
@@ -53,15 +53,27 @@ _PARAMETERS = {
     "n_rows": either(None, integer(1, 2**63)),
 }
 _CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
-_PARAMETERS_OF = {
-    "LinearRegression": table(_PARAMETERS),
-    "LogisticRegression": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER}),
-    "HuberSVC": table(_PARAMETERS | {"classes": _CLASSES_PARAMETER, "width": number(0.01, 10.0)}),
-}
+
+
+def kinds() -> dict[str, Any]:
+    """The estimators that a model file may hold, by the names of their classes."""
+    return {kind.__name__: kind for kind in ESTIMATORS.values()}
+
+
+def _kind(where: str, value: Any) -> str:
+    name: str = choice(*kinds())(where, value)
+    return name
+
+
+def _parameters_of(kind: Any) -> Reader:
+    classes = {"classes": _CLASSES_PARAMETER} if issubclass(kind, PrivateClassifier) else {}
+    return table(_PARAMETERS | classes | {name: number(*ends) for name, ends in kind._options.items()})
+
+
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
 _MODEL = table(
     {
-        "estimator": choice(*ESTIMATORS),
+        "estimator": _kind,
         "parameters": anything,
         "bounds": read_bounds,
         "n_features": integer(1, MAX_FEATURES),
@@ -103,8 +115,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
     }
     if hasattr(fitted, "classes_"):
         parameters["classes"] = _plain_classes(fitted.classes)
-    if isinstance(fitted, HuberSVC):
-        parameters["width"] = float(fitted.width)
+    parameters |= {name: float(getattr(fitted, name)) for name in fitted._options}
     return {
         "estimator": type(fitted).__name__,
         "parameters": parameters,
@@ -127,7 +138,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
 def estimator_of(value: Any) -> Any:
     """The fitted estimator of plain values that keep every rule; `ModelFileError` else."""
     values = _MODEL("model", value)
-    parameters = _PARAMETERS_OF[values["estimator"]]("model.parameters", values["parameters"])
+    parameters = _parameters_of(kinds()[values["estimator"]])("model.parameters", values["parameters"])
     statement: PrivacyStatement = values["statement"]
     fitted = _unfitted(values["estimator"], parameters, values["bounds"])
     try:
@@ -144,9 +155,9 @@ def estimator_of(value: Any) -> Any:
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
     models = len(classes) if is_several(classes) else 1
-    shared = shares_one_release(parameters["mechanism"])
+    shared = parameters["mechanism"].joint is not None
     parts = read_parts("model.released", values["released"], of_one, models, shared)
-    histories = read_histories("model.history", values["history"], parts, prep.geometry.d)
+    histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     _set_model(fitted, values, prep)
     record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts)
     return fitted._adopt(record, statement, histories)
@@ -154,9 +165,9 @@ def estimator_of(value: Any) -> Any:
 
 def _unfitted(name: str, parameters: dict[str, Any], bounds: Bounds | None) -> Any:
     """The estimator as it was constructed, without what is not public: ledger, seed, public data."""
-    spec = parameters["mechanism"]
-    shorthand = next((word for word, known in SHORTHANDS.items() if known == spec), spec)
-    return ESTIMATORS[name](**{**parameters, "mechanism": shorthand, "bounds": bounds})
+    spec: Mechanism = parameters["mechanism"]
+    shorthand = spec.about.name if spec == spec.about.kind() else spec
+    return kinds()[name](**{**parameters, "mechanism": shorthand, "bounds": bounds})
 
 
 def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStatement) -> tuple[Problem, Prep]:

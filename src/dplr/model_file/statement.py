@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 
 from dplr.mechanisms import SHORTHANDS
-from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.readers import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 
-MECHANISMS: dict[str, Any] = {name: type(spec) for name, spec in SHORTHANDS.items()}
-# The law of the noise for delta = 0 and for delta > 0.
-_LAWS = {
-    "fm": ("discrete Laplace", "discrete Gaussian"),
-    "ngd": ("discrete Gaussian", "discrete Gaussian"),
-    "output": ("norm-Gamma", "Gaussian"),
-    "objective": ("norm-Gamma in the objective", "Gaussian in the objective"),
-    "none": ("none", "none"),
-}
+
+def _mechanism(where: str, value: Any) -> str:
+    name: str = choice(*SHORTHANDS)(where, value)
+    return name
+
+
+def _any_law(where: str, value: Any) -> str:
+    laws = {law for about in SHORTHANDS.values() for law in about.laws}
+    law: str = choice("none", *sorted(laws - {"none"}))(where, value)
+    return law
+
+
 _POSITIVE = number(0.0, above=True)
 _NOT_NEGATIVE = number(0.0)
 _GUARANTEES: dict[str, Any] = {
@@ -40,7 +42,7 @@ _GUARANTEES: dict[str, Any] = {
 _RELEASE = {
     "shape": list_of(integer(1, 2**31), 1, 2),
     "sensitivity": or_infinite(_NOT_NEGATIVE),
-    "law": choice("none", *sorted({law for pair in _LAWS.values() for law in pair} - {"none"})),
+    "law": _any_law,
     "scale": _NOT_NEGATIVE,
     "grid": _NOT_NEGATIVE,
     "weight": _POSITIVE,
@@ -48,7 +50,7 @@ _RELEASE = {
 }
 _STATEMENT = table(
     {
-        "mechanism": choice(*MECHANISMS),
+        "mechanism": _mechanism,
         "eps": or_infinite(_POSITIVE),
         "delta": number(0.0, 1.0),
         "guarantee": anything,
@@ -122,24 +124,23 @@ def read_statement(where: str, value: Any) -> PrivacyStatement:
         _check_release(f"{where}.released[{k}]", releases[name], fields)
     fields["released"] = releases
     _check_guarantee(f"{where}.guarantee", fields["guarantee"], fields["eps"], fields["delta"])
-    exact = "integer" if fields["mechanism"] in ("fm", "ngd") else "real-arithmetic"
-    if fields["arithmetic"] != exact:
-        refuse(f"{where}.arithmetic", f"must be {exact} with this mechanism", fields["arithmetic"])
+    arithmetic = SHORTHANDS[fields["mechanism"]].arithmetic
+    if fields["arithmetic"] != arithmetic:
+        refuse(f"{where}.arithmetic", f"must be {arithmetic} with this mechanism", fields["arithmetic"])
     return PrivacyStatement(**fields)
 
 
 def write_mechanism(mechanism: Mechanism) -> dict[str, Any]:
     """The name and every option of a spec."""
-    name = next(name for name, kind in MECHANISMS.items() if kind is type(mechanism))
-    options: Any = mechanism
-    return {"name": name} | {f.name: plain(getattr(options, f.name)) for f in dataclasses.fields(options)}
+    spec: Any = mechanism
+    return {"name": spec.about.name} | {each.name: plain(getattr(spec, each.name)) for each in dataclasses.fields(spec)}
 
 
 def read_mechanism(where: str, value: Any) -> Mechanism:
     """The spec that `write_mechanism` wrote; its own checks are the rules."""
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or value["name"] not in MECHANISMS:
-        refuse(f"{where}.name", f"must be one of {', '.join(MECHANISMS)}", value)
-    kind = MECHANISMS[value["name"]]
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or value["name"] not in SHORTHANDS:
+        refuse(f"{where}.name", f"must be one of {', '.join(SHORTHANDS)}", value)
+    kind = SHORTHANDS[value["name"]].kind
     options = table(dict.fromkeys(("name", *(field.name for field in dataclasses.fields(kind))), _option))(where, value)
     del options["name"]
     try:
@@ -200,11 +201,18 @@ def _law(where: str, release: Release, fields: Mapping[str, Any]) -> str:
     """The law of the noise with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
         return "none"
-    pure, gaussian = _LAWS[fields["mechanism"]]
-    delta, missed = fields["delta"], fields["delta"] / minimisation.MISSED
-    if fields["mechanism"] != "objective":
-        return gaussian if delta > 0 else pure
-    if delta < minimisation.MISSED:
-        refuse(where.split(".released")[0] + ".delta", "must be at least 2^-64 with this mechanism", delta)
-    # Pure noise has 2^-64 for each model. The parameters say whether such a delta was asked for.
-    return pure if release.law == pure and missed.is_integer() else gaussian
+    about, delta = SHORTHANDS[fields["mechanism"]], fields["delta"]
+    unasked, asked = about.laws
+    if about.least_delta == 0:
+        return asked if delta > 0 else unasked
+    if delta < about.least_delta:
+        rule = f"must be at least {_power(about.least_delta)} with this mechanism"
+        refuse(where.split(".released")[0] + ".delta", rule, delta)
+    # Each model has the least delta where none was asked for. The parameters say whether one was.
+    return unasked if release.law == unasked and (delta / about.least_delta).is_integer() else asked
+
+
+def _power(value: float) -> str:
+    """A power of two, as such."""
+    mantissa, exponent = math.frexp(value)
+    return f"2^{exponent - 1}" if mantissa == 0.5 else f"{value:g}"

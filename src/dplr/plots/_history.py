@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplr._validation import check_choice, sentence
+from dplr.mechanisms import SHORTHANDS
 from dplr.plots._drawing import axes, color_of, legend, tidy, title
 from dplr.plots._view import loss_words, read_model
 
@@ -55,7 +56,8 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     if isinstance(given := getattr(est, "history_", None), dict):
         raise ValueError(sentence("est", "must have one history, and not one for each class", list(given)))
     if model.history is None or model.statement is None:
-        raise ValueError(sentence("est", 'must be fitted with mechanism="ngd" to have a history', type(est).__name__))
+        those = " or ".join(f'mechanism="{name}"' for name, about in SHORTHANDS.items() if about.steps_in)
+        raise ValueError(sentence("est", f"must be fitted with {those} to have a history", type(est).__name__))
     losses = model.history.public_loss
     if what == "public_loss" and losses is None:
         raise ValueError(sentence("what", "needs a fit with public rows, `public=(X, y)`", what))
@@ -66,7 +68,8 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
         title(ax, "The loss on public data, step by step", loss_words(model.statement))
     else:
         norms = np.linalg.norm(model.history.gradients, axis=1)
-        noise = model.statement.released["gradients"].deviation * math.sqrt(model.history.gradients.shape[1])
+        block = model.statement.released[SHORTHANDS[model.statement.mechanism].steps_in]
+        noise = block.deviation * math.sqrt(model.history.gradients.shape[1])
         ax.plot(np.arange(1, len(norms) + 1), norms, color=color_of(0), linewidth=1.5, label="released gradient")
         if noise:
             ax.axhline(noise, color=color_of(1), linestyle="--", linewidth=1.5, label="noise alone")

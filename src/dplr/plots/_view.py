@@ -96,14 +96,14 @@ def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Output perturbation adds its noise to the coefficients; everywhere else it reaches them through a solver."""
+    """A mechanism may add its noise to the coefficients; everywhere else it reaches them through a solver."""
     statement, record = getattr(est, "privacy_", None), getattr(est, "_record", None)
-    if record is None or statement is None or statement.mechanism != "output" or len(coef) != 1:
+    if record is None or statement is None or len(coef) != 1:
         return None
-    block = statement.released["coef"]
-    if record.mechanism.projection is not None or not block.scale:
+    deviation = record.mechanism.coef_noise(statement)
+    if deviation is None:
         return None
-    slopes, _ = record.prep.to_user_units(np.full(math.prod(block.shape), block.deviation))
+    slopes, _ = record.prep.to_user_units(np.full(record.plan.problem.geometry.n_coefs, deviation))
     return np.asarray(np.abs(slopes)) if slopes.shape == coef.shape[1:] else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -98,3 +99,17 @@ def huber_svm(width: float) -> Loss:
 def huber_residual(width: float) -> Loss:
     """(z - y)^2 / 2 for |z - y| <= width, linear beyond: a regression loss with a bounded gradient."""
     return Loss("huber_residual", classification=False, lipschitz=width, smoothness=1.0, width=width)
+
+
+# The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.
+LOSSES: dict[str, Loss] = {"logistic": LOGISTIC, "linear": SQUARED, "svm": huber_svm(0.5)}
+
+
+def model_of(loss: Loss) -> str:
+    """Name of the public model with this loss; the loss's own where there is none."""
+    return next((model for model, known in LOSSES.items() if known.name == loss.name), loss.name)
+
+
+def models_with(rule: Callable[[Loss], bool]) -> str:
+    """The public models whose losses keep a rule, for an error message: `"logistic" or "svm"`."""
+    return " or ".join(f'"{model}"' for model, loss in LOSSES.items() if rule(loss))

@@ -14,11 +14,12 @@ import numpy as np
 
 from dplr import plots
 from dplr._validation import sentence
+from dplr.mechanisms import SHORTHANDS
 from dplr.plots._view import Model, printable, read_model
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.report._svg import inline_svg
-from dplr.report._words import MECHANISMS, MODELS, alarms, citation, promise, reading, released, secrets
+from dplr.report._words import MODELS, alarms, citation, promise, reading, released, secrets
 
 if TYPE_CHECKING:
     import os
@@ -113,7 +114,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         policy=_policy(style),
         style=mark_safe(style),
         kind_words=MODELS[model.kind],
-        mechanism_words=MECHANISMS.get(statement.mechanism, statement.mechanism),
+        mechanism_words=SHORTHANDS[statement.mechanism].words,
         alarms=alarms(statement),
         facts=_facts(statement),
         promise=promise(statement),

@@ -14,13 +14,6 @@ MODELS = {
     "svm": "A linear support vector machine",
     "linear": "A linear regression",
 }
-MECHANISMS = {
-    "fm": "the functional mechanism: noise on sums over the records, from which the model is computed",
-    "output": "output perturbation: noise on the coefficients",
-    "objective": "objective perturbation: noise in the function that the coefficients minimise",
-    "ngd": "noisy gradient descent: noise on every step's sum of clipped gradients",
-    "none": "exact minimisation, without noise",
-}
 
 
 class Alarm(NamedTuple):

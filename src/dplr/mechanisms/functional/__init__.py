@@ -1,5 +1,31 @@
 """The functional mechanism."""
 
-from dplr.mechanisms.functional.spec import FunctionalMechanism, class_block, one_class
+from __future__ import annotations
 
-__all__ = ["FunctionalMechanism", "class_block", "one_class"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dplr.mechanisms.protocol import Description, class_block
+
+if TYPE_CHECKING:
+    from dplr.mechanisms.functional.spec import FunctionalMechanism, one_class
+
+__all__ = ["ABOUT", "FunctionalMechanism", "class_block", "one_class"]
+
+ABOUT = Description(
+    name="fm",
+    module="dplr.mechanisms.functional.spec",
+    spec="FunctionalMechanism",
+    words="the functional mechanism: noise on sums over the records, from which the model is computed",
+    laws=("discrete Laplace", "discrete Gaussian"),
+    arithmetic="integer",
+    noise_in="sums",
+    refits=True,
+)
+
+
+def __getattr__(name: str) -> Any:
+    """What the spec's module has, imported on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'dplr.mechanisms.functional' has no attribute {name!r}")
+    return getattr(importlib.import_module(ABOUT.module), name)

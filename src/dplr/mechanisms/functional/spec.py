@@ -6,22 +6,26 @@ Proofs and constants: functional.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, real_number, sentence
-from dplr.mechanisms.functional.moments import blocks, moment_matrix
+from dplr.mechanisms.functional import ABOUT
+from dplr.mechanisms.functional import moments as layout
+from dplr.mechanisms.functional.moments import moment_matrix
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, laplace_release
 from dplr.mechanisms.functional.stein import stein_coef
+from dplr.mechanisms.protocol import Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.losses import model_of, models_with
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -36,7 +40,7 @@ _LARGEST_OPTION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionalMechanism:
+class FunctionalMechanism(Mechanism):
     """Release the first and second moments with noise, then minimise the noisy quadratic.
 
     Parameters
@@ -74,6 +78,7 @@ class FunctionalMechanism:
     'paper: FM12 section 5.2, d^2/4 + 3d with d counting the intercept'
     """
 
+    about: ClassVar[Description] = ABOUT
     calibration: str = "tight"
     approximation: str = "minimax"
     margin_bound: float = 4.0
@@ -103,10 +108,7 @@ class FunctionalMechanism:
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
         problem = self._released_problem(problem)
-        sizes = {name: len(rows) for name, (rows, _) in blocks(problem.geometry, problem.neighbouring).items()}
-        if classes:
-            q = sizes.pop("linear")
-            sizes = dict.fromkeys((class_block("linear", label) for label in classes), q) | sizes
+        sizes = {name: size for name, (size,) in self.blocks(problem, classes).items()}
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
             released, named = self._no_noise(sizes), "none: eps = inf"
@@ -120,7 +122,7 @@ class FunctionalMechanism:
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
         source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(
-            mechanism="fm",
+            mechanism=self.about.name,
             eps=eps,
             delta=delta,
             guarantee=guarantee,
@@ -134,6 +136,21 @@ class FunctionalMechanism:
         )
         return Plan(problem, statement)
 
+    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
+        """Return the released cells of the moment matrix; the linear block once for each class, if there are any."""
+        problem = self._released_problem(problem)
+        cells = layout.blocks(problem.geometry, problem.neighbouring)
+        sizes = {name: (len(rows),) for name, (rows, _) in cells.items()}
+        if classes:
+            size = sizes.pop("linear")
+            sizes = dict.fromkeys((class_block("linear", label) for label in classes), size) | sizes
+        return sizes
+
+    @property
+    def joint(self) -> FunctionalMechanism | None:
+        """One release serves all classes, unless the options are about one model."""
+        return self if (self.calibration, self.unbounded) == ("tight", "trim") else None
+
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
         if self.calibration == "paper" and problem.geometry.blocks:
@@ -144,7 +161,8 @@ class FunctionalMechanism:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
-            raise ValueError(sentence("model", 'must be "logistic" or "linear" with mechanism="fm"', "svm", remedy))
+            rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
+            raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.l2 is not None and problem.n_rows is None:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
@@ -155,17 +173,20 @@ class FunctionalMechanism:
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
         return [self._release(total, plan, source) for plan in track(plans, "functional mechanism")]
 
-    def run_classes(self, totals: Sequence[Total], plans: Sequence[Plan], source: Source) -> list[list[Fit]]:
-        """For each plan one fit a class, all from one release.
-
-        `totals` are those of all rows with label +1, then those of each class (+1) against the rest (-1).
-        """
-        everyone, *against = totals
+    def run_classes(
+        self, models: Callable[[int | None], Rows], plans: Sequence[Plan], classes: int, source: Source, track: Track
+    ) -> list[list[Fit]]:
+        """For each plan one fit a class, all from one release: of all rows (+1), and of each class against the rest."""
+        geometry = plans[0].problem.geometry
+        query = Moments(geometry.d, geometry.intercept > 0)
+        everyone, *against = (
+            models(position).total(query) for position in track([None, *range(classes)], "functional mechanism")
+        )
         twice = [total + everyone for total in against]  # twice the sum of each class: exact
         return [self._release_classes(everyone, twice, plan, source) for plan in plans]
 
     def _release_classes(self, everyone: Total, twice: list[Total], plan: Plan, source: Source) -> list[Fit]:
-        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        cells = layout.blocks(plan.problem.geometry, plan.problem.neighbouring)
         linear = cells.pop("linear")
         names = [name for name in plan.statement.released if name not in cells]
         parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
@@ -174,7 +195,7 @@ class FunctionalMechanism:
         return [Fit(self.solve(plan, one_class(released, k)), plan.statement, released) for k in fits]
 
     def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
-        cells = blocks(plan.problem.geometry, plan.problem.neighbouring)
+        cells = layout.blocks(plan.problem.geometry, plan.problem.neighbouring)
         parts = {name: (total, where, 0) for name, where in cells.items()}
         released = _add_noise(parts, plan, source)
         # Without noise another run would give the same numbers.
@@ -182,6 +203,11 @@ class FunctionalMechanism:
         while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
             released = _add_noise(parts, plan, source)
         return Fit(self.solve(plan, released), plan.statement, released)
+
+    def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
+        """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""
+        models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
+        return [self.solve(plan, model) for model in models]
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
@@ -219,11 +245,6 @@ class FunctionalMechanism:
     def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
         exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
-
-
-def class_block(name: str, label: Any) -> str:
-    """Name of a class's own block."""
-    return f"{name}[{label!r}]"
 
 
 def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:

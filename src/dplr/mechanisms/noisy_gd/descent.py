@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._core import go_down
 from dplr._progress import Track
+from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.noise import Source
 from dplr.privacy.calibration import RATE_UNITS
 from dplr.problem.fit import Fit
@@ -20,7 +21,7 @@ from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.totals import Total, stack
 
 Vector = NDArray[np.float64]
-BLOCK = "gradients"
+BLOCK = ABOUT.steps_in
 
 
 def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:

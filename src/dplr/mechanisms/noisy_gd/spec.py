@@ -8,14 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
+from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
+from dplr.mechanisms.protocol import Description, Mechanism, Shape
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
@@ -35,7 +38,7 @@ _LARGEST_MEAN, _LARGEST_MOVE = 2.0**100, 2.0**1000
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyGradientDescent:
+class NoisyGradientDescent(Mechanism):
     """Gradient descent in which every row's gradient is clipped and every sum gets Gaussian noise.
 
     Parameters
@@ -72,6 +75,7 @@ class NoisyGradientDescent:
     'discrete Gaussian'
     """
 
+    about: ClassVar[Description] = ABOUT
     steps: int | None = None
     learning_rate: float | None = None
     clip: float | None = None
@@ -112,12 +116,13 @@ class NoisyGradientDescent:
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix steps, clip, noise and the statement from public facts."""
-        _check(self, problem, eps, delta)
+        self._check_delta(eps, delta)
+        self.check(problem)
         descent = self._descent(problem, eps, delta)
         cost = _cost(self, problem, descent, eps, delta)
         batch = "all rows" if descent.rate_units == RATE_UNITS else f"Poisson batches of rate {descent.rate:.6g}"
         statement = PrivacyStatement(
-            mechanism="ngd",
+            mechanism=self.about.name,
             eps=cost.eps,
             delta=delta,
             guarantee=cost.guarantee,
@@ -130,6 +135,34 @@ class NoisyGradientDescent:
             source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
         )
         return Plan(problem, statement, descent=descent)
+
+    def _check_delta(self, eps: float, delta: float) -> None:
+        if delta == 0 and math.isfinite(eps):
+            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "
+            remedy += '"fm", "output" or "objective".'
+            raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
+
+    def check(self, problem: Problem) -> None:
+        """Refuse what no theorem here covers."""
+        if problem.n_rows is None:
+            remedy = "Declare a public reference: sums are divided by it."
+            raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
+        if self.batch != "full" and int(self.batch) > problem.n_rows:
+            raise ValueError(sentence("batch", f"must be at most the number of rows, {problem.n_rows}", self.batch))
+        if self.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
+            remedy = "Clip each row's gradient: clipping='example'."
+            raise ValueError(
+                sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
+            )
+
+    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> dict[str, Shape]:
+        """Return the sums of all steps: their number follows from eps and delta too, unless it is an option."""
+        return {BLOCK: (self.steps, problem.geometry.n_coefs)}
+
+    @property
+    def keeps_eps(self) -> bool:
+        """Every step at the whole eps costs more than that."""
+        return self.composition == "exact"
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Refuse faulty rows; then sum, add noise and step, as often as planned."""
@@ -199,23 +232,6 @@ class _Cost:
     release: Release
     theorem: str
     remark: str = ""
-
-
-def _check(spec: NoisyGradientDescent, problem: Problem, eps: float, delta: float) -> None:
-    """Refuse what no theorem here covers."""
-    if delta == 0 and math.isfinite(eps):
-        remedy = 'Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "fm", "output" or "objective".'
-        raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
-    if problem.n_rows is None:
-        remedy = "Declare a public reference: sums are divided by it."
-        raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
-    if spec.batch != "full" and int(spec.batch) > problem.n_rows:
-        raise ValueError(sentence("batch", f"must be at most the number of rows, {problem.n_rows}", spec.batch))
-    if spec.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
-        remedy = "Clip each row's gradient: clipping='example'."
-        raise ValueError(
-            sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
-        )
 
 
 def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: float, delta: float) -> _Cost:

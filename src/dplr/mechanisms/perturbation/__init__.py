@@ -1,1 +1,37 @@
 """Output and objective perturbation, and the exact minimiser."""
+
+from __future__ import annotations
+
+from dplr.mechanisms.protocol import Description
+
+ABOUT_OUTPUT = Description(
+    name="output",
+    module="dplr.mechanisms.perturbation.output",
+    spec="OutputPerturbation",
+    words="output perturbation: noise on the coefficients",
+    laws=("norm-Gamma", "Gaussian"),
+    arithmetic="real-arithmetic",
+    noise_in="coefficients",
+)
+
+ABOUT_OBJECTIVE = Description(
+    name="objective",
+    module="dplr.mechanisms.perturbation.objective",
+    spec="ObjectivePerturbation",
+    words="objective perturbation: noise in the function that the coefficients minimise",
+    laws=("norm-Gamma in the objective", "Gaussian in the objective"),
+    arithmetic="real-arithmetic",
+    noise_in="objective",
+    least_delta=2.0**-64,  # for a linear term too long for the solver: objective.md, section 5
+)
+
+ABOUT_NONE = Description(
+    name="none",
+    module="dplr.mechanisms.perturbation.none",
+    spec="NoPrivacy",
+    words="exact minimisation, without noise",
+    laws=("none", "none"),
+    arithmetic="real-arithmetic",
+    noise_in="coefficients",
+    hint="none is not private",
+)

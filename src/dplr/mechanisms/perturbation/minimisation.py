@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -21,8 +23,8 @@ from dplr.solvers.certificate import Objective, gradient_rounding_bound, pass_li
 
 # The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
 TOLERANCE = 2.0**-13
-# The delta of objective perturbation's tolerance: see objective.md, section 5.
-MISSED = 2.0**-64
+# The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
+MISSED = ABOUT_OBJECTIVE.least_delta
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16
@@ -38,9 +40,9 @@ _FINEST_GRID = -900  # as a power of two: any number over a finer one might over
 def check(problem: Problem, mechanism: str) -> int:
     """The public number of rows; raises ValueError for what no theorem here covers."""
     loss = problem.loss
-    if not (math.isfinite(loss.lipschitz) and loss.classification):
-        rule = f'must be "logistic" or "svm" with mechanism="{mechanism}"'
-        raise ValueError(sentence("model", rule, "linear", 'Use mechanism="fm" for linear regression.'))
+    if not _covered(loss):
+        rule = f'must be {models_with(_covered)} with mechanism="{mechanism}"'
+        raise ValueError(sentence("model", rule, model_of(loss), 'Use mechanism="fm" for linear regression.'))
     if problem.n_rows is None:
         rule = f'is required with mechanism="{mechanism}" under add_remove'
         raise ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
@@ -55,6 +57,10 @@ def check(problem: Problem, mechanism: str) -> int:
         rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
         raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
     return problem.n_rows
+
+
+def _covered(loss: Loss) -> bool:
+    return math.isfinite(loss.lipschitz) and loss.classification
 
 
 def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:

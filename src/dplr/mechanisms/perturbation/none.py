@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dplr._progress import Track, silent
 from dplr._validation import sentence
-from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation import ABOUT_NONE, minimisation
+from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -19,7 +21,7 @@ from dplr.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class NoPrivacy:
+class NoPrivacy(Mechanism):
     """The minimiser itself, without noise: what the papers call NoPrivacy. It protects nobody.
 
     With ``l2="auto"`` the ridge on the sum objective is 1, scikit-learn's default ``C=1``.
@@ -40,15 +42,17 @@ class NoPrivacy:
     Pure(eps=inf)
     """
 
+    about: ClassVar[Description] = ABOUT_NONE
+
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix the ridge and the tolerance."""
         if not (math.isinf(eps) and delta == 0):
             remedy = "Say that nothing is promised: eps=float('inf'), delta=0."
             raise ValueError(sentence("eps", 'must be inf with mechanism="none"', eps, remedy))
-        n_rows = minimisation.check(problem, "none")
+        n_rows = minimisation.check(problem, self.about.name)
         ridge = 1.0 if problem.l2 is None else problem.l2 * n_rows
         statement = PrivacyStatement(
-            mechanism="none",
+            mechanism=self.about.name,
             eps=eps,
             delta=delta,
             guarantee=Pure(eps),
@@ -61,6 +65,10 @@ class NoPrivacy:
             source="no privacy",
         )
         return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
+
+    def check(self, problem: Problem) -> None:
+        """Refuse what has no minimum."""
+        minimisation.check(problem, self.about.name)
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once: all plans are the same."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_positive, sentence
-from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import objective_ridge
+from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
@@ -34,7 +36,7 @@ _PRINTED_TOLERANCE = 2.0**-20
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectivePerturbation:
+class ObjectivePerturbation(Mechanism):
     """Release the minimiser of the regularised objective plus a random linear term.
 
     Parameters
@@ -68,6 +70,7 @@ class ObjectivePerturbation:
     4.03
     """
 
+    about: ClassVar[Description] = ABOUT_OBJECTIVE
     calibration: str = "tight"
     coef_norm: float | None = None
 
@@ -79,7 +82,7 @@ class ObjectivePerturbation:
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
-        n_rows = minimisation.check(problem, "objective")
+        n_rows = minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
@@ -115,7 +118,7 @@ class ObjectivePerturbation:
         block = Release((problem.geometry.n_coefs,), _moved(problem), law, noise.scale, grid)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
         return PrivacyStatement(
-            mechanism="objective",
+            mechanism=self.about.name,
             eps=eps,
             delta=delta,
             guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
@@ -128,6 +131,15 @@ class ObjectivePerturbation:
             reproducible=False,
             source=_SOURCES[self.calibration],
         )
+
+    def check(self, problem: Problem) -> None:
+        """Refuse what no theorem here covers."""
+        minimisation.check(problem, self.about.name)
+
+    @property
+    def keeps_eps(self) -> bool:
+        """Whether noise is calibrated to the eps asked for: CM08 as printed costs more."""
+        return self.calibration == "tight"
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
 from dplr._validation import check_positive
-from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge
+from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import gaussian_mu
@@ -28,7 +30,7 @@ from dplr.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class OutputPerturbation:
+class OutputPerturbation(Mechanism):
     """Release the minimiser of the regularised objective plus noise in proportion to what one record can move it.
 
     Parameters
@@ -57,6 +59,7 @@ class OutputPerturbation:
     0.02
     """
 
+    about: ClassVar[Description] = ABOUT_OUTPUT
     coef_norm: float | None = None
     projection: float | None = None
 
@@ -68,7 +71,7 @@ class OutputPerturbation:
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
-        n_rows = minimisation.check(problem, "output")
+        n_rows = minimisation.check(problem, self.about.name)
         geometry = problem.geometry
         size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
         if problem.l2 is None:
@@ -86,7 +89,7 @@ class OutputPerturbation:
             law, scale = "norm-Gamma", moved / eps
         released = {"coef": Release((size,), moved, law, scale, minimisation.release_grid(scale))}
         statement = PrivacyStatement(
-            mechanism="output",
+            mechanism=self.about.name,
             eps=eps,
             delta=delta,
             guarantee=guarantee,
@@ -100,6 +103,15 @@ class OutputPerturbation:
             source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
         )
         return Plan(problem, statement, solved)
+
+    def check(self, problem: Problem) -> None:
+        """Refuse what no theorem here covers."""
+        minimisation.check(problem, self.about.name)
+
+    def coef_noise(self, statement: PrivacyStatement) -> float | None:
+        """Return the noise's deviation, unless a projection changed it."""
+        block = statement.released["coef"]
+        return block.deviation if block.scale and self.projection is None else None
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once a ridge; for each plan add noise, project, round."""

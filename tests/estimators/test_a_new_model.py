@@ -1,0 +1,92 @@
+"""A new model of a loss that kernels know is a loss value, an estimator, and their places in two closed dicts."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dplr
+import toy_model
+from dplr.estimators import ESTIMATORS
+from dplr.problem.losses import LOSSES
+from toy_model import LOSS, HuberRegression
+
+BOUNDS = "[features.a]\nlower = -1\nupper = 1\n[features.b]\nlower = -1\nupper = 1\n[target]\nlower = -2\nupper = 2\n"
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """What the two lines in the closed dicts would do."""
+    monkeypatch.setitem(LOSSES, "toy", LOSS)
+    monkeypatch.setitem(ESTIMATORS, "toy", HuberRegression)
+
+
+def rows(n=3000):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, X @ (1.0, -0.5) + rng.normal(0, 0.05, n)
+
+
+def test_every_public_model_has_a_loss_and_an_estimator_of_it():
+    assert list(LOSSES) == list(ESTIMATORS)
+    for name, kind in ESTIMATORS.items():
+        assert kind()._loss() == LOSSES[name]
+        assert kind._options.keys() <= kind().get_params().keys()
+
+
+def test_it_is_planned_fitted_reported_saved_and_read(toy, tmp_path):
+    X, y = rows()
+    bounds = dplr.Bounds([(-1, 1), (-1, 1)], target=(-2, 2))
+    facts = {"eps": 4.0, "delta": 1e-6, "model": "toy", "mechanism": "ngd", "bounds": bounds}
+    est = dplr.fit(X, y, **facts)
+    assert isinstance(est, HuberRegression)
+    assert est.score(X, y) > 0.9
+    plan = dplr.plan(n_rows=len(y), **facts)
+    assert "huber_residual (0.25) loss" in str(plan)
+    assert plan.released == est.privacy_.released
+    path = tmp_path / "model.json"
+    dplr.save_model(est, path)
+    assert '"width": 0.25' in path.read_text()
+    other = dplr.load_model(path)
+    assert (type(other), other.width, other.privacy_) == (HuberRegression, 0.25, est.privacy_)
+    np.testing.assert_array_equal(other.coef_, est.coef_)
+    pytest.importorskip("jinja2", reason="the extra `plots` is not installed")
+    from dplr.report import report_html
+
+    assert "A linear regression" in report_html(est)
+
+
+def test_what_no_theorem_covers_is_refused_by_its_name(toy):
+    for mechanism, fitting in (("fm", '"logistic" or "linear"'), ("output", '"logistic" or "svm"')):
+        with pytest.raises(ValueError, match=f"`model` must be {fitting} with .* got 'toy'"):
+            dplr.plan(n_rows=1000, n_features=2, eps=1.0, model="toy", mechanism=mechanism)
+    with pytest.raises(ValueError, match='`classes` must be None with model="toy"'):
+        dplr.fit(*rows(), eps=1.0, model="toy", classes=(0, 1))
+
+
+def child(*arguments):
+    """The command in a process of its own, the closed dicts with one line more."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); import toy_model; from dplr.estimators import ESTIMATORS; "
+        "from dplr.problem.losses import LOSSES; LOSSES['toy'] = toy_model.LOSS; "
+        "ESTIMATORS['toy'] = toy_model.HuberRegression; from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
+    )
+    command = [sys.executable, "-c", code, pathlib.Path(toy_model.__file__).parent, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_line_has_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = rows(400)
+    pathlib.Path("bounds.toml").write_text(BOUNDS)
+    lines = [f"{a},{b},{target}" for (a, b), target in zip(X.tolist(), y.tolist(), strict=True)]
+    pathlib.Path("people.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    facts = ("--bounds", "bounds.toml", "--model", "toy", "--mechanism", "ngd", "--eps", "1", "--delta", "1e-6")
+    assert "[logistic|linear|svm|toy]" in child("fit", "--help")
+    assert "huber_residual (0.25) loss" in child("plan", *facts, "--n-rows", "400")
+    assert "Wrote model.json" in child("fit", "people.csv", "--target", "y", *facts, "-o", "model.json")
+    assert '"estimator": "HuberRegression"' in pathlib.Path("model.json").read_text()

@@ -1,0 +1,25 @@
+"""A model that the package does not have, of a loss that its kernels know: a loss value and an estimator."""
+
+from dplr.estimators import LinearRegression
+from dplr.problem.losses import huber_residual
+
+LOSS = huber_residual(0.25)
+
+
+class HuberRegression(LinearRegression):
+    """Linear regression whose loss is linear beyond a width."""
+
+    _options = {"width": (0.01, 2.0)}  # noqa: RUF012
+
+    def __init__(
+        self, *, eps=1.0, delta=0.0, mechanism="ngd", width=0.25, bounds=None, fit_intercept=True, l2="auto",
+        neighbouring="replace_one", n_rows=None, public=None, ledger=None, rng=None, progress=False,
+    ):  # fmt: skip
+        super().__init__(
+            eps=eps, delta=delta, mechanism=mechanism, bounds=bounds, fit_intercept=fit_intercept, l2=l2,
+            neighbouring=neighbouring, n_rows=n_rows, public=public, ledger=ledger, rng=rng, progress=progress,
+        )  # fmt: skip
+        self.width = width
+
+    def _loss(self):
+        return huber_residual(self.width)
