@@ -9,7 +9,6 @@ import click
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
-from dplr.utility._planned import expected_utility
 
 if TYPE_CHECKING:
     from dplr.problem.plan import Plan
@@ -40,6 +39,7 @@ def plan(
     Exit code 4 where the ledger has not enough left.
     """
     import dplr
+    from dplr.utility._planned import expected_utility
 
     with told():
         with blamed(USAGE):
