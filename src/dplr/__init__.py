@@ -78,6 +78,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("dplr")
+    if name == "composition":  # the module's place in earlier versions
+        return importlib.import_module("dplr.privacy.composition")
     if name not in _HOMES:
         raise AttributeError(f"module 'dplr' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
