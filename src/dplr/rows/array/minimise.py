@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import LossRows, NativeSums, gradients_of_many, instruction_set
+from dplr._core import LossRows, NativeSums, gradients_of_many
 from dplr.problem.losses import LossCurve
 from dplr.rows.faults import refuse
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian, RealTotal, native_rows
@@ -92,12 +92,12 @@ def together(
 
 def gradients(rows: ArrayRows, loss: LossCurve) -> Callable[[Vector], Vector]:
     """The summed loss's gradients (k, q) at points (k, q)."""
-    known, path = rows.loss_rows(), instruction_set().encode()
+    known = rows.loss_rows()
     query = LossGradient(loss, rows.geometry.d, rows.geometry.intercept > 0)
 
     def summed(coefs: Vector) -> Vector:
         if known is None or len(coefs) <= _FEW_MODELS:
             return np.array([rows.sum(query, coef).gradient for coef in coefs])
-        return gradients_of_many(known, loss.name, loss.width, coefs, path)
+        return gradients_of_many(known, loss.name, loss.width, coefs)
 
     return summed
