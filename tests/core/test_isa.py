@@ -10,11 +10,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dplr import _core
-from dplr._core import add_moments, cpu_paths, instruction_set
+from dplr._core import ClippedRows, RowMap, cpu_paths, instruction_set
 from dplr.bounds.scaling import box_prep
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
 from dplr.rows.array.blocks import NativeReader
+from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Total
 from made_rows import make_data, make_prep
 
@@ -141,7 +144,7 @@ def test_counts_outside_do_not_depend_on_the_order_in_which_excesses_are_added(s
     ],
 )
 def test_kernels_refuse_flags_that_remove_rounding_or_nan(flags, accepted):
-    header = pathlib.Path(_core.__file__).with_name("tiles.h")
+    header = pathlib.Path(_core.__file__).parent / "tiles" / "tiles.h"
     command = ["gcc", "-std=c11", *flags.split(), "-fsyntax-only", "-x", "c", str(header)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode == 0) == accepted, result.stderr
@@ -152,7 +155,7 @@ def test_environment_variable_chooses_the_path(monkeypatch):
     for path in cpu_paths():
         monkeypatch.setenv("DPLR_ISA", path)
         assert instruction_set() == path
-        assert Moments(1, False).partial().path == path.encode()
+        assert row_map(make_prep("ball", 1)).path == path.encode()
     monkeypatch.delenv("DPLR_ISA")
     assert instruction_set() == cpu_paths()[-1]
 
@@ -170,13 +173,28 @@ def test_path_that_the_machine_lacks_is_refused_with_the_remedy(monkeypatch):
         instruction_set()
 
 
-def test_kernel_refuses_a_path_that_it_does_not_have():
-    prep, out = make_prep("ball", 1), Moments(1, True).partial()
+def test_kernels_refuse_a_path_that_they_do_not_have():
+    prep = make_prep("ball", 1)
     with pytest.raises(ValueError, match="cpu_paths"):
-        add_moments(
-            np.zeros((1, 1)), np.zeros(1), prep.shift, prep.scale, prep.low, prep.high, False, 1.0, True, 0.0, 1.0,
-            b"mmx", out.scratch, out.hi, out.lo, out.seen, out.outside,
-        )  # fmt: skip
+        RowMap(prep.shift, prep.scale, prep.low, prep.high, False, 1.0, None, b"mmx")
+
+
+def test_kernels_refuse_rows_that_do_not_have_the_columns_of_the_map():
+    X, y, prep = np.zeros((2, 3)), np.zeros(2), make_prep("ball", 2)
+    for query, coef in [(Moments(3, True), None), (LossGradient(LOGISTIC, 3, True), np.zeros(4))]:
+        with pytest.raises(ValueError, match="the map"):
+            query.add_block(X, y, prep, coef, query.partial())
+    with pytest.raises(ValueError, match="the map"):
+        ClippedRows(X, y, row_map(prep))
+
+
+def test_row_map_is_built_once_for_a_prep_and_a_path(monkeypatch):
+    prep = make_prep("cube", 2)
+    for path in cpu_paths():
+        monkeypatch.setenv("DPLR_ISA", path)
+        assert row_map(prep) is row_map(prep)
+        assert row_map(prep).path == path.encode()
+        assert row_map(make_prep("cube", 2)) is not row_map(prep)
 
 
 def test_partial_sums_are_normal_after_every_block():

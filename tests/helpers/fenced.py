@@ -10,8 +10,7 @@ import sys
 
 import numpy as np
 
-from dplr._core import ClippedRows, add_moments, moments_work_size
-from dplr.problem.geometry import GRID
+from dplr._core import ClippedRows, RowMap, add_moments, moments_work_size
 from made_rows import make_data, make_prep
 
 # Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
@@ -61,12 +60,17 @@ def targets(y, side):
     return [fenced(y.astype(kind), side) for kind in (np.float64, np.int64, np.uint8)] + [fenced(y, side, (-8,))]
 
 
+def row_map_between_fences(path, kind, side, prep):
+    constants = [fenced(part, side) for part in (prep.shift, prep.scale, prep.low, prep.high)]
+    return RowMap(*constants, kind != "ball", prep.geometry.intercept, (0.0, 1.0), path.encode())
+
+
 def sum_between_fences(path, kind, side, n, d):
     """One call of the kernel for every layout and type, every array of it at a fence."""
     prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
     X, y = make_data(kind, n, d)
     q = d + (prep.geometry.intercept > 0) + 1
-    constants = [fenced(part, side) for part in (prep.shift, prep.scale, prep.low, prep.high)]
+    way = row_map_between_fences(path, kind, side, prep)
     scratch = fenced(np.empty(moments_work_size(d)), side)
     sums = [fenced(np.zeros(shape, np.int64), side) for shape in ((q, q), (q, q), 2, d + 1)]
     ys = targets(y, side)
@@ -74,10 +78,7 @@ def sum_between_fences(path, kind, side, n, d):
         for real in (np.float64, np.float32):
             rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
             print(f"{kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
-            add_moments(
-                rows, ys[count % 4], *constants, kind != "ball", prep.geometry.intercept * GRID, True, 0.0, 1.0,
-                path.encode(), scratch, *sums,
-            )  # fmt: skip
+            add_moments(rows, ys[count % 4], way, scratch, *sums)
 
 
 def clip_between_fences(path, kind, side, n, d):
@@ -85,7 +86,7 @@ def clip_between_fences(path, kind, side, n, d):
     prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
     X, y = make_data(kind, n, d)
     q, unit = d + (prep.geometry.intercept > 0), 2.0**20
-    constants = [fenced(part, side) for part in (prep.shift, prep.scale, prep.low, prep.high)]
+    way = row_map_between_fences(path, kind, side, prep)
     coef, coefs = fenced(np.arange(q) * 1.0, side), fenced(np.ones((33, q)), side)
     ones = fenced(np.full(33, unit), side)
     index = fenced(np.arange(n)[::-1] // 2, side)
@@ -94,10 +95,7 @@ def clip_between_fences(path, kind, side, n, d):
         for real in (np.float64, np.float32):
             rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
             print(f"clipped {kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
-            known = ClippedRows(
-                rows, fenced(y, side), *constants, kind != "ball", prep.geometry.intercept, True, 0.0, 1.0,
-                path.encode(),
-            )  # fmt: skip
+            known = ClippedRows(rows, fenced(y, side), way)
             for chosen in (None, index):
                 known.add("logistic", 0.0, coef, unit, unit, 0, n, chosen, *sums[:2])
                 known.add_many("logistic", 0.0, coefs, ones, ones, 0, n, chosen, *sums[2:])

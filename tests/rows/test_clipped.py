@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import special
 
 import reference
-from dplr._core import ClippedRows, cpu_paths
+from dplr._core import ClippedRows, RowMap, cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen
@@ -246,7 +246,8 @@ def test_rows_that_a_box_leaves_outside_the_ball_count_as_zero(path):
     """No box of the package does; the bound must not rest on it."""
     X, y, d = np.array([[1.0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]]), np.ones(2), 4
     scale = np.full(d + 1, 2.0**20)
-    rows = ClippedRows(X, y, np.zeros(d + 1), scale, -scale, scale, True, 0.0, True, 0.0, 1.0, path.encode())
+    row_map = RowMap(np.zeros(d + 1), scale, -scale, scale, True, 0.0, (0.0, 1.0), path.encode())
+    rows = ClippedRows(X, y, row_map)
     for start, norm in [(0, 0), (1, 2**20 - 1)]:
         hi, lo = np.zeros((2, d), np.int64)
         rows.add("logistic", 0.0, np.zeros(d), 2.0**20, 2.0**21, start, start + 1, None, hi, lo)
@@ -322,7 +323,8 @@ def test_at_most_three_numbers_a_row_are_kept(path):
 def test_rows_that_change_while_they_are_summed_raise(path):
     prep = ball_prep(1, False, (0.0, 1.0))
     X, y = np.full((10, 1), 0.5), np.ones(10)
-    rows = ClippedRows(X, y, prep.shift, prep.scale, prep.low, prep.high, False, 0.0, True, 0.0, 1.0, path.encode())
+    row_map = RowMap(prep.shift, prep.scale, prep.low, prep.high, False, 0.0, (0.0, 1.0), path.encode())
+    rows = ClippedRows(X, y, row_map)
     X[3] = np.nan
     with pytest.raises(RuntimeError, match="changed"):
         rows.add(

@@ -12,11 +12,12 @@ from dplr._core._descent import floor_limbs, go_down
 from dplr._core._isa import instruction_set
 from dplr._core._loss import CHUNK_ROWS, LossRows
 from dplr._core._many import gradients_of_many
-from dplr._core._moments import add_moments, cpu_paths, moments_work_size
+from dplr._core._moments import add_moments, moments_work_size
 from dplr._core._newton import minimise
 from dplr._core._noise import IntegerSampler
+from dplr._core._row_map import RowMap, cpu_paths
 
 __all__ = [
-    "CHUNK_ROWS", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "add_moments", "cpu_paths",
-    "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
+    "CHUNK_ROWS", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "RowMap", "add_moments",
+    "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
 ]  # fmt: skip

@@ -12,11 +12,10 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_grid cimport GridRows
-from dplr._core._clip_rows cimport (
-    PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork, add_clipped_many_portably, add_clipped_portably)
+from dplr._core._clip_rows cimport add_clipped_many_portably, add_clipped_portably
 from dplr._core._limbs cimport add_limbs
-from dplr._core._loss_rows cimport MOST_BLOCK_ROWS
-from dplr._core._snap cimport FLUSH_ROWS, GRID
+from dplr._core._tiles cimport (
+    FLUSH_ROWS, GRID, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
 
 from dplr._core._loss import KINDS
 

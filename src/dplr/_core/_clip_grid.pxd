@@ -1,23 +1,6 @@
 from libc.stdint cimport int64_t
 
-from dplr._core._clip_rows cimport ClipModel, ClipPanel, ClipPass, ClipWork
-
-cdef extern from "clip.h":
-    ctypedef struct Tiles:
-        void (*measure_rows)(
-            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
-        ) noexcept nogil
-        void (*add_clipped)(
-            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
-        ) noexcept nogil
-        void (*add_clipped_many)(
-            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipPanel *panels, Py_ssize_t count,
-            double *block
-        ) noexcept nogil
-        void (*add_columns)(
-            const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *models, Py_ssize_t count,
-            double *sums, double *gradients
-        ) noexcept nogil
+from dplr._core._tiles cimport ClipPass, Tiles
 
 
 cdef class GridRows:

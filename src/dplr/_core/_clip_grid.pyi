@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-_Vector = NDArray[np.float64]
+from dplr._core._row_map import RowMap
+
 _Limbs = NDArray[np.int64]
 
 @disjoint_base
@@ -20,16 +21,7 @@ class GridRows:
         self,
         X: NDArray[Any],
         y: NDArray[Any],
-        shift: _Vector,
-        scale: _Vector,
-        low: _Vector,
-        high: _Vector,
-        box: bool,
-        intercept: float,
-        labels: bool,
-        negative: float,
-        positive: float,
-        path: bytes,
+        row_map: RowMap,
     ) -> None: ...
     def keep(self, *, chosen: bool) -> None: ...
     def is_kept(self, *, chosen: bool) -> bool: ...

@@ -7,16 +7,10 @@ import numpy as np
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
-from dplr._core._clip_rows cimport MOST_COLUMNS, TILE_ROWS, ClipPass, measure_rows_portably
+from dplr._core._clip_rows cimport measure_rows_portably
 from dplr._core._clip_survey cimport MeasureRows, inverse_norm, project_rows, survey_rows
-from dplr._core._loss_rows cimport MOST_BLOCK_ROWS
-from dplr._core._snap cimport GRID, floating
-
-cdef extern from "clip.h":
-    const Tiles *find_tiles(const char *path) noexcept nogil
-
-# As for the loss kernels: rows in memory seldom begin on a cache line.
-cdef Py_ssize_t NARROWER_FROM = 32
+from dplr._core._row_map cimport RowMap
+from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, MOST_COLUMNS, TILE_ROWS, ClipPass, floating
 
 
 def _attach_rows(GridRows self, const floating[:, :] X):
@@ -33,11 +27,7 @@ cdef class GridRows:
     Parameters
     ----------
     X, y : (n, d) float64 or float32, any strides, and (n,). X is referenced, not copied: it must not change.
-    shift, scale, low, high : (d + 1,) affine map to grid units and clamp, target last. Without `box` the features'
-        entries are unused and rows are projected onto the unit ball.
-    intercept : appended constant, a multiple of 2^-20 of at most 1; 0 for none.
-    labels, negative, positive : whether y holds labels, and which two.
-    path : b"portable", or one of `cpu_paths()`.
+    row_map : the way of a row into the scaled problem.
 
     Attributes
     ----------
@@ -47,38 +37,31 @@ cdef class GridRows:
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
-    def __init__(
-        self, X, y, shift, scale, low, high, bint box, double intercept, bint labels, double negative,
-        double positive, const char *path,
-    ):
-        cdef Py_ssize_t d, stride
+    def __init__(self, X, y, RowMap row_map not None):
+        cdef Py_ssize_t d, stride, j
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
-        self.tiles = self.widest = find_tiles(path)
-        if self.tiles == NULL and path != b"portable":
-            raise ValueError("path must be one of cpu_paths()")
+        self.tiles, self.widest = row_map.tiles, row_map.widest
         _attach_rows(self, X)
         self.n, d = self.base.X.n, self.base.X.d
-        if d < 1 or len(y) != self.n:
-            raise ValueError("X must have columns, and y one entry for each row")
-        if not (0 <= intercept <= 1 and intercept * GRID == int(intercept * GRID)):
-            raise ValueError("intercept must be a multiple of 2^-20 of at most 1")
-        if path == b"avx512" and d >= NARROWER_FROM:
-            self.tiles = find_tiles(b"avx2")
-        self.q = self.base.q = d + (intercept > 0)
+        if d != row_map.d or len(y) != self.n:
+            raise ValueError("X must have the columns of the map, and y one entry for each row")
+        self.q = self.base.q = d + (row_map.intercept > 0)
         self.base.stride = stride = (self.q + 7) // 8 * 8
         padded = np.zeros((5, stride))
-        for row, column in zip(padded, (shift, scale, low, high)):
-            row[:d] = column[:d]
-        padded[4, d:self.q] = intercept * GRID
-        signs, targets = _targets(y, shift[d], scale[d], low[d], high[d], labels, negative, positive)
+        padded[4, d:self.q] = row_map.intercept * GRID
+        signs, targets = _targets(y, row_map)
         table, constants, inverse = padded[:4], padded[4], signs
+        for j in range(d):
+            table[0, j], table[1, j] = row_map.map.shift[j], row_map.map.scale[j]
+            table[2, j], table[3, j] = row_map.map.low[j], row_map.map.high[j]
+        self.base.map = row_map.map
         self.base.map.shift, self.base.map.scale = &table[0, 0], &table[1, 0]
-        self.base.map.low, self.base.map.high, self.base.map.box = &table[2, 0], &table[3, 0], box
+        self.base.map.low, self.base.map.high = &table[2, 0], &table[3, 0]
         self.base.constants = &constants[0]
         # Bounds that round to the same two numbers need not be read for each entry. Without padding: zeros stay zeros.
         limit = np.rint(padded[3, 0])
-        if box and (np.rint(padded[2:4, :d]) == [[-limit], [limit]]).all():
+        if row_map.map.box and (np.rint(padded[2:4, :d]) == [[-limit], [limit]]).all():
             self.base.cube = limit
         self.faults = np.zeros(2, np.int64)
         self.owners = [X, padded, signs, targets]
@@ -171,18 +154,21 @@ cdef class GridRows:
         return self.n * self.base.stride * sizeof(float)
 
 
-def _targets(y, double shift, double scale, double low, double high, bint labels, double negative, double positive):
+def _targets(y, RowMap row_map):
     """Signs of the labels, 0 for an unknown one, and None; or ones and the targets on the grid. NaN: not finite."""
+    cdef Py_ssize_t d = row_map.d
     raw = np.asarray(y, dtype=np.float64)
     finite = np.isfinite(raw)
-    if labels:
-        signs = (raw == positive).astype(np.float64)
-        signs -= raw == negative
+    if row_map.map.labels:
+        signs = (raw == row_map.map.positive).astype(np.float64)
+        signs -= raw == row_map.map.negative
     else:
         signs = np.ones(len(raw))
     signs[~finite] = np.nan
-    if labels:
+    if row_map.map.labels:
         return signs, None
     with np.errstate(over="ignore"):
-        targets = np.clip((np.where(finite, raw, 0.0) - shift) * scale, low, high)
+        targets = np.clip(
+            (np.where(finite, raw, 0.0) - row_map.map.shift[d]) * row_map.map.scale[d], row_map.map.low[d],
+            row_map.map.high[d])
     return signs, np.rint(targets) / GRID

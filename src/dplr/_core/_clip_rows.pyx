@@ -7,8 +7,10 @@ from libc.math cimport fabs, ldexp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from dplr._core._loss_rows cimport HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, raw_entry
-from dplr._core._snap cimport GRID, ROUNDER, SQUARED_GRID
+from dplr._core._loss_rows cimport raw_entry
+from dplr._core._tiles cimport (
+    GRID, HUBER_RESIDUAL, HUBER_SVM, LOG2_OF_E, LOGISTIC, PANEL_MODELS, POWER_1, POWER_2, POWER_3, POWER_4, POWER_5,
+    ROUNDER, ROUNDER_SINGLE, SQUARED_GRID, STEEPEST, TILE_ROWS)
 
 
 cdef inline double nearest(double v) noexcept nogil:

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from dplr._core._clip_rows cimport ClipPass
+from dplr._core._tiles cimport ClipPass
 
 ctypedef void (*MeasureRows)(
     const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess

@@ -2,8 +2,8 @@
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 
-from dplr._core._loss_rows cimport MOST_BLOCK_ROWS, is_finite_raw, raw_entry
-from dplr._core._snap cimport GRID, SLACK, SQUARED_GRID
+from dplr._core._loss_rows cimport is_finite_raw, raw_entry
+from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, SLACK, SQUARED_GRID
 
 # Covers the roundings of the norm, its inverse and the product with the clip.
 cdef double INVERSE = GRID * (1.0 - 2.0**-50)

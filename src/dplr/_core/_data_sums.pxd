@@ -1,5 +1,5 @@
 from dplr._core._loss cimport LossRows
-from dplr._core._loss_rows cimport LossPass
+from dplr._core._tiles cimport LossPass
 
 cdef class DataSums:
     # `measure` fills `gradient` and, where asked, the upper triangle of `hessian`.

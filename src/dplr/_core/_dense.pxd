@@ -21,6 +21,13 @@ cdef inline void add_scaled(double *out, double factor, const double *a, Py_ssiz
         out[j] += factor * a[j]
 
 
+cdef inline void add_exactly(double *hi, double *lo, double value) noexcept nogil:
+    """hi + lo + value, without error in hi: Knuth's sum of two numbers."""
+    cdef double total = hi[0] + value, part = total - hi[0]
+    lo[0] += (hi[0] - (total - part)) + (value - part)
+    hi[0] = total
+
+
 cdef inline void factorise(double *upper, Py_ssize_t q) noexcept nogil:
     """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
 

@@ -2,7 +2,7 @@
 
 import os
 
-from dplr._core._moments import cpu_paths
+from dplr._core._row_map import cpu_paths
 
 _KNOWN = ("portable", "baseline", "avx2", "avx512")
 _AVAILABLE = cpu_paths()

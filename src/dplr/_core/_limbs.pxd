@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from dplr._core._snap cimport LOW_LIMB
+from dplr._core._tiles cimport LOW_LIMB
 
 
 cdef inline void add_limbs(double value, int64_t *hi, int64_t *lo) noexcept nogil:

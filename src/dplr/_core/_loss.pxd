@@ -1,7 +1,8 @@
 from libc.stdint cimport int64_t
 
-from dplr._core._loss_rows cimport LossPass, LossWork
+from dplr._core._row_map cimport RowMap
 from dplr._core._targets cimport Targets
+from dplr._core._tiles cimport LossPass, LossWork
 
 ctypedef void (*AddRows)(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
@@ -26,6 +27,7 @@ cdef class LossRows:
     cdef double *coef           # zeros behind the coefficients
     cdef double[::1] memory
     cdef int64_t[::1] seen
+    cdef RowMap row_map
     cdef object owners
     cdef void sum_chunk(self, const LossPass *p, Py_ssize_t start, Py_ssize_t rows) noexcept nogil
     cdef void sum_rows(self, const LossPass *p, const double *coef, Py_ssize_t n, Sums *out) noexcept nogil

@@ -2,6 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from dplr._core._row_map import RowMap
+
 CHUNK_ROWS: int
 KINDS: dict[str, int]
 
@@ -13,16 +15,7 @@ class LossRows:
         self,
         X: NDArray[np.float64] | NDArray[np.float32],
         y: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8],
-        shift: NDArray[np.float64],
-        scale: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-        box: bool,
-        intercept: float,
-        labels: bool,
-        negative: float,
-        positive: float,
-        path: bytes,
+        row_map: RowMap,
     ) -> None: ...
     def add(
         self,

@@ -6,49 +6,20 @@ rounding error.
 """
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from dplr._core._loss_rows cimport (
-    GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, SQUARED, LossPass, LossWork, add_loss_portably,
-    settle_rows, sigmoid, softplus)
-from dplr._core._snap cimport GRID, PACK_ROWS, STRIDE, Map, floating
+from dplr._core._dense cimport add_exactly
+from dplr._core._loss_rows cimport add_loss_portably, settle_rows, sigmoid, softplus
+from dplr._core._row_map cimport RowMap, tiles_of
 from dplr._core._targets cimport load_targets, sign_labels_portably
-
-cdef extern from "loss.h":
-    ctypedef struct Tiles:
-        void (*add_loss)(
-            const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
-        ) noexcept nogil
-        bint (*sign_labels)(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil
-        void (*sigmoids)(const double *z, Py_ssize_t n, double *out) noexcept nogil
-        void (*softplus)(const double *z, Py_ssize_t n, double *out) noexcept nogil
-
-    Py_ssize_t gram_stride(Py_ssize_t n_columns) noexcept nogil
-    const Tiles *find_tiles(const char *path) noexcept nogil
-
-ctypedef fused number:
-    double
-    int64_t
-    uint8_t     # booleans
+from dplr._core._tiles cimport (
+    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SQUARED, STRIDE, LossPass,
+    LossWork, Tiles, floating, gram_stride, number, whole_vectors)
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
-# Rows in memory seldom begin on a cache line, and each of the widest loads then takes two: measured.
-cdef Py_ssize_t NARROWER_FROM = 32
 KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
-
-
-cdef Py_ssize_t whole_vectors(Py_ssize_t n) noexcept nogil:
-    """Up to the next multiple of the widest vector."""
-    return (n + 7) & ~<Py_ssize_t> 7
-
-
-cdef inline void add_exactly(double *hi, double *lo, double value) noexcept nogil:
-    """hi + lo + value, without error in hi: Knuth's sum of two numbers."""
-    cdef double total = hi[0] + value, part = total - hi[0]
-    lo[0] += (hi[0] - (total - part)) + (value - part)
-    hi[0] = total
 
 
 cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
@@ -89,40 +60,23 @@ cdef class LossRows:
     Parameters
     ----------
     X, y : (n, d) float64 or float32, and (n,). Referenced, not copied.
-    shift, scale, low, high : (d + 1,) affine map to grid units and clamp, target last. Without `box` the features'
-        entries are unused and rows are projected onto the unit ball.
-    intercept : appended constant, 0 for none.
-    labels, negative, positive : whether y holds labels, and which two.
-    path : b"portable", or one of `cpu_paths()`.
+    row_map : the way of a row into the scaled problem.
     """
 
-    def __init__(
-        self, X, y, const double[::1] shift, const double[::1] scale, const double[::1] low, const double[::1] high,
-        bint box, double intercept, bint labels, double negative, double positive, const char *path,
-    ):
-        cdef const Tiles *tiles = find_tiles(path)
+    def __init__(self, X, y, RowMap row_map not None):
+        cdef const Tiles *tiles = row_map.tiles
         cdef Py_ssize_t d
-        if tiles == NULL and path != b"portable":
-            raise ValueError("path must be one of cpu_paths()")
         _attach_rows(self, X)
         _attach_targets(self, y)
         d = self.base.X.d
-        if d < 1 or len(y) != self.base.X.n:
-            raise ValueError("X must have columns, and y one entry for each row")
-        if shift.shape[0] != d + 1 or scale.shape[0] != d + 1 or low.shape[0] != d + 1 or high.shape[0] != d + 1:
-            raise ValueError("shift, scale, low and high must have one entry for each column of X and one for y")
-        self.n, self.q = self.base.X.n, d + (intercept > 0)
-        self.owners = (X, y, shift, scale, low, high)
-        self.base.map.shift, self.base.map.scale = &shift[0], &scale[0]
-        self.base.map.low, self.base.map.high = &low[0], &high[0]
-        self.base.map.box, self.base.map.labels = box, labels
-        self.base.map.negative, self.base.map.positive = negative, positive
-        self.base.intercept = intercept
+        if d != row_map.d or len(y) != self.base.X.n:
+            raise ValueError("X must have the columns of the map, and y one entry for each row")
+        self.n, self.q = self.base.X.n, d + (row_map.intercept > 0)
+        self.row_map, self.owners = row_map, (X, y)
+        self.base.map, self.base.intercept = row_map.map, row_map.intercept
         self.base.edge = 1.0 - (d + 8) * 2.0**-52
         self.base.far = (1.0 + 0.5 * <double> d**0.5 / GRID) ** 2
         self.base.settle = settle_rows
-        if tiles != NULL and path == b"avx512" and d >= NARROWER_FROM:
-            tiles = find_tiles(b"avx2")
         self.add_rows = add_loss_portably if tiles == NULL else tiles.add_loss
         self.targets.sign_labels = sign_labels_portably if tiles == NULL else tiles.sign_labels
         self.gram_stride = (self.q + 1) & ~<Py_ssize_t> 1 if tiles == NULL else gram_stride(self.q)
@@ -233,7 +187,7 @@ cdef class LossRows:
 
 def curves(const double[::1] z, const char *path):
     """1 / (1 + e^-z) and log(1 + e^z) as a CPU path computes them; for tests."""
-    cdef const Tiles *tiles = find_tiles(path)
+    cdef const Tiles *tiles = tiles_of(path)
     cdef double[::1] whole = np.zeros(whole_vectors(z.shape[0]) + 8)
     cdef double[::1] sigmoids = np.zeros_like(whole), soft = np.zeros_like(whole)
     cdef Py_ssize_t i, n = z.shape[0]

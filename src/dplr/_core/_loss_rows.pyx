@@ -6,7 +6,8 @@ from libc.math cimport exp, fabs, log1p, sqrt
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_gram
-from dplr._core._snap cimport GRID, LARGEST, PACK_ROWS, SLACK, STRIDE
+from dplr._core._tiles cimport (
+    GRID, HUBER_SVM, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SLACK, SQUARED, STRIDE)
 
 
 cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil:

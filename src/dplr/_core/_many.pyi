@@ -3,6 +3,4 @@ from numpy.typing import NDArray
 
 from dplr._core._loss import LossRows
 
-def gradients_of_many(
-    rows: LossRows, kernel: str, width: float, coefs: NDArray[np.float64], path: bytes
-) -> NDArray[np.float64]: ...
+def gradients_of_many(rows: LossRows, kernel: str, width: float, coefs: NDArray[np.float64]) -> NDArray[np.float64]: ...

@@ -7,22 +7,13 @@ import numpy as np
 
 from libc.string cimport memset
 
+from dplr._core._dense cimport add_exactly
 from dplr._core._loss cimport LossRows
-from dplr._core._loss_rows cimport GROUP_ROWS, MOST_BLOCK_ROWS, LossPass, bound_rows, curve
+from dplr._core._loss_rows cimport bound_rows, curve
 from dplr._core._targets cimport load_targets
+from dplr._core._tiles cimport GROUP_ROWS, MOST_BLOCK_ROWS, PANEL_MODELS, LossPass, Tiles
 
 from dplr._core._loss import KINDS
-
-cdef extern from "loss.h":
-    enum: PANEL_MODELS
-
-    ctypedef struct Tiles:
-        void (*add_losses)(
-            int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
-            const double *target, const double *coefs, double *margins, double *gradients
-        ) noexcept nogil
-
-    const Tiles *find_tiles(const char *path) noexcept nogil
 
 
 cdef void add_losses_portably(
@@ -53,16 +44,14 @@ cdef void add_losses_portably(
             gradients[j * PANEL_MODELS + k] += sums[k]
 
 
-def gradients_of_many(LossRows rows, str kernel, double width, const double[:, ::1] coefs, const char *path):
+def gradients_of_many(LossRows rows, str kernel, double width, const double[:, ::1] coefs):
     """Gradients (models, q) of the summed loss at each of `coefs` (models, q); faulty rows count as zero."""
-    cdef const Tiles *tiles = find_tiles(path)
+    cdef const Tiles *tiles = rows.row_map.widest
     cdef LossPass p = rows.base
     cdef Py_ssize_t models = coefs.shape[0], q = rows.q, count = (models + PANEL_MODELS - 1) // PANEL_MODELS
     cdef Py_ssize_t size = q * PANEL_MODELS, panel, group, block, start, first, n, m, j
     if coefs.shape[1] != q or models < 1:
         raise ValueError("coefs must have rows, of one entry for each coefficient")
-    if tiles == NULL and path != b"portable":
-        raise ValueError("path must be one of cpu_paths()")
     p.kind, p.width = KINDS[kernel], width
     packed = np.zeros((count, q, PANEL_MODELS))
     for panel in range(count):
@@ -72,7 +61,6 @@ def gradients_of_many(LossRows rows, str kernel, double width, const double[:, :
     cdef double[:, :, ::1] hi = np.zeros_like(packed), lo = np.zeros_like(packed), sums = np.zeros_like(packed)
     cdef double[::1] margins = np.empty(MOST_BLOCK_ROWS * PANEL_MODELS)
     cdef double *block_rows = rows.work.block
-    cdef double total, part, value
     cdef double *h
     cdef double *l
     cdef double *s
@@ -97,10 +85,6 @@ def gradients_of_many(LossRows rows, str kernel, double width, const double[:, :
                             &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
             h, l, s = &hi[0, 0, 0], &lo[0, 0, 0], &sums[0, 0, 0]
             for j in range(count * size):
-                value = s[j]
-                total = h[j] + value
-                part = total - h[j]
-                l[j] += (h[j] - (total - part)) + (value - part)
-                h[j] = total
+                add_exactly(&h[j], &l[j], s[j])
     result = np.asarray(hi) + np.asarray(lo)
     return np.ascontiguousarray(result.transpose(0, 2, 1).reshape(-1, q)[:models])

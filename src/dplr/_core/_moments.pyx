@@ -3,50 +3,16 @@
 Blocks of rows go through one of several CPU paths with the same bits: "portable" is Cython (`_snap`, `_gram`), the
 others are the C kernels of `tiles.h`. What is odd in a block is settled by `_snap` on every path.
 """
-from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_column_sums, add_gram
 from dplr._core._limbs cimport add_limbs
-from dplr._core._snap cimport (
-    FLUSH_ROWS, PACK_ROWS, STRIDE, Map, floating, settle_odd_rows, snap_block)
-
-cdef extern from "tiles.h":
-    const Py_ssize_t PIECE_BYTES
-
-    ctypedef struct Rows:
-        const char *data
-        Py_ssize_t n
-        Py_ssize_t d
-        Py_ssize_t row_stride
-        Py_ssize_t column_stride
-        bint single
-
-    ctypedef struct Ahead:
-        const char *data
-        Py_ssize_t step
-        Py_ssize_t pieces
-
-    ctypedef struct Tiles:
-        bint (*snap_target)(
-            const double *raw, Py_ssize_t rows, Py_ssize_t d, const Map *to_grid, double *target, double *excess
-        ) noexcept nogil
-        bint (*snap_rows)(
-            const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, double *columns,
-            double *squared_norm, double *excess, Ahead *ahead
-        ) noexcept nogil
-        void (*add_gram)(
-            const double *columns, Py_ssize_t n_columns, Py_ssize_t rows, double *gram, double *sums, Ahead *ahead
-        ) noexcept nogil
-
-    void prefetch_bytes(const char *data, Py_ssize_t bytes) noexcept nogil
-    Py_ssize_t gram_stride(Py_ssize_t n_columns) noexcept nogil
-    const Tiles *find_tiles(const char *path) noexcept nogil
-
-ctypedef fused number:
-    double
-    int64_t
-    uint8_t     # booleans
+from dplr._core._row_map cimport RowMap
+from dplr._core._snap cimport settle_odd_rows, snap_block
+from dplr._core._tiles cimport (
+    FLUSH_ROWS, GRID, PACK_ROWS, PIECE_BYTES, STRIDE, Ahead, Map, Rows, Tiles, floating, gram_stride, number,
+    prefetch_bytes, whole_vectors)
 
 cdef struct Work:
     # Scratch of one thread, cut from one buffer.
@@ -62,11 +28,6 @@ cdef struct Work:
 cdef Py_ssize_t even(Py_ssize_t n_columns) noexcept nogil:
     """The portable Gram kernel takes columns in pairs."""
     return (n_columns + 1) & ~<Py_ssize_t> 1
-
-
-cdef Py_ssize_t whole_vectors(Py_ssize_t rows) noexcept nogil:
-    """Up to the next multiple of the widest vector."""
-    return (rows + 7) & ~<Py_ssize_t> 7
 
 
 cpdef Py_ssize_t moments_work_size(Py_ssize_t d) noexcept nogil:
@@ -153,21 +114,15 @@ cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, doub
 
 
 def add_moments(
-    const floating[:, :] X, const number[:] y, const double[::1] shift, const double[::1] scale,
-    const double[::1] low, const double[::1] high, bint box, double intercept,
-    bint labels, double negative, double positive, const char *path, double[::1] scratch,
-    int64_t[:, ::1] hi, int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside,
+    const floating[:, :] X, const number[:] y, RowMap row_map not None, double[::1] scratch, int64_t[:, ::1] hi,
+    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside,
 ):
     """Add the second moments of the rows (x, intercept, y), in units of 2^-40, to hi * 2^32 + lo.
 
     Parameters
     ----------
-    X, y : the block; any strides. y holds labels when `labels`, else numbers.
-    shift, scale, low, high : (d + 1,) affine map to grid units and clamp, target last. Without `box` the features'
-        entries are unused and rows are projected onto the unit ball.
-    intercept : appended constant in grid units; 0 for none.
-    negative, positive : the two labels; unused without `labels`.
-    path : b"portable", or kernels that this CPU runs: one of `cpu_paths()`.
+    X, y : the block; any strides. y holds labels where the map has them, else numbers.
+    row_map : the way of a row into the scaled problem.
     scratch : of `moments_work_size(d)` doubles. Contents on entry do not matter.
     hi, lo : (q, q) limbs, upper triangle, q = d + (intercept > 0) + 1; 0 <= lo < 2^32 on entry and on return.
     faults : (2,) rows with a NaN or an infinity, which count as x = 0 and y = 0; other rows with an unknown label,
@@ -176,22 +131,20 @@ def add_moments(
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0
     cdef bint odd
-    cdef const Tiles *tiles = find_tiles(path)
+    cdef const Tiles *tiles = row_map.widest
+    cdef const Map *to_grid = &row_map.map
+    cdef double intercept = row_map.intercept * GRID
     cdef Ahead ahead
     cdef Work work
     cdef Rows raw
-    cdef Map to_grid
     if y.shape[0] != n or hi.shape[1] != q or lo.shape[0] != q or lo.shape[1] != q or faults.shape[0] != 2:
         raise ValueError("shapes of X, y, hi, lo and faults do not fit together")
-    if d < 1 or q != d + (intercept > 0) + 1 or outside.shape[0] != d + 1 or scratch.shape[0] < moments_work_size(d):
-        raise ValueError("shapes of X, hi, outside and scratch do not fit together")
-    if shift.shape[0] != d + 1 or scale.shape[0] != d + 1 or low.shape[0] != d + 1 or high.shape[0] != d + 1:
-        raise ValueError("shift, scale, low and high must have one entry for each column of X and one for y")
-    if tiles == NULL and path != b"portable":
-        raise ValueError("path must be one of cpu_paths()")
+    if d != row_map.d or q != d + (intercept > 0) + 1 or outside.shape[0] != d + 1:
+        raise ValueError("shapes of X, the map, hi and outside do not fit together")
+    if scratch.shape[0] < moments_work_size(d):
+        raise ValueError("scratch must have the size of moments_work_size")
     if n == 0:
         return
-    to_grid = Map(&shift[0], &scale[0], &low[0], &high[0], box, labels, negative, positive)
     raw = Rows(<const char *> &X[0, 0], n, d, X.strides[0], X.strides[1], sizeof(floating) == sizeof(float))
     stride = even(d + 1) if tiles == NULL else gram_stride(d + 1)
     with nogil:
@@ -202,13 +155,13 @@ def add_moments(
             load_labels(y, start, rows, work.labels)
             if tiles == NULL:
                 odd = snap_block(
-                    X, work.labels, start, rows, &to_grid, work.columns, work.target, work.squared_norm, work.excess)
+                    X, work.labels, start, rows, to_grid, work.columns, work.target, work.squared_norm, work.excess)
             else:
                 ahead = ahead_of(&raw, start + PACK_ROWS)
-                odd = snap_with_tiles(tiles, &raw, start, rows, &to_grid, &work, &ahead)
+                odd = snap_with_tiles(tiles, &raw, start, rows, to_grid, &work, &ahead)
             if odd:
                 settle_odd_rows(
-                    X, work.labels, start, rows, &to_grid, work.columns, work.target, work.squared_norm, &faults[0],
+                    X, work.labels, start, rows, to_grid, work.columns, work.target, work.squared_norm, &faults[0],
                     &outside[0])
             if tiles == NULL:
                 add_gram(work.columns, even(d + 1), STRIDE, PACK_ROWS, work.gram)
@@ -222,8 +175,3 @@ def add_moments(
                 flush(&work, d, stride, intercept, unflushed, hi, lo)
                 unflushed = 0
         flush(&work, d, stride, intercept, unflushed, hi, lo)
-
-
-def cpu_paths() -> tuple[str, ...]:
-    """The paths that this build has and this CPU runs, "portable" first and the widest vectors last."""
-    return ("portable", *(name for name in ("baseline", "avx2", "avx512") if find_tiles(name.encode()) != NULL))

@@ -131,6 +131,7 @@ cdef class Search:
         """One full step of preconditioned L-BFGS. Returns whether it halved the gradient."""
         cdef Py_ssize_t q = self.q, j, k = self.pairs % PAIRS
         cdef double shorter
+        cdef bint halved
         self.two_loops()
         for j in range(q):
             self.trial[j] = self.point[j] + self.direction[j]
@@ -143,9 +144,9 @@ cdef class Search:
             self.changes[k, j] = self.trial_gradient[j] - self.gradient[j]
         self.products[k] = dot(&self.steps[k, 0], &self.changes[k, 0], q)
         self.pairs += self.products[k] > 0
-        k = shorter <= 0.5 * self.gradient_norm
+        halved = shorter <= 0.5 * self.gradient_norm
         self.move()
-        return k
+        return halved
 
     cdef void remember(self):
         """Make room for L-BFGS."""

@@ -9,6 +9,9 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from dplr._core._tiles cimport GRID, LARGEST, PACK_ROWS, ROUNDER, SLACK, SQUARED_GRID, STRIDE
+
+
 cdef void load(const floating[:, :] X, Py_ssize_t start, Py_ssize_t rows, double *columns) noexcept nogil:
     """Transpose rows [start, start + rows) into columns, zeros behind the last row."""
     cdef Py_ssize_t d = X.shape[1], r, j

@@ -1,5 +1,4 @@
-from dplr._core._loss_rows cimport LossPass, LossWork
-from dplr._core._snap cimport Map
+from dplr._core._tiles cimport LossPass, LossWork, Map
 
 ctypedef bint (*SignLabels)(const Map *to_grid, Py_ssize_t rows, double *target) noexcept nogil
 

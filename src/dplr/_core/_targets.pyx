@@ -3,8 +3,8 @@ from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from dplr._core._loss_rows cimport LossPass, LossWork, is_finite_raw
-from dplr._core._snap cimport GRID, LARGEST, SLACK, Map
+from dplr._core._loss_rows cimport is_finite_raw
+from dplr._core._tiles cimport GRID, LARGEST, SLACK, LossPass, LossWork, Map
 
 cdef double NOT_A_NUMBER = float("nan")
 

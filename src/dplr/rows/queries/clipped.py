@@ -9,11 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import ClippedRows, instruction_set
+from dplr._core import ClippedRows
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import Loss
 from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults, Total
 from dplr.rows.selection import ALL, Selection
 
@@ -103,12 +104,7 @@ class ClippingRows(Protocol):
 
 def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> ClippedRows:
     """Rows with what every pass of clipped gradients needs to know of them."""
-    negative, positive = prep.labels or (0.0, 0.0)
-    box = prep.geometry.half_width is not None
-    return ClippedRows(
-        X, y, prep.shift, prep.scale, prep.low, prep.high, box, prep.geometry.intercept, prep.labels is not None,
-        negative, positive, instruction_set().encode(),
-    )  # fmt: skip
+    return ClippedRows(X, y, row_map(prep))
 
 
 def on_coef_grid(coefs: Vector) -> Vector:

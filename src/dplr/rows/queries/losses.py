@@ -11,10 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import LossRows, instruction_set
+from dplr._core import LossRows
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LossCurve
+from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import ALL, Selection
 
@@ -173,9 +174,4 @@ class LossSums(Protocol):
 
 def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> LossRows:
     """Rows as the kernel takes them, on the CPU path of this process."""
-    negative, positive = prep.labels or (0.0, 0.0)
-    box = prep.geometry.half_width is not None
-    return LossRows(
-        X, y, prep.shift, prep.scale, prep.low, prep.high, box, prep.geometry.intercept, prep.labels is not None,
-        negative, positive, instruction_set().encode(),
-    )  # fmt: skip
+    return LossRows(X, y, row_map(prep))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import add_moments, instruction_set, moments_work_size
+from dplr._core import add_moments, moments_work_size
 from dplr.bounds.scaling import Prep
-from dplr.problem.geometry import GRID
+from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import ExactSums, Faults, Total
 from dplr.rows.selection import ALL, Selection
 
@@ -25,7 +25,6 @@ class Partial:
         self.seen = np.zeros(2, np.int64)
         self.outside = np.zeros(d + 1, np.int64)
         self.rows = 0
-        self.path = instruction_set().encode()
 
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""
@@ -63,12 +62,5 @@ class Moments:
 
     def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial) -> None:
         """Bound, scale and snap the rows of a block and add their moments to `out`. y: float64, int64 or bytes."""
-        box = prep.geometry.half_width is not None
-        negative, positive = prep.labels or (0.0, 0.0)
-        labels = prep.labels is not None
-        constant = prep.geometry.intercept * GRID
-        add_moments(
-            X, y, prep.shift, prep.scale, prep.low, prep.high, box, constant, labels, negative, positive,
-            out.path, out.scratch, out.hi, out.lo, out.seen, out.outside,
-        )  # fmt: skip
+        add_moments(X, y, row_map(prep), out.scratch, out.hi, out.lo, out.seen, out.outside)
         out.rows += len(X)

@@ -67,16 +67,8 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
 static int curves_of_block(const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
                            ptrdiff_t rows, const double *target, const LossWork *work)
 {
-    switch (pass->kind) {
-    case LOGISTIC: return settled ? curves(LOGISTIC, 1, pass, x, stride, rows, target, work)
-                                : curves(LOGISTIC, 0, pass, x, stride, rows, target, work);
-    case HUBER_SVM: return settled ? curves(HUBER_SVM, 1, pass, x, stride, rows, target, work)
-                                 : curves(HUBER_SVM, 0, pass, x, stride, rows, target, work);
-    case SQUARED: return settled ? curves(SQUARED, 1, pass, x, stride, rows, target, work)
-                               : curves(SQUARED, 0, pass, x, stride, rows, target, work);
-    default: return settled ? curves(HUBER_RESIDUAL, 1, pass, x, stride, rows, target, work)
-                          : curves(HUBER_RESIDUAL, 0, pass, x, stride, rows, target, work);
-    }
+    if (settled) return FOR_LOSS(pass->kind, curves, 1, pass, x, stride, rows, target, work);
+    return FOR_LOSS(pass->kind, curves, 0, pass, x, stride, rows, target, work);
 }
 
 /* Rows times the roots of their weights, transposed into packed columns; then the constant's column. */

@@ -66,11 +66,6 @@ static void add_losses(int kind, double width, const double *x, ptrdiff_t stride
                        const double *target, const double *coefs, double *margins, double *gradients)
 {
     product(0, x, stride, 1, rows, q, coefs, margins);
-    switch (kind) {
-    case LOGISTIC: residuals_of(LOGISTIC, width, rows, target, margins); break;
-    case HUBER_SVM: residuals_of(HUBER_SVM, width, rows, target, margins); break;
-    case SQUARED: residuals_of(SQUARED, width, rows, target, margins); break;
-    default: residuals_of(HUBER_RESIDUAL, width, rows, target, margins);
-    }
+    FOR_LOSS(kind, residuals_of, width, rows, target, margins);
     product(1, x, 1, stride, q, rows, margins, gradients);
 }

@@ -15,6 +15,13 @@
 
 enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL };
 
+/* call(kind, ...) with the kind as a constant, so that a function that is inlined has a loop of its own for each loss. */
+#define FOR_LOSS(kind, call, ...)                                                                                     \
+    ((kind) == LOGISTIC    ? call(LOGISTIC, __VA_ARGS__)                                                              \
+     : (kind) == HUBER_SVM ? call(HUBER_SVM, __VA_ARGS__)                                                             \
+     : (kind) == SQUARED   ? call(SQUARED, __VA_ARGS__)                                                               \
+                           : call(HUBER_RESIDUAL, __VA_ARGS__))
+
 /* A pass: public constants, the rows, and the point. */
 struct LossPass {
     Rows X;

@@ -19,12 +19,7 @@ static void add_kept_gradient(const float *x, ptrdiff_t stride, ptrdiff_t rows, 
 static void residuals_of_block(const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows, const ClipModel *model,
                                double *residual)
 {
-    switch (pass->kind) {
-    case LOGISTIC: residuals_of_model(LOGISTIC, pass, from, rows, model, residual); break;
-    case HUBER_SVM: residuals_of_model(HUBER_SVM, pass, from, rows, model, residual); break;
-    case SQUARED: residuals_of_model(SQUARED, pass, from, rows, model, residual); break;
-    default: residuals_of_model(HUBER_RESIDUAL, pass, from, rows, model, residual);
-    }
+    FOR_LOSS(pass->kind, residuals_of_model, pass, from, rows, model, residual);
 }
 
 /* Rows that need only rounding are used where they lie; work->gradient is empty on entry. */
@@ -116,12 +111,7 @@ static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t ro
         pack_with_margins(pass, from, n, rows - first, NULL, block, NULL);
         for (const ClipPanel *panel = panels; panel < panels + count; ++panel) {
             product(0, block, pass->stride, 1, n, pass->q, panel->coefs, panel->margins);
-            switch (pass->kind) {
-            case LOGISTIC: residuals_of_panel(LOGISTIC, pass, from, n, panel); break;
-            case HUBER_SVM: residuals_of_panel(HUBER_SVM, pass, from, n, panel); break;
-            case SQUARED: residuals_of_panel(SQUARED, pass, from, n, panel); break;
-            default: residuals_of_panel(HUBER_RESIDUAL, pass, from, n, panel);
-            }
+            FOR_LOSS(pass->kind, residuals_of_panel, pass, from, n, panel);
             product(1, block, 1, pass->stride, pass->q, n, panel->margins, panel->gradients);
         }
     }

@@ -12,7 +12,7 @@ For any number of models. Everything added is a whole number: the sums are those
 
 /* Add the gradients of tiles of rows at `count` models, a constant, to `sums`: for each model a vector for each feature
    and one for the residuals. What is read of the rows serves all of them. */
-INLINE void add_tiles(const int form, const int kind, const int count, const ClipPass *pass, const void *x,
+INLINE void add_tiles(const int kind, const int form, const int count, const ClipPass *pass, const void *x,
                       ptrdiff_t tiles, const double *inverse, const double *target, const ClipModel *models,
                       double *sums)
 {
@@ -58,12 +58,7 @@ INLINE void add_tiles(const int form, const int kind, const int count, const Cli
 INLINE void add_tiles_of(const int form, const int count, const ClipPass *pass, const void *x, ptrdiff_t tiles,
                          const double *inverse, const double *target, const ClipModel *models, double *sums)
 {
-    switch (pass->kind) {
-    case LOGISTIC: add_tiles(form, LOGISTIC, count, pass, x, tiles, inverse, target, models, sums); break;
-    case HUBER_SVM: add_tiles(form, HUBER_SVM, count, pass, x, tiles, inverse, target, models, sums); break;
-    case SQUARED: add_tiles(form, SQUARED, count, pass, x, tiles, inverse, target, models, sums); break;
-    default: add_tiles(form, HUBER_RESIDUAL, count, pass, x, tiles, inverse, target, models, sums);
-    }
+    FOR_LOSS(pass->kind, add_tiles, form, count, pass, x, tiles, inverse, target, models, sums);
 }
 
 /* For one model entries are converted as they are read, for several once. */
