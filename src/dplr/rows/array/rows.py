@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import LossRows, gradients_of_many, instruction_set
+from dplr._core import LossRows, gradients_of_many
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
@@ -175,7 +175,7 @@ class ArrayRows:
         if known is None or len(coefs) <= _FEW_MODELS:
             query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
             return np.array([self.loss_sum(query, coef).gradient for coef in coefs])
-        return gradients_of_many(known, loss.name, loss.width, coefs, instruction_set().encode())
+        return gradients_of_many(known, loss.name, loss.width, coefs)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """Every `step`-th row for the compiled loop; None if they must be converted, or are worth several threads."""
