@@ -450,8 +450,8 @@ class Book:
     def commit(self):
         self.events.append("commit")
 
-    def release(self):
-        self.events.append("release")
+    def refund(self):
+        self.events.append("refund")
 
 
 def run(book, track, loss=LOGISTIC, **options):
@@ -482,7 +482,7 @@ def test_an_interrupt_before_the_first_noise_gives_the_budget_back():
     book = Book()
     with pytest.raises(KeyboardInterrupt):
         run(book, interrupted)
-    assert book.events == ["reserve", "release"]
+    assert book.events == ["reserve", "refund"]
 
 
 def test_progress_sees_every_step_once():

@@ -238,8 +238,8 @@ class Budget:
     def commit(self):
         self.events.append("commit")
 
-    def release(self):
-        self.events.append("release")
+    def refund(self):
+        self.events.append("refund")
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
@@ -264,7 +264,7 @@ def test_a_fault_in_the_data_gives_the_budget_back_before_noise(mechanism, entro
     rows, budget = as_rows(X, y, prep), Budget()
     with pytest.raises(ValueError, match="must be finite"):
         fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
-    assert budget.events == ["reserve", "release"]
+    assert budget.events == ["reserve", "refund"]
     assert entropy.bytes == 0
 
 
