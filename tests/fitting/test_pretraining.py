@@ -123,6 +123,14 @@ def test_public_labels_are_mapped_like_private_ones():
     assert_allclose(coefs(signed), expected, rtol=1e-9)
 
 
+def test_public_targets_are_compared_with_the_threshold_too():
+    (X, y), (X_public, y_public) = PRIVATE, PUBLIC
+    above = dplr.Bounds(PAIRS, target={"threshold": 50_000})
+    income = seeded(X, 30_000.0 + 40_000 * y, bounds=above, public=(X_public, 30_000 + 40_000 * np.asarray(y_public)))
+    expected = seeded(X, y == 1, public=(X_public, np.asarray(y_public) == 1))
+    assert_array_equal(coefs(income), coefs(expected))
+
+
 # ---- the laws of w0 ----
 
 

@@ -15,7 +15,7 @@ from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import is_several, plan_classes
-from dplr.fitting.pretraining import Public, column_names, read_public, start
+from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import Mechanism
 from dplr.privacy.guarantees import Neighbouring
@@ -96,7 +96,9 @@ class PublicFacts:
     def start(self) -> Public | None:
         """Where the fit starts, in one of the forms of `public`."""
         columns = self.columns or self.public_columns
-        return read_public(self.public, self.n_features, columns, self.fit_intercept, self.layout)
+        public = read_public(self.public, self.n_features, columns, self.fit_intercept, self.layout)
+        threshold = self.bounds.threshold if self.bounds is not None and self.loss.classification else None
+        return public.above(threshold) if threshold is not None and isinstance(public, PublicData) else public
 
     @cached_property
     def prep(self) -> Prep:

@@ -20,7 +20,7 @@ from dplr.mechanisms.perturbation.ridge import PLAIN
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.problem import Problem
-from dplr.rows import ALL, ArrayRows, Encoder, Selection, Target, as_table, as_target, resolve_labels
+from dplr.rows import ALL, NUMERIC, ArrayRows, Encoder, Selection, Target, above, as_table, as_target, resolve_labels
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.totals import Faults
 
@@ -35,6 +35,10 @@ class PublicData:
     X: NDArray[Any]
     y: Target
     columns: tuple[str, ...]
+
+    def above(self, threshold: float) -> PublicData:
+        """The same rows, whose labels say whether their target is above the threshold of the bounds."""
+        return replace(self, y=Target(NUMERIC, above(self.y, threshold).y, self.y.type_name))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
