@@ -200,7 +200,7 @@ def test_print_the_first_pass_and_the_share_of_the_noise(monkeypatch, quick, n, 
     units = dplr.plan(n_rows=n, n_features=d, **options).statement.released["gradients"].units
     source = Source()
     noise = steps * median_seconds(lambda: source.gaussian(units, d + 1), 101)
-    fit = median_seconds(lambda: dplr.fit(X, y, **options), 3)
+    fit = median_seconds(lambda: dplr.fit(X, y, classes=(-1, 1), **options), 3)
     print(
         f"\n{n} x {d}: a sum {1000 * one:.2f} ms; once, norms of rows {1000 * norms:.2f} ms and keeping them "
         f"{1000 * keeping:.2f} ms; a fit of {steps} steps {1000 * fit:.1f} ms, of which noise {1000 * noise:.2f} ms "

@@ -18,6 +18,7 @@ from dplr.solvers.certificate import Objective, plain_objective
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 400_000
+READS = 12  # of the rows, at the speed of numpy's X @ w: what a solve may take where memory is the limit
 L2 = 1e-3
 
 
@@ -41,7 +42,8 @@ def solvers(n, d, quick, peer, groups=0):
     rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
     objective = plain_objective(LOGISTIC, L2 * n, d)
     other = LogisticRegression(solver=peer, tol=1e-8, C=1 / (L2 * n), fit_intercept=False, max_iter=1000)
-    return lambda: rows.minimise(objective, 1e-8 * n, 1000), lambda: other.fit(X, y)
+    coef = np.ones(d)
+    return lambda: rows.minimise(objective, 1e-8 * n, 1000), lambda: other.fit(X, y), lambda: X @ coef
 
 
 @widest_only
@@ -57,7 +59,8 @@ def solvers(n, d, quick, peer, groups=0):
     ],
 )
 def test_minimum_against_newton_cholesky(slower_than, quick, n, d, groups, floor):
-    slower_than(*solvers(n, d, quick, "newton-cholesky", groups), 1 / floor)
+    ours, theirs, read = solvers(n, d, quick, "newton-cholesky", groups)
+    slower_than(ours, theirs, 1 / floor, unless=(read, READS) if groups else None)
 
 
 @widest_only
@@ -73,7 +76,8 @@ def test_minimum_against_newton_cholesky(slower_than, quick, n, d, groups, floor
     ],
 )
 def test_minimum_against_lbfgs(slower_than, quick, n, d, groups, floor):
-    slower_than(*solvers(n, d, quick, "lbfgs", groups), 1 / floor)
+    ours, theirs, read = solvers(n, d, quick, "lbfgs", groups)
+    slower_than(ours, theirs, 1 / floor, unless=(read, READS) if groups else None)
 
 
 @widest_only
