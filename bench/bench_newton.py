@@ -14,7 +14,7 @@ from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
-from dplr.solvers.certificate import Objective, plain_objective
+from dplr.solvers.certificate import Objective
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 400_000
@@ -40,7 +40,7 @@ def solvers(n, d, quick, peer, groups=0):
         pytest.skip("left out in CI")
     X, y = survey(n, d, groups)
     rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
-    objective = plain_objective(LOGISTIC, L2 * n, d)
+    objective = Objective(LOGISTIC, L2 * n, np.zeros(d), np.zeros(d))
     other = LogisticRegression(solver=peer, tol=1e-8, C=1 / (L2 * n), fit_intercept=False, max_iter=1000)
     coef = np.ones(d)
     return lambda: rows.minimise(objective, 1e-8 * n, 1000), lambda: other.fit(X, y), lambda: X @ coef

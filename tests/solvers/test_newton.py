@@ -17,8 +17,9 @@ from dplr.rows import ALL, as_rows, every
 from dplr.rows.array import minimise as minimise_rows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers import certificate
-from dplr.solvers.certificate import NotCertified, Objective, coef_bound, pass_limit, plain_objective, smallest_tau
+from dplr.solvers.certificate import NotCertified, Objective, pass_limit
 from made_rows import make_data, make_prep
+from objectives import coef_bound, plain_objective, smallest_tau
 
 SVM, RESIDUAL = huber_svm(0.5), huber_residual(0.1)
 LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +47,6 @@ class Loss:
             return self.curvature
         bound = margin_bound
         return 2 * (math.log1p(math.exp(-bound)) + bound / 2 - math.log(2)) / bound**2
-
-
-class LossCurve(Protocol):
-    """What kernels and certificates need to know of a loss of the margin m = x.w and the target y.
-
-    Attributes
-    ----------
-    name : `"logistic"`, `"huber_svm"`, `"squared"` or `"huber_residual"`.
-    width : half-width h of the Huber SVM's band, threshold of the Huber residual; unused by the others.
-    lipschitz : supremum of |dl/dm|, infinite for the squared loss.
-    smoothness : supremum of d2l/dm2.
-    """
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def width(self) -> float: ...  # noqa: D102
-    @property
-    def lipschitz(self) -> float: ...  # noqa: D102
-    @property
-    def smoothness(self) -> float: ...  # noqa: D102
 
 
 # log(1 + exp(-y z)) = log 2 - y z / 2 + z^2 / 8 - ...  (FM12 section 5.2, with y in {-1, 1} instead of {0, 1})

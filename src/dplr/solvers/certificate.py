@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.problem.losses import LossCurve
+from dplr.problem.losses import Loss
 
 _UNIT = 2.0**-53
 # Fits in a C integer, and nobody lives to see it.
@@ -36,24 +36,19 @@ class Objective:
     center, linear : (q,) with q = d + (1 with an intercept).
     """
 
-    loss: LossCurve
+    loss: Loss
     ridge: float
     center: NDArray[np.float64]
     linear: NDArray[np.float64]
 
 
-def plain_objective(loss: LossCurve, ridge: float, q: int) -> Objective:
-    """Centered at zero, without a linear term."""
-    return Objective(loss, ridge, np.zeros(q), np.zeros(q))
-
-
-def residual_bound(loss: LossCurve, radius: float, coef_norm: float, target: float = 1.0) -> float:
+def residual_bound(loss: Loss, radius: float, coef_norm: float, target: float = 1.0) -> float:
     """Largest |dl/dm| over rows of norm `radius`; for the squared loss it grows with the coefficients."""
     return loss.lipschitz if math.isfinite(loss.lipschitz) else radius * coef_norm + target
 
 
 def gradient_rounding_bound(
-    loss: LossCurve,
+    loss: Loss,
     n: int,
     d: int,
     radius: float,
@@ -86,20 +81,7 @@ def rounding_line(objective: Objective, n: int, d: int, radius: float) -> tuple[
     return at_zero, (at_one - at_zero) + 1e-12 * at_one
 
 
-def coef_bound(loss: LossCurve, n: int, radius: float, ridge: float, center_norm: float, linear_norm: float) -> float:
-    """Bound on the norm of the minimum: ||w - center|| <= ||gradient at center|| / ridge."""
-    residual = residual_bound(loss, radius, center_norm)
-    return center_norm + (n * radius * residual + linear_norm) / ridge
-
-
-def smallest_tau(loss: LossCurve, n: int, d: int, radius: float, ridge: float, linear_norm: float = 0.0,
-                 center_norm: float = 0.0) -> float:  # fmt: skip
-    """Eight times the rounding bound at the largest possible minimum: a public tolerance that is always reached."""
-    coef_norm = coef_bound(loss, n, radius, ridge, center_norm, linear_norm)
-    return 8 * gradient_rounding_bound(loss, n, d, radius, coef_norm, ridge, center_norm, linear_norm)
-
-
-def pass_limit(loss: LossCurve, n: int, radius: float, ridge: float, tau: float, linear_norm: float = 0.0,
+def pass_limit(loss: Loss, n: int, radius: float, ridge: float, tau: float, linear_norm: float = 0.0,
                center_norm: float = 0.0) -> int:  # fmt: skip
     """How many passes over the rows surely suffice for a gradient below tau: a function of public numbers.
 

@@ -13,7 +13,7 @@ from dplr._core import LossRows, gradients_of_many
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LossCurve
+from dplr.problem.losses import Loss
 from dplr.rows import threads as _pool
 from dplr.rows.array import minimise as _minimise
 from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
@@ -169,7 +169,7 @@ class ArrayRows:
             total = query.over(known, coef)
         return marked(total, reader.marks)
 
-    def loss_gradients(self, loss: LossCurve, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def loss_gradients(self, loss: Loss, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""
         known = self._whole().loss_rows()
         if known is None or len(coefs) <= _FEW_MODELS:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dplr._core import LossRows
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LossCurve
+from dplr.problem.losses import Loss
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import ALL, Selection
@@ -90,7 +90,7 @@ class RealPartial:
 class LossGradient:
     """Gradient of the sum of a loss over bounded, unsnapped rows, and its value where `with_loss`. In float64."""
 
-    loss: LossCurve
+    loss: Loss
     d: int
     intercept: bool
     with_loss: bool = False
@@ -159,7 +159,7 @@ class LossSums(Protocol):
         """Sum the query at `coef` (q,); faults are left to the caller."""
         ...
 
-    def loss_gradients(self, loss: LossCurve, coefs: Vector) -> Vector:
+    def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
         """The summed loss's gradients (k, q) at points (k, q)."""
         ...
 
