@@ -331,7 +331,8 @@ def test_missing_library_is_named_with_its_remedy(monkeypatch):
 
 
 def test_library_is_loaded_for_poisson_batches_alone():
-    code = "from dplr import accounting, mechanisms, step_noise; import sys; "
+    code = "import sys; from dplr import mechanisms; from dplr.privacy import accounting; "
+    code += "from dplr.mechanisms.noisy_gd import noise as step_noise; "
     code += "step_noise.discrete_gaussian_steps(1.0, 1.0, 1e-6, 10, 5); print('dp_accounting' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
