@@ -233,6 +233,11 @@ def test_clients_that_encode_labels_let_one_record_rename_all_others(data):
     assert seen[1] != seen[3]
 
 
+def test_a_vote_is_refused_by_its_own_name_and_before_its_members_are_copied(data):
+    with pytest.raises(ValueError, match="in a vote of classifiers: it renames the labels by those that occur"):
+        VotingClassifier([("a", CLASSIFIER)]).fit(*data)
+
+
 def test_fits_of_many_models_are_refused_inside_a_client_too(data):
     class Many(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
