@@ -70,7 +70,7 @@ class Source:
         # |discrete Laplace| is exponential up to its grid, and a sum of `size` exponentials is Gamma(size).
         norm = float(np.abs(self.laplace(_FINE, size)).sum()) / _FINE
         direction = self.normal(1.0, size)
-        while not direction.any():  # one number is 0 now and then, and 0 has no direction
+        while not direction.any():  # a single number is 0 now and then, and 0 has no direction
             direction = self.normal(1.0, size)
         return np.asarray(direction * (scale * norm / np.linalg.norm(direction)))
 
@@ -79,8 +79,8 @@ class Source:
 
         The sum of a coarse discrete Gaussian and a fine one, four coarse steps wide, is a discrete Gaussian on the fine
         grid up to a factor within 10^-135 of 1 (objective.md, lemma 5). Its deviation is larger than the stated one by
-        2^-37 of it. With the coarse draw alone every release would be a coarse grid vector away from the numbers that
-        the noise hides, and betray them.
+        2^-37 of it. With the coarse draw alone, every release would be a coarse grid vector away from the numbers that
+        the noise hides, and so would betray them.
         """
         steps = self.gaussian(_COARSE**2, size) * _COARSE + self.gaussian(_SMOOTHING**2, size)
         return np.asarray(steps * (deviation / _COARSE**2), dtype=np.float64)
@@ -93,7 +93,7 @@ class Source:
         mean = n * (rate_units / RATE_UNITS)
         found: list[NDArray[np.intp]] = []
         position = 0
-        while position < n or not found:  # one turn, but for one time in many millions
+        while position < n or not found:  # one turn, except about once in many millions
             room = np.empty(int(mean + 6 * math.sqrt(mean)) + 16, np.intp)
             count, position = self._sampler.indices(rate_units, table, starts, position, n, room)
             found.append(room[:count])

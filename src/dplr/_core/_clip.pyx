@@ -22,7 +22,7 @@ from dplr._core._loss import KINDS
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
-# A panel costs about as much as so many models one by one.
+# A panel costs about as much as this many models one by one.
 cdef Py_ssize_t FEW_MODELS = 8
 
 
@@ -33,7 +33,7 @@ cdef class ClippedRows(GridRows):
         self, str kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
         Py_ssize_t end, const int64_t[::1] index, int64_t[::1] hi, int64_t[::1] lo,
     ):
-        """Add the clipped gradients of rows [start, end), or of so many entries of `index`, to hi * 2^32 + lo.
+        """Add the clipped gradients of rows [start, end), or of those entries of `index`, to hi * 2^32 + lo.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ cdef class ClippedRows(GridRows):
         work.block = on_cache_line(&scratch[0])
         work.gradient = work.block + MOST_BLOCK_ROWS * stride
         model.coef, work.residual = work.gradient + stride, work.gradient + 2 * stride
-        if p.kept == NULL:    # else every block is written whole
+        if p.kept == NULL:    # otherwise every block is written whole
             memset(work.block, 0, MOST_BLOCK_ROWS * stride * sizeof(double))
         memset(work.gradient, 0, 2 * stride * sizeof(double))
         memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
@@ -85,7 +85,7 @@ cdef class ClippedRows(GridRows):
         const double[::1] per_units, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] index, int64_t[:, ::1] hi,
         int64_t[:, ::1] lo,
     ):
-        """The same for many models: coefs, hi and lo (models, q), clips and per_units (models,)."""
+        """Add the clipped gradients of many models: coefs, hi and lo (models, q), clips and per_units (models,)."""
         cdef ClipPass p = self.base
         cdef Py_ssize_t models = coefs.shape[0], q = self.q, panel, rows, m, k
         cdef Py_ssize_t count = (models + PANEL_MODELS - 1) // PANEL_MODELS
@@ -179,7 +179,7 @@ cdef class ClippedRows(GridRows):
 
 
 cdef double *on_cache_line(double *place) noexcept nogil:
-    """Up to seven entries on: whole vectors then never cross a cache line."""
+    """The pointer moved up by at most seven entries: whole vectors then never cross a cache line."""
     return <double *> (((<size_t> place) + 63) & ~<size_t> 63)
 
 

@@ -22,7 +22,7 @@ def _attach_rows(GridRows self, const floating[:, :] X):
 
 
 cdef class GridRows:
-    """Rows and targets of one array with what every pass needs to know of them: at most three numbers a row.
+    """Rows and targets of one array with what every pass needs to know of them: at most three numbers per row.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ cdef class GridRows:
                 project_rows(&self.base, measure, &scratch[0], &inverse[0], &scale[0])
 
     def keep(self, *, bint chosen):
-        """Keep a copy of the rows on the grid; later passes of that kind, over chosen rows or all, read it alone.
+        """Keep a copy of the rows on the grid; later passes of that kind, over chosen rows or all, read only the copy.
 
-        Rows of few columns are kept by columns where all are read, else row by row. Whole numbers of at most 2^20 are
-        exact in single precision. A box that is not inside the ball may have larger ones, but then only in rows that
-        count as zero. A row that is longer than it was when it was measured is refused.
+        Rows of few columns are kept by columns if all rows are read, otherwise row by row. Whole numbers of at most
+        2^20 are exact in single precision. A box that is not inside the ball may have larger ones, but then only in
+        rows that count as zero. A row that is longer than it was when it was measured is refused.
         """
         cdef bint by_columns = not chosen and self.base.X.d <= MOST_COLUMNS
         cdef Py_ssize_t tiles = (self.n + TILE_ROWS - 1) // TILE_ROWS

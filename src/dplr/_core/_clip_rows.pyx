@@ -1,7 +1,7 @@
 """Bounded rows on the grid and the sum of their clipped gradients, the portable way.
 
-`tile_pack.h` and `tile_residuals.h` have the same sequence in vectors: what rounds is done alike, what is summed is
-whole numbers, so every path has the same bits.
+`tile_pack.h` and `tile_residuals.h` have the same sequence in vectors: every rounding is done alike, and the sums
+are of whole numbers, so every path has the same bits.
 """
 from libc.math cimport fabs, ldexp
 from libc.stdint cimport int64_t
@@ -14,7 +14,7 @@ from dplr._core._tiles cimport (
 
 
 cdef inline double nearest(double v) noexcept nogil:
-    """For numbers up to 2^51, ties to even."""
+    """Round a number of size up to 2^51 to the nearest whole number, ties to even."""
     return (v + ROUNDER) - ROUNDER
 
 
@@ -121,7 +121,7 @@ cdef double clipped_residual(
 cdef void add_clipped_portably(
     const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
 ) noexcept nogil:
-    """Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work.gradient."""
+    """Add the clipped gradients of rows [start, start + rows), or of as many entries of the index, to work.gradient."""
     cdef Py_ssize_t i, j
     cdef int64_t number
     cdef double margin, residual, norm = 0.0, excess = 0.0
@@ -141,7 +141,7 @@ cdef void add_clipped_portably(
 cdef void add_clipped_many_portably(
     const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipPanel *panels, Py_ssize_t count, double *block
 ) noexcept nogil:
-    """The same for panels of models."""
+    """Add the clipped gradients of panels of models over these rows."""
     cdef Py_ssize_t i, j, k, panel
     cdef int64_t number
     cdef double target, norm = 0.0, excess = 0.0

@@ -40,7 +40,7 @@ cdef Py_ssize_t survey_rows(
                 inverse[i] *= inverse_norm(p, squared[r])
             else:
                 odd += 1
-                if p.map.box:      # a box that is not inside the ball: no row may rest on who made it
+                if p.map.box:      # a box that is not inside the ball: no bound may rest on whoever made it
                     inverse[i] = 0.0
         start += rows
     return odd
@@ -49,7 +49,7 @@ cdef Py_ssize_t survey_rows(
 cdef void project_rows(
     ClipPass *p, MeasureRows measure, double *scratch, double *inverse, double *scale
 ) noexcept nogil:
-    """Give every row a scale, and rows outside the ball theirs; a row whose integers miss the ball counts as zero."""
+    """Give every row a scale, and rows outside the ball theirs; a row whose integers leave the ball counts as zero."""
     cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
     cdef double *unused = squared + MOST_BLOCK_ROWS + 8
     cdef double *projected = unused + MOST_BLOCK_ROWS + 8

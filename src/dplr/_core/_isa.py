@@ -14,7 +14,7 @@ def instruction_set() -> str:
     Raises
     ------
     ValueError
-        DPLR_ISA is no path, or one that this build or this CPU does not have.
+        DPLR_ISA is not a path, or is one that this build or this CPU does not have.
     """
     asked = os.environ.get("DPLR_ISA", "")
     if not asked:

@@ -158,7 +158,7 @@ cdef class LossRows:
         Later passes over the same object need no norms where this one found every row in the ball.
 
         hessian : (q, q), upper triangle only; (0, 0) when it is not wanted.
-        faults, outside : as for `add_moments`.
+        faults, outside : counted as in `add_moments`.
         """
         cdef LossPass p = self.base
         cdef Py_ssize_t q = self.q, j

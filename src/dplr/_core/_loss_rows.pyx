@@ -40,7 +40,7 @@ cdef void clamp_row(const LossPass *p, Py_ssize_t i, double *out, const LossWork
 
 
 cdef void shorten_row(const LossPass *p, double *row, const LossWork *work) noexcept nogil:
-    """Onto the sphere without overflow, where the squared norm is too large to be trusted.
+    """Scale a row onto the sphere without overflow, where its squared norm is too large to be trusted.
 
     From half of LARGE on: in its own order of summation the caller may have found more than LARGE.
     """
@@ -181,7 +181,7 @@ cdef void add_loss_portably(
 ) noexcept nogil:
     """Add rows [start, start + rows), at most GROUP_ROWS, to the sums."""
     cdef Py_ssize_t d = p.X.d, q = d + (p.intercept > 0), block, first, r, j, n, packed = 0
-    cdef double *gradient = work.partial    # of one block: short sums keep the rounding error small
+    cdef double *gradient = work.partial    # the sums of one block: short sums keep the rounding error small
     for block in range((rows + MOST_BLOCK_ROWS - 1) // MOST_BLOCK_ROWS):
         first = block * MOST_BLOCK_ROWS
         n = min(MOST_BLOCK_ROWS, rows - first)

@@ -54,7 +54,7 @@ cdef Work cut(double *buffer, Py_ssize_t d) noexcept nogil:
 cdef bint snap_with_tiles(
     const Tiles *tiles, const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, Work *work, Ahead *ahead
 ) noexcept nogil:
-    """What `snap_block` does, by the kernels of `tiles.h`: rows up to the next whole vector are zero."""
+    """Do what `snap_block` does with the kernels of `tiles.h`; rows up to the next whole vector are zero."""
     cdef Py_ssize_t end = whole_vectors(rows), j
     cdef bint odd = tiles.snap_target(work.labels, rows, X.d, to_grid, work.target, work.excess)
     odd |= tiles.snap_rows(X, start, rows, to_grid, work.columns, work.squared_norm, work.excess, ahead)

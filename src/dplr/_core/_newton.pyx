@@ -1,7 +1,7 @@
 """Newton's method with a certificate, for sums of convex losses and a ridge, wherever the sums come from.
 
 Few rows: Newton. Many rows: Newton on a sample, whose Hessian then preconditions L-BFGS on all rows. Nothing here
-decides how small the gradient must be, and nothing raises, warns or counts but for the caller. `loss.md` proves that
+decides how small the gradient must be, and nothing raises, warns or counts except for the caller. `loss.md` proves that
 the steps end.
 """
 import numpy as np
@@ -21,7 +21,7 @@ cdef enum:
 cdef class Search:
     """A point, its gradient, and the way from there.
 
-    The objective is scale * sum of losses + ridge ||w - center||^2 / 2 + linear.w; scale is 1 but for a sample.
+    The objective is scale * sum of losses + ridge ||w - center||^2 / 2 + linear.w; scale is 1 except for a sample.
     """
     cdef DataSums sums
     cdef Py_ssize_t q
@@ -86,8 +86,9 @@ cdef class Search:
     cdef int newton_step(self) except -1:
         """One step with the Hessian at the point, which was measured last; measures that at the next point.
 
-        Accepted: a point where the function still falls along the step, which for a convex function proves descent
-        without its value; and the whole step where it halves the shortest gradient so far. Else the step is shortened.
+        Accepted are a point where the function still falls along the step, which for a convex function proves descent
+        without its value, and the whole step where it halves the shortest gradient so far. Otherwise the step is
+        shortened.
         """
         cdef double t = 1.0, slope, downhill
         cdef Py_ssize_t q = self.q, j, shortening

@@ -1,7 +1,7 @@
 """Exact integer noise from random bytes: discrete Laplace (Canonne, Kamath and Steinke 2020), discrete Gaussian.
 
-And exact Poisson batches. Only integer arithmetic on uniform bits: no floating-point number or logarithm enters a
-probability, and a table of rounded ones decides only where the rounding cannot matter. `noise.md` has the proofs. The
+Exact Poisson batches too. Only integer arithmetic on uniform bits is used: no floating-point number or logarithm enters
+a probability, and a table of rounded ones decides only where the rounding cannot matter. `noise.md` has the proofs. The
 samplers reject, so their running time depends on the noise drawn (never on the data): see docs/trust/attack-model.md.
 """
 from bisect import bisect_left
@@ -34,7 +34,7 @@ strips.most = 0
 
 
 cdef load_strips():
-    """Once: the law of a strip is the same for every variance."""
+    """Fill the table, once: the law of a strip is the same for every variance."""
     cdef Py_ssize_t i
     if strips.most:
         return
@@ -175,7 +175,7 @@ cdef class IntegerSampler:
             except -1:
         """The number of table entries below the first 32 bits of a uniform u; `first` are those bits.
 
-        Where 16 bits decide no more are drawn, and zeros stand for them: they are then equal to no entry.
+        Where 16 bits decide, no more are drawn and zeros take their place: the 32 bits are then equal to no entry.
         """
         cdef uint32_t bits = <uint32_t> self.digit() << 24
         bits |= <uint32_t> self.digit() << 16

@@ -1,7 +1,7 @@
 """The way of a row into the scaled problem, and the CPU path that takes it there: what kernels need beside rows."""
 from dplr._core._tiles cimport GRID, find_tiles
 
-# Rows in memory seldom begin on a cache line, and each of the widest loads then takes two: measured.
+# Rows in memory seldom begin on a cache line, and each of the widest loads then touches two lines, as measured.
 cdef Py_ssize_t NARROWER_FROM = 32
 
 

@@ -49,7 +49,7 @@ cdef void snap_to_box(
 
 
 cdef inline bint is_outside(double value, const Map *to_grid, Py_ssize_t j) noexcept nogil:
-    """By the figure that `snap_to_box` adds to the excess: who counts here makes his row odd on every path."""
+    """Decided by what `snap_to_box` adds to the excess: a value that counts makes its row odd on every path."""
     cdef double v = (value - to_grid.shift[j]) * to_grid.scale[j]
     cdef double clamped = v if v < to_grid.high[j] else to_grid.high[j]
     clamped = clamped if clamped > to_grid.low[j] else to_grid.low[j]
@@ -104,7 +104,7 @@ cdef void project_row(const floating[:, :] X, Py_ssize_t i, double *columns, Py_
 
 
 cdef int64_t snap_labels(double *target, Py_ssize_t rows, double negative, double positive) noexcept nogil:
-    """Map the positive label to 2^20 and everything else to -2^20. Returns how many were neither label; a NaN is."""
+    """Map the positive label to 2^20 and everything else to -2^20. Returns how many were neither; a NaN is neither."""
     cdef Py_ssize_t r
     cdef int64_t known = 0
     for r in range(rows):

@@ -7,7 +7,7 @@ import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 
 _TWICE_VARIANCE = 2048
-# No table that was looked at needed more digits than the first try has.
+# No table so far needed more digits than the first try has.
 _MORE_DIGITS = 200
 
 
@@ -18,7 +18,7 @@ def strip_bounds(bits: int) -> list[int]:
     weights, with what is behind the last one, and the quotient of two sums are then off by less than 4 count times
     that (noise.md, section 2); digits are added until no floor depends on it.
 
-    Raises ArithmeticError where hundreds of digits more are not enough: a property of `bits` alone.
+    Raises ArithmeticError if hundreds of further digits are not enough, which depends on `bits` alone.
     """
     start = math.ceil(0.302 * bits) + 20
     for digits in range(start, start + _MORE_DIGITS, 20):
@@ -41,7 +41,7 @@ def strip_bounds(bits: int) -> list[int]:
 
 
 def _context(digits: int) -> Context:
-    """Nothing of the caller's: a trap of theirs would end a fit, a small largest exponent never let it end."""
+    """A context of our own: a trap of the caller's would end a fit, and a small largest exponent never let it end."""
     return Context(
         prec=digits,
         rounding=ROUND_HALF_EVEN,

@@ -57,7 +57,7 @@ cdef void count_odd_targets(
 cdef void load_targets(
     const Targets *targets, const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
 ) noexcept nogil:
-    """Targets of a group into `work`: -1 and 1, or bounded numbers; NaN for what is no label or no number."""
+    """Targets of a group into `work`: -1 and 1, or bounded numbers; NaN for what is not a label or not a number."""
     cdef Py_ssize_t r, d = p.X.d
     cdef double v, clamped, *target = work.target
     cdef Py_ssize_t odd = 0

@@ -47,7 +47,7 @@ class Budget(Protocol):
         ...
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
-        """Set the cost of all statements aside, or raise."""
+        """Set the cost of all statements aside, or raise an error."""
         ...
 
 

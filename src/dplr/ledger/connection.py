@@ -1,8 +1,9 @@
 """Connections to the file of a ledger, and what SQLite and the system say in our own words.
 
 A connection is never kept: it would not survive a fork, a pickle or a deep copy. A fork waits for the operation of
-another thread: the child would take the locks of that thread's connection for its own, and overwrite entries. The file
-is never opened by other means while it is in use: closing such a descriptor would drop this process's locks.
+another thread: otherwise the child would take the locks of that thread's connection for its own, and overwrite
+entries. The file is never opened by other means while it is in use: closing such a descriptor would drop this process's
+locks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if hasattr(os, "register_at_fork"):
 
 def connect(path: str) -> sqlite3.Connection:
     """A connection that waits for others, and for whose commits the disk has confirmed."""
-    name = urllib.parse.quote(os.fsencode(path))  # bytes: not every name of a file is text
+    name = urllib.parse.quote(os.fsencode(path))  # bytes: not every file name is text
     address = f"file://{name}?mode=rw"
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
     try:

@@ -38,7 +38,7 @@ class Entry:
         strict ledger commits when it reserves.
     eps, delta, guarantee : what it costs.
     label : what the data were called, or None.
-    reserved_at, ended_at : UTC, by the clock of the machine that wrote it. Of a strict ledger the day, and None.
+    reserved_at, ended_at : UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
     statement : the privacy statement, as a dict.
     """
 
@@ -59,7 +59,7 @@ def now() -> str:
 
 
 def day_of(time: str) -> str:
-    """The day of a time: no fit can be timed by it."""
+    """The day of a time, which is too coarse to time a fit."""
     return time[:10]
 
 

@@ -37,7 +37,7 @@ _OF_ENTRIES = (
         OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee OR NEW.draws <> OLD.draws
         BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
 )
-# Version 1 wrote 'released' for an entry whose cost was given back; nothing else of the format changed.
+# Version 1 wrote 'released' for an entry whose cost was given back; nothing else in the format changed.
 STATE = "CASE state WHEN 'released' THEN 'refunded' ELSE state END"
 _FROM_VERSION_1 = (
     "ALTER TABLE entry RENAME TO entry_of_version_1",
@@ -55,7 +55,7 @@ def create(path: str, terms: Terms) -> None:
     """Make a ledger under a temporary name and link it to `path`, which must not exist: it appears whole
     or not at all.
 
-    Raises FileExistsError where another process was faster.
+    Raises FileExistsError if another process was faster.
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.new-{secrets.token_hex(8)}")
@@ -116,7 +116,7 @@ def check_file(path: str) -> None:
 
 
 def _remove_leftovers(path: str) -> None:
-    """Names that a creation gave and, when it was cut short, did not take away."""
+    """Temporary names that a creation left behind when it was cut short."""
     folder, name = os.path.split(path)
     for other in os.listdir(folder):
         if other.startswith(f".{name}.new-"):
@@ -152,7 +152,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
-    """The budget in the file, which must be the one named `identity` where that is not empty."""
+    """The budget in the file; unless `identity` is empty, it must be the budget of that name."""
     found = connection.execute(
         "SELECT id, eps, delta, composition, neighbouring, strict, created FROM terms"
     ).fetchall()

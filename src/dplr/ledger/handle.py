@@ -59,7 +59,7 @@ class _Spent:
         self._ledger, self._token, self._count, self._ended = ledger, token, count, False
 
     def commit(self) -> None:
-        """Write nothing; raises unless all entries are in the file, or where the reservation ended before."""
+        """Write nothing; raises if an entry is not in the file, or if the reservation had already ended."""
         with self._ledger._reading() as (connection, _):
             found = transactions.committed(connection, self._token)
         if self._ended or found != self._count:
@@ -196,7 +196,7 @@ class Ledger:
         Raises
         ------
         ValueError
-            As `reserve`.
+            A statement promises nothing, was seeded, or speaks of another relation.
         """
         with self._reading() as (connection, terms):
             costs = [cost_of(statement, terms) for statement in statements]
@@ -207,9 +207,9 @@ class Ledger:
         return Price(fits, *alone, before, rule.remaining(after) if fits else None)
 
     def remaining(self) -> tuple[float, float]:
-        """(eps, delta) that one further release could have that says nothing but (eps, delta), rounded down.
+        """The (eps, delta) that one further release could have if it states only (eps, delta), rounded down.
 
-        With composition `"pld"` a pure release: delta is 0. Gaussian releases may fit where these do not.
+        With composition `"pld"` it is a pure release: delta is 0. Gaussian releases may fit where these do not.
         """
         with self._reading() as (connection, terms):
             return rule_of(terms).remaining(transactions.costs(connection))
@@ -235,7 +235,7 @@ class Ledger:
     def _reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         return transactions.reading(self.path, self._id)
 
-    # The ledger is its file: a copy, also one in another process, is another handle of it.
+    # The ledger is its file: a copy of this object, also in another process, is another handle of that file.
     def __reduce__(self) -> tuple[Any, ...]:
         return _handle, (self.path, self._id, self._strict, self.label)
 

@@ -18,7 +18,7 @@ from dplr.privacy.statement import PrivacyStatement
 
 Guarantee = Pure | Gaussian | Poisson | Approx
 _LARGEST_PLD_EPS = 100.0  # the time that a loss distribution takes grows with it; beyond 700 it overflows
-_SEARCH_STEPS = 24  # of what remains under loss distributions: to a 10^-7 part
+_SEARCH_STEPS = 24  # of the search for what remains under loss distributions: to a 10^-7 part
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ Costs = Mapping[Cost, int]
 
 
 class Rule(Protocol):
-    """Decides over one budget (eps, delta)."""
+    """Decides what fits into one budget (eps, delta)."""
 
     def fits(self, costs: Costs) -> bool:
         """Whether all of these stay inside the budget."""
@@ -56,7 +56,7 @@ class Rule(Protocol):
         ...
 
     def remaining(self, costs: Costs) -> tuple[float, float]:
-        """(eps, delta) that one more release could have that says nothing but (eps, delta), rounded down."""
+        """The (eps, delta) that one more release could have if it states only (eps, delta), rounded down."""
         ...
 
 
@@ -87,7 +87,7 @@ class Basic:
         return float_up(eps), float_up(delta)
 
     def remaining(self, costs: Costs) -> tuple[float, float]:
-        """What is missing to both."""
+        """What is left of both."""
         eps, delta = _sums(costs)
         return _left(self.eps, eps), _left(self.delta, delta)
 
@@ -192,7 +192,7 @@ def _alone(cost: Cost, delta: float) -> float:
         return gaussian_eps(promised.mu, delta) * (1 - 2**-30) - 2**-46  # it is rounded up, by less
     if isinstance(promised, Poisson):
         return 0.0
-    # Randomised response: delta = (e^promised - e^eps)/(1 + e^promised), of which 2 delta e^promised is no more.
+    # Randomised response: delta = (e^promised - e^eps)/(1 + e^promised), so e^eps >= (1 - 2 delta) e^promised.
     return promised.eps + math.log1p(-2 * delta) if delta < 0.5 else 0.0
 
 

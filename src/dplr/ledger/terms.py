@@ -83,7 +83,7 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
         remedy = "A budget has one relation: use another ledger."
         raise ValueError(sentence("neighbouring", rule, str(statement.neighbouring), remedy))
     cost = Cost.of(statement)
-    check_eps(cost.eps)  # a negative cost, of a statement made by hand, would give budget back
+    check_eps(cost.eps)  # a negative cost, in a statement made by hand, would give budget back
     check_delta(cost.delta)
     return cost
 
@@ -101,7 +101,7 @@ def refusal(path: str, terms: Terms, left: tuple[float, float], statements: tupl
 
 
 def remedy(terms: Terms, left: tuple[float, float], delta: float) -> str:
-    """What to do about a fit of that delta that does not fit."""
+    """What to do about a release of that delta that does not fit."""
     if terms.composition != "basic" or delta <= left[1]:
         return "Use a smaller eps, or a model that was already released."
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""

@@ -25,7 +25,7 @@ def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection,
 
 @contextlib.contextmanager
 def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
-    """The only writer for a while: what is read cannot change before it is written. Durable when it ends."""
+    """A transaction of the only writer: what it reads cannot change before it writes. Durable when it ends."""
     with _transaction(path, identity, "BEGIN IMMEDIATE") as (connection, terms):
         upgrade(connection)
         yield connection, terms
@@ -78,7 +78,7 @@ def insert(
     priced: Sequence[tuple[Cost, PrivacyStatement]],
     strict: bool,
 ) -> None:
-    """Reserve for each statement; where the ledger is strict, commit at once."""
+    """Make a reservation for each statement; a strict ledger commits it at once."""
     time_now = now()
     state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
     connection.executemany(
@@ -102,7 +102,7 @@ def insert(
 
 
 def end(connection: sqlite3.Connection, reservation: str, state: str) -> int:
-    """Commit or refund a reservation; how many entries it had that were still reserved."""
+    """Commit or refund a reservation; returns how many of its entries were still reserved."""
     return connection.execute(
         "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = 'reserved'",
         (state, now(), reservation),

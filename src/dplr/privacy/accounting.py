@@ -58,7 +58,7 @@ def poisson_eps(guarantee: Poisson, delta: float, neighbouring: Neighbouring) ->
 def _spacing(rate: float, multiplier: float) -> float:
     """Grid of the losses. Any grid is safe, since losses are rounded up; this one rounds little and fits into memory.
 
-    A typical loss of one step is about rate / multiplier, the largest one that the accountant keeps is that of a draw
+    A typical loss of one step is about rate / multiplier; the largest one that the accountant keeps is that of a draw
     ten deviations out.
     """
     return min(1e-4, max(rate / multiplier / 10, _largest_loss(rate, multiplier) / _MOST_LOSSES))
@@ -85,7 +85,7 @@ def _guess(rate: float, steps: int, eps: float, delta: float, neighbouring: Neig
 def poisson_noise_multiplier(rate: float, steps: int, eps: float, delta: float, neighbouring: Neighbouring) -> float:
     """Smallest noise multiplier (at least 0.3) with which the steps are (eps, delta)-DP, rounded up and confirmed.
 
-    Raises as `poisson_eps`, and ValueError where no noise suffices.
+    Raises ModuleNotFoundError without dp-accounting, and ValueError where delta is too small or no noise suffices.
     """
 
     def excess(log_multiplier: float) -> float:
@@ -114,7 +114,7 @@ def poisson_noise_multiplier(rate: float, steps: int, eps: float, delta: float, 
 
 
 def check_installed() -> None:
-    """Raise ModuleNotFoundError, with the line that installs it, without dp-accounting."""
+    """Raise ModuleNotFoundError, with the line that installs it, if dp-accounting is missing."""
     _library()
 
 
@@ -124,7 +124,7 @@ def composed_eps(
     neighbouring: Neighbouring,
     resolution: float,
 ) -> float:
-    """Smallest eps that the loss distribution of all parts, each so many times, confirms at delta (theorem 6).
+    """Smallest eps that the loss distribution of all parts, (guarantee, times), confirms at delta (theorem 6).
 
     Noise counts as continuous: the discreteness of the noise is charged by the caller. `resolution` is a loss that
     matters: the grid is a 10^-4 of it where memory allows, and any grid is safe.

@@ -78,7 +78,7 @@ def discrete_laplace(
 
     Returns
     -------
-    The charged sensitivity (a float rounded up) and one `LaplaceBlock` a block.
+    The charged sensitivity (a float rounded up) and one `LaplaceBlock` per block.
     """
     budget = Fraction(eps)
     exact = Fraction(sensitivity) * _FLOAT_MARGIN
@@ -118,7 +118,7 @@ class GaussianBlock:
 
 
 def continuous_delta(delta: float, numbers: int) -> float:
-    """What remains of delta for continuous noise: less a share of 10^-6, and over e^(N/(24 s^2)) for N draws."""
+    """What remains of delta for continuous noise: delta (1 - 10^-6) / e^(N/(24 s^2)) for N draws."""
     return delta * (1 - 1e-6) * math.exp(-numbers / (24 * 4.0**GAUSSIAN_BITS))
 
 
@@ -128,9 +128,9 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
     The rounded continuous Gaussian is post-processing of the continuous one, and its probabilities differ from the
     discrete Gaussian's by factors in [e^(-1/(24 s^2)), Z e^(t^2/(24 s^2))] up to |z| <= t s (functional.md, lemma 5):
     delta <= e^(N/(24 s^2)) (delta_continuous(eps - eta) + 2 N e^eps Phi(-t + 1/(2s))), eta = N (1 + t^2)/(24 s^2) + 2 N
-    log Z, for standard deviations s of at least 2^20 grid units. The first factor is charged whole, to both terms. Of
-    the share 10^-6 of delta that is set aside the tail takes half; the other half covers the half unit 1/(2s). It holds
-    for any number of draws, and for adaptive steps on random batches too (accounting.md, lemma 3).
+    log Z, for standard deviations s of at least 2^20 grid units. The first factor is charged in full, to both terms. A
+    share of 10^-6 of delta is set aside: the tail takes half of it, and the other half covers the half unit 1/(2s).
+    This holds for any number of draws, and for adaptive steps on random batches too (accounting.md, lemma 3).
     """
     variance = 4.0**GAUSSIAN_BITS
     for t in range(12, 60):
@@ -143,7 +143,7 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
 
 
 def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
-    """As `gaussian_mu`, for `numbers` discrete Gaussian draws of standard deviation at least 2^20 grid units."""
+    """Largest mu that (eps, delta) allows for `numbers` discrete Gaussian draws of deviation >= 2^20 grid units."""
     return gaussian_mu(*continuous_target(eps, delta, numbers))
 
 
@@ -184,7 +184,7 @@ def discrete_gaussian(
 
     Returns
     -------
-    The charged sensitivity (rounded up), mu, and one `GaussianBlock` a block.
+    The charged sensitivity (rounded up), mu, and one `GaussianBlock` per block.
     """
     numbers = sum(sizes)
     if numbers > MOST_GAUSSIAN_NUMBERS:

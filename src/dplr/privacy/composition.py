@@ -99,7 +99,7 @@ def _eps_at(rho: float, delta: float, log_excess: float) -> float:
 
 
 def _rho_at(eps: float, delta: float, log_excess: float) -> float:
-    """The same equation, solved for rho, rounded down."""
+    """CKS 2020, Proposition 12, at alpha = 1 + e^log_excess, solved for rho and rounded down."""
     alpha, way_back, error = _way_back(delta, log_excess)
     return (eps + way_back - _MARGIN * (eps + error)) / alpha
 
@@ -117,7 +117,7 @@ def _way_back(delta: float, log_excess: float) -> tuple[float, float, float]:
 def _least(curve: Callable[[float], float]) -> float:
     """Minimum over log(alpha - 1): the curves fall and then rise, and each of their values is a valid bound."""
     low, high = -30.0, 60.0
-    for _ in range(140):  # the bracket shrinks by two thirds each time, to 1e-22
+    for _ in range(140):  # the bracket shrinks to two thirds each time, in the end to 1e-22
         left, right = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, right) if curve(left) <= curve(right) else (left, high)
     return curve((low + high) / 2)
@@ -174,7 +174,7 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
         return max(plain, (_gaussian_share(k, eps, delta, each), each))
     if kind == "pure":
         return max(plain, (_pure_share(k, largest_rho(eps, delta)), 0.0))
-    # Half of delta is lost with the releases, half pays for the way back from zCDP.
+    # The releases may lose half of delta; the other half pays for the way back from zCDP.
     half = float_down(exact(delta) / (2 * k))
     return max(plain, (_pure_share(k, largest_rho(eps, delta / 2)), half))
 

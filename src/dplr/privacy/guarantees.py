@@ -57,7 +57,7 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """`steps` Gaussian releases, each of a batch that every record joins on its own with probability `rate`.
+    """`steps` Gaussian releases, each of a batch that every record joins independently with probability `rate`.
 
     `noise_multiplier` is the standard deviation over the bound of one record's contribution, under both relations.
     The statement's (eps, delta) is the accountant's, corrected for the discreteness of the noise as in `Gaussian`.
@@ -87,7 +87,7 @@ class Approx:
 
 
 def delta_in_words(delta: float) -> str:
-    """A delta as a number, and as a multiple of a power of two where it is a tiny one: 5.42101e-20 is 2^-64."""
+    """A delta as a number, and a tiny one also as a multiple of a power of two: 5.42101e-20 is 2^-64."""
     count, parts = delta.as_integer_ratio()
     if count == 0 or count > 2**20 or parts < 2**40:
         return f"{delta:g}"

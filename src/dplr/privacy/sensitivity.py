@@ -91,7 +91,7 @@ def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, 
 def groups_add_remove(
     numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
 ) -> float:
-    """Exact, for `numeric` columns in [-half_width, half_width] and `blocks` one-hot blocks: every group counts one.
+    """Exact, for `numeric` columns in [-half_width, half_width] and `blocks` one-hot blocks: every group counts as one.
 
     With an intercept the diagonal cells of one-hot columns are not released: they are the intercept's cells, rescaled.
     """
@@ -102,10 +102,10 @@ def groups_add_remove(
 def groups_replace_one(
     numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
 ) -> float:
-    """Exact, for the same rows, where every block has at least two columns (lemma 7).
+    """Exact, for rows as in `groups_add_remove` if every block has at least two columns (lemma 7).
 
-    All blocks change their level. Of the numeric columns `near` have |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the
-    others c - b and c + b: a concave quadratic in (a, b) for each `near`, largest where a = c or b = c.
+    All blocks change their level. `near` numeric columns have |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the others
+    c - b and c + b: a concave quadratic in (a, b) for each `near`, largest where a = c or b = c.
     """
     c, near = half_width, np.arange(numeric + 1)
     far = numeric - near
@@ -140,7 +140,7 @@ def l2_add_remove(radius: float, linear: float, quadratic: float, iota: float = 
 
 
 def l2_replace_one(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
-    """L2 sensitivity with the same weights; exact while quadratic r <= linear / sqrt 2, an upper bound beyond.
+    """L2 sensitivity with off-diagonal weight sqrt 2; exact while quadratic r <= linear / sqrt 2, else an upper bound.
 
     With r^2 = R^2 + iota^2 and rho the cosine of the angle between the rows (x, iota), the squared change is at most
     2 linear^2 r^2 (1 + rho) + 2 quadratic^2 r^4 (1 - rho^2): concave in rho, largest at rho = 1 (a flipped label, so
@@ -179,7 +179,7 @@ def minimiser(records: int, lipschitz: float, row_norm: float, ridge: float, tol
 
 
 def clipped_sum(records: int, clip: float, radius: float, size: int, exponent: int) -> float:
-    """L2 sensitivity of a sum of clipped gradients that is itself clipped to `radius`, inf for no such clip.
+    """L2 sensitivity of a sum of clipped gradients that is itself clipped to `radius`; inf means no such clip.
 
     Clipping the sum is a projection, and rounds by less than 2^-40 of its radius. Two points of a ball may be a
     diameter apart, under both relations: one record can carry a sum across (noisy_gd.md, theorem 1 and section 6). A

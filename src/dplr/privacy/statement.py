@@ -55,7 +55,7 @@ def _version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyStatement:
-    """Everything that must be said to make one release's guarantee checkable.
+    """Everything that is needed to check the guarantee of one release.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Rows(Protocol):
     def minimise_many(
         self, objectives: Sequence[Objective], tau: float, cap: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same for many objectives of one loss, a row each."""
+        """Minimise many objectives of one loss: coefficients with one row per objective, and the certified norms."""
         ...
 
 

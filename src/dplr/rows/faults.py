@@ -27,7 +27,7 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
 
 
 def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> None:
-    """Tell the data holder how much was clipped, or is no level: wrong units are the commonest mistake with bounds."""
+    """Warn the data holder of clipped values and of unknown levels: wrong units are the commonest mistake in bounds."""
     *features, target = faults.outside
     parts = []
     if prep.geometry.half_width is None and features[0]:

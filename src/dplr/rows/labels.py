@@ -36,15 +36,15 @@ class Labels:
     assumption: str
 
     def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
-        """1 for one class (None: for all), 0 for the others, and 2 for what is no label: it is found with the sum."""
+        """1 for one class (None: for all), 0 for the others, and 2 for what is not a label: the sum finds it."""
         return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
 
 
 def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
-    """The labels of y, without a look at its values.
+    """The labels of y, found without looking at its values.
 
     Undeclared labels are False and True where the type of y declares booleans, and 0 and 1 elsewhere: one convention
-    for every type, so that no record decides which one holds. Whatever is no label is refused while rows are summed.
+    for every type, so that no record decides which one holds. Other values are refused while rows are summed.
     Only `"from_data"` reads the labels from the data, with a PrivacyWarning.
     """
     if isinstance(declared, str) and declared == FROM_DATA:
@@ -61,10 +61,10 @@ def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
 
 
 def above(y: Target, threshold: float) -> Labels:
-    """The labels of a numeric target: True above a public threshold. What is missing or no number is neither.
+    """The labels of a numeric target: True above a public threshold. What is missing or not a number is neither.
 
-    Each value is compared as a float64: in the type of its array, which others may have a part in, it could lie on the
-    other side.
+    Each value is compared as a float64. In the type of its array, which other values may have decided, it could lie on
+    the other side.
     """
     if y.kind in (TEXT, OTHER):
         raise ValueError(sentence("y", "must hold numbers where the bounds have a threshold", y.type_name))
@@ -126,7 +126,7 @@ def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
 
 
 def _positions(y: Target, classes: NDArray[Any]) -> NDArray[Any]:
-    """The position of each label, every one looked up by itself; the number of classes for what is no label."""
+    """The position of each label, each looked up by itself; the number of classes for what is not a label."""
     unknown = len(classes)
     if classes.dtype.kind not in "biuf":
         lookup = {label: position for position, label in enumerate(classes.tolist())}

@@ -34,7 +34,7 @@ def chosen(indices: Any) -> Selection:
 
 
 def spans(n: int, parts: int) -> list[tuple[int, int]]:
-    """So many spans of nearly one length, in order."""
+    """That many spans of nearly equal length, in order."""
     edges = [n * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(edges))
 

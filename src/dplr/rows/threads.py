@@ -30,12 +30,12 @@ def available_threads() -> int:
 
 
 def threads_for(products: float, asked: int | None = None) -> int:
-    """How many threads a sum of that many products gets: as many as were asked for, else as many as it is worth."""
+    """The number of threads for a sum of that many products: the number asked for, else as many as pay off."""
     return asked or (available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1)
 
 
 def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Results of work(item), one thread an item; in the calling thread where there is only one.
+    """Results of work(item), with one thread per item; in the calling thread if there is only one item.
 
     Each works in a copy of the caller's context: from Python 3.14 on it may hold the filters of warnings, and the
     context that a thread is born with is that of the fit that made the pool.

@@ -34,7 +34,7 @@ _KERNEL_ROWS = 2**20
 
 
 class Reader(Protocol):
-    """Rows in their order, of which any span can be summed."""
+    """Rows in a fixed order; any span of them can be summed."""
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -46,11 +46,11 @@ class Reader(Protocol):
         ...
 
     def selected(self, rows: Selection) -> Reader:
-        """A reader of the selected rows; this one itself where all of them are selected."""
+        """A reader of the selected rows; this reader itself if all of them are selected."""
         ...
 
     def whole(self) -> WholeReader:
-        """A reader for many passes: of a table, all rows encoded."""
+        """A reader for many passes; for a table, one that holds all rows encoded."""
         ...
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
@@ -119,7 +119,7 @@ class NativeReader:
         return self._X, as_numbers(self._y)
 
     def loss_rows(self, step: int = 1) -> LossRows:
-        """Every `step`-th row for the loss kernels. All rows are kept so: a pass learns what later ones use."""
+        """Every `step`-th row for the loss kernels. All rows are kept in that form: a pass learns what others use."""
         if step > 1:  # a copy: rows far apart are slow to read more than once
             X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
             return native_rows(X, y, self._prep)
@@ -129,7 +129,7 @@ class NativeReader:
 
 
 class ConvertedReader:
-    """Rows, or those that `index` names, of which each block is converted or copied."""
+    """Rows, or those that `index` names; each block of them is converted or copied."""
 
     marks: tuple[int, ...] = ()
 
@@ -170,7 +170,7 @@ class ConvertedReader:
 
 
 class EncodedReader:
-    """Rows of a table, or those that `index` names, of which each block is encoded; with the marks of that."""
+    """Rows of a table, or those that `index` names; each block of them is encoded, and leaves its marks."""
 
     marks: tuple[int, ...] = ()
 

@@ -29,7 +29,7 @@ from dplr.rows.tables.table import as_table
 from dplr.rows.tables.target import Target
 from dplr.solvers.certificate import Objective
 
-# So few passes of one model are quicker than one of a whole panel.
+# Up to this many passes of one model are quicker than one pass of a whole panel.
 _FEW_MODELS = 10
 
 

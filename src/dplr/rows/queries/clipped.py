@@ -89,7 +89,7 @@ class ClippedGradient:
         out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))
 
     def add_rows(self, rows: ClippedRows, coef: Vector, out: ClippedPartial, start: int, end: int, index: Any) -> None:
-        """Add the clipped gradients of rows [start, end), or of so many of the row numbers in `index`."""
+        """Add the clipped gradients of rows [start, end), or of the rows that those entries of `index` name."""
         clip = self.clip * self.per_unit
         rows.add(self.loss.name, self.loss.width, coef * GRID, clip, self.per_unit, start, end, index, out.hi, out.lo)
 
@@ -113,7 +113,7 @@ def on_coef_grid(coefs: Vector) -> Vector:
     Margins of rows on the grid are then exact in any order.
     """
     inside = coefs
-    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # else far inside, as nearly always
+    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # otherwise far inside, as nearly always
         norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
         inside = coefs * np.minimum(1.0, np.divide(LARGEST_COEF, norms, out=np.ones_like(norms), where=norms > 0))
     units = inside * GRID

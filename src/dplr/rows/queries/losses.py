@@ -1,6 +1,6 @@
 """What may be summed in float64 over bounded rows: the gradient of a loss, its Hessian, its value.
 
-And `LossSums`, what rows must offer for it: rows of an array do, and rows of files or of a cluster can.
+`LossSums` is what rows must offer for this: rows of an array do, and rows of files or of a cluster can.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class LossGradient:
         self.add_rows(native_rows(X, y, prep), coef, out)
 
     def over(self, rows: LossRows, coef: Vector) -> RealTotal:
-        """The sum over all rows of an array, of which earlier passes may have learnt something."""
+        """The sum over all rows of an array; earlier passes may already have learnt something about them."""
         out = self.partial()
         self.add_rows(rows, coef, out)
         return out.total()
@@ -166,8 +166,8 @@ class LossSums(Protocol):
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """Every `step`-th row for a compiled loop that makes many passes on one thread.
 
-        None where rows cannot offer it, as they lie elsewhere or must be converted first, and where a sum is worth
-        several threads: then the loop asks for sums.
+        None where rows cannot offer it, because they lie elsewhere or must be converted first, and where a sum is worth
+        several threads. The loop then asks for sums.
         """
         ...
 

@@ -26,7 +26,7 @@ class Faults(NamedTuple):
     non_finite_rows: int
     unknown_labels: int
     outside: tuple[int, ...]  # per column, target last; without bounds the first entry counts rows
-    marks: tuple[int, ...] = ()  # of a table: values that are no level, per declared column; then missing ones
+    marks: tuple[int, ...] = ()  # of a table, per declared column: values that are not levels; then missing ones
 
     def __add__(self, other: Faults) -> Faults:  # type: ignore[override]
         """Add counts."""

@@ -1,7 +1,7 @@
 """Rows of a table as rows of the model, a block at a time.
 
-An encoded row is a function of that row and of public facts alone. Every one-hot block is written as zeros and then at
-most one 1, whatever the table holds.
+An encoded row is a function of that row and of public facts alone. Every one-hot block is written as zeros, and then at
+most one 1 is set, whatever the table holds.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Encoder:
         Returns
         -------
         matrix : (n, width)
-        marks : (2 * features,) values that are no level of each feature, then missing ones that count as something.
+        marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
         rows = slice(None) if rows is None else rows
         if self._plain and (together := plain_numbers(self._X.native, self._places, rows)) is not None:
@@ -90,7 +90,7 @@ class Encoder:
         return matrix, marks.ravel()
 
     def not_finite(self) -> dict[str, int]:
-        """In how many rows each column is missing without a policy, or infinite."""
+        """The number of rows in which each column is infinite, or missing without a policy."""
         found: dict[str, int] = {}
         ends = [*self._firsts[1:], self.width]
         for start in range(0, len(self._X), self.block_rows):
@@ -161,7 +161,7 @@ def numbers(values: Any) -> Matrix:
 
 
 def codes(values: Any, levels: Sequence[Any]) -> Codes:
-    """The place of each value among the levels, or that it is none, or missing."""
+    """The place of each value among the levels, or that it is not a level, or missing."""
     if isinstance(levels[0], str):
         return text_codes(values, {level: code for code, level in enumerate(levels)})
     given = numbers(values)
@@ -172,7 +172,7 @@ def codes(values: Any, levels: Sequence[Any]) -> Codes:
 
 
 def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
-    """Fill the feature's columns; how many missing values count as something."""
+    """Fill the feature's columns; returns how many missing values count as something."""
     given = numbers(values)
     if column is None:
         out[:, 0] = given
@@ -188,7 +188,7 @@ def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
 
 
 def _write_levels(values: Any, column: Levels, out: Matrix) -> tuple[int, int]:
-    """Fill the feature's columns; how many values are no level, and how many missing ones count as something."""
+    """Fill the feature's columns; returns how many values are not levels, and how many missing ones count."""
     code = codes(values, column.levels)
     missing, unknown = code == MISSING, code == UNKNOWN
     if column.missing is not None and column.missing != INDICATOR:

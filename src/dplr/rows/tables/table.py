@@ -51,7 +51,7 @@ class Table:
 
 
 def as_table(X: Any) -> Table | None:
-    """The table, or None for what is none; raises for a table that is not in memory, or names two columns alike."""
+    """X as a table, or None if it is not one; raises for a table that is not in memory, or names two columns alike."""
     if isinstance(X, Table):
         return X
     if isinstance(X, np.ndarray):
@@ -67,7 +67,7 @@ def as_table(X: Any) -> Table | None:
 
 
 def declared_kinds(value: Any) -> list[str]:
-    """NumPy's letters for the types that columns declare, without a look at values; "O" for what they do not tell."""
+    """NumPy's letters for the types that columns declare, found without looking at values; "O" if they do not tell."""
     if hasattr(value, "iloc"):
         types = value.dtypes if hasattr(value, "columns") else [value.dtype]
         return [getattr(kind, "kind", "O") for kind in types]

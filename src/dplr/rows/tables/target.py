@@ -43,7 +43,7 @@ class Target:
         return self.kind in (BOOL, NUMERIC)
 
     def as_float(self) -> NDArray[np.float64]:
-        """Each value as the nearest float64; NaN for what is missing or no number."""
+        """Each value as the nearest float64; NaN for what is missing or not a number."""
         if self.numeric:
             return np.asarray(self.values, np.float64)
         return np.fromiter((as_float(value) for value in self.values), np.float64, len(self))
@@ -66,7 +66,7 @@ def as_target(y: Any) -> Target:
 
 
 def as_float(value: Any) -> float:
-    """A value as the nearest float64; NaN where it is missing or no number."""
+    """A value as the nearest float64; NaN if it is missing or not a number."""
     if not isinstance(value, NUMBERS):
         return math.nan
     try:
@@ -95,5 +95,5 @@ def _of_series(series: nw.Series[Any]) -> Target:
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    """One entry a value, whatever it is: NumPy's own choice of a type would be made from all values together."""
+    """One entry per value, whatever it is: NumPy would choose its type from all values together."""
     return np.fromiter(values, object, len(values))

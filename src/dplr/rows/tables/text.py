@@ -17,12 +17,12 @@ NUMBERS = (int, float, np.number, np.bool_, decimal.Decimal)
 
 
 def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
-    """The number of each text, or that it has none, or is missing; each by itself, whatever the others are."""
+    """The code of each text, or that it has none, or is missing; each by itself, whatever the others are."""
     native = values.to_native()
     if values.dtype == nw.Object or not hasattr(native, "astype"):
         return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
-    # pandas. Its own hash tables take texts for one that differ behind a NUL or a lone surrogate: one row would decide
-    # over the others. Only where texts have codes already, and by Arrow's tables, are they told apart.
+    # pandas. Its own hash tables merge texts that differ behind a NUL or a lone surrogate: one row would decide over
+    # the others. They are told apart only where texts have codes already, and by Arrow's tables.
     if _is_arrow_dictionary(native.dtype) or (
         values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype)
     ):
@@ -35,7 +35,7 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
 
 
 def _is_arrow_dictionary(dtype: Any) -> bool:
-    """Whether pandas holds it as an Arrow dictionary, of which it makes no categories where one entry is missing."""
+    """Whether pandas holds it as an Arrow dictionary: if one has a missing entry, pandas makes no categories of it."""
     return str(getattr(dtype, "pyarrow_dtype", "")).startswith("dictionary")
 
 
@@ -59,7 +59,7 @@ def _slow_codes(values: Any, known: Mapping[str, int]) -> Codes:
 
 
 def _no_text(value: Any) -> int:
-    """Objects that are no text are no level, and numbers are refused.
+    """Objects that are not text are not levels, and numbers are refused.
 
     Readers that guess types, such as pandas.read_csv, make text of some numbers and not of others, block by block: one
     row would decide for thousands whether they are a level.
