@@ -12,7 +12,7 @@ from dplr._validation import check_choice, check_count, sentence
 from dplr.audit._density import LAWS, MECHANISMS, MarginLoss, log_density, minimiser
 
 _MOST_COLUMNS = 2
-# The grid reaches as far as the noise's norm does with all but this probability.
+# The grid reaches as far as the norm of the noise does, except with this probability.
 _OUTSIDE = 1e-13
 _CHUNK = 200_000
 

@@ -90,7 +90,7 @@ class Levels:
     ----------
     levels : all of one type, text or numbers.
     kind : "one_hot" (one column per level), "ordinal" (one number, 0 for the first level, 1 more for each further
-        one), or "binary" (the same for two levels).
+        one), or "binary" (0 for the first of two levels, 1 for the second).
     missing : None (refused), one of the levels, or "indicator": a further column.
     """
 

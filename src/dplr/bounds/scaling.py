@@ -88,9 +88,9 @@ def box_prep(
     """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
 
     With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
-    zero, so columns are only scaled. The half-width c is a whole number of grid units. Of a block's columns at most one
-    is not zero, so with g numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit
-    ball exactly.
+    zero, so columns are only scaled. The half-width c is a whole number of grid units. At most one column of
+    a block is not zero, so with g numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in
+    the unit ball exactly.
     """
     d = len(pairs)
     in_blocks = {j for first, size in blocks for j in range(first, first + size)}

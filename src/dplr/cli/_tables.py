@@ -111,7 +111,7 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     Raises
     ------
     ValueError
-        The file is neither CSV nor Parquet, a column is missing or there twice, or a field is no number.
+        The file is neither CSV nor Parquet, a column is missing or occurs twice, or a field is not a number.
     OSError
         The file cannot be read.
     """

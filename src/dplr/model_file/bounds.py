@@ -1,4 +1,4 @@
-"""Bounds and labels as plain values and back; columns in lists, so that their order is no matter of keys."""
+"""Bounds and labels as plain values and back; columns in lists, so that their order does not depend on keys."""
 
 from __future__ import annotations
 

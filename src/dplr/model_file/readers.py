@@ -117,7 +117,7 @@ def label_list(least: int = 0, most: int = 2**26) -> Reader:
 
 
 def check_room(where: str, texts: Iterable[Any], count: int) -> None:
-    """Refuse a small file that would take much memory: so many texts, each as long as the longest of these."""
+    """Refuse a small file that would take much memory: `count` texts, each as long as the longest of these."""
     longest = max((len(each) for each in texts if isinstance(each, str)), default=0)
     if longest * count > MOST_ROOM:
         refuse(where, f"must take at most {MOST_ROOM} characters", f"{count} texts of up to {longest}")

@@ -59,7 +59,7 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
 
 
 def _near(asked: float, stated: float) -> bool:
-    """Equal but for the rounding of a sum of shares."""
+    """Equal up to the rounding of a sum of shares."""
     return asked == stated or abs(asked - stated) <= 2.0**-40 * asked < math.inf
 
 

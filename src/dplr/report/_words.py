@@ -78,7 +78,7 @@ def _in_words(statement: PrivacyStatement) -> str:
 
 
 def _guess(statement: PrivacyStatement) -> str:
-    """The same as the success of the best attack, rounded up."""
+    """The guarantee as the success rate of the best attack, rounded up."""
     chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
         question = "which of two possible records of yours was used"

@@ -42,7 +42,7 @@ def newton(
     objective : in sum form.
     n, d, radius : rows, features, and the bound on a row's norm, the intercept's constant included.
     tau : the norm of the gradient, computed and rounding error together, ends at most there.
-    cap : no step begins after so many passes over all rows; one step takes 60 at most.
+    cap : no step begins after this many passes over all rows; one step takes 60 at most.
 
     Returns
     -------

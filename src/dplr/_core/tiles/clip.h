@@ -25,8 +25,8 @@ struct ClipPass {
     Rows X;
     Map map;                    /* arrays padded with zeros to whole vectors */
     ptrdiff_t q, stride;        /* entries of a packed row, constant included; with the zeros behind it */
-    double cube;                /* every column is clamped to so many grid units either way; 0: to bounds of its own */
-    const double *constants;    /* (stride) zero but for the intercept's constant in grid units, behind the features */
+    double cube;                /* every column is clamped to +- this many grid units; 0: to bounds of its own */
+    const double *constants;    /* (stride) zero except the intercept's constant in grid units, behind the features */
     const double *scale;        /* (n) grid units in 1.0, fewer where a row is projected; NULL where none is */
     const double *inverse;      /* (n) a little less than 1 / norm, signed by the label; 0: the row counts as zero */
     const double *target;       /* (n) numeric targets; NULL with labels */

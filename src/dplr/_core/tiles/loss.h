@@ -6,7 +6,7 @@
 
 /* Rows summed plainly; above it sums are compensated. Also the length of a vector of targets. */
 #define GROUP_ROWS 512
-/* At most so many rows are summed in registers. */
+/* At most this many rows are summed in registers. */
 #define MOST_BLOCK_ROWS 48
 /* Models whose coefficients lie side by side. */
 #define PANEL_MODELS 32

@@ -57,7 +57,7 @@ static void add_clipped_of_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t
     }
 }
 
-/* Add the clipped gradients of rows [start, start + rows), or of so many of the index, to work->gradient. */
+/* Add the clipped gradients of rows [start, start + rows), or of as many entries of the index, to work->gradient. */
 static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipModel *model,
                         const ClipWork *work)
 {
@@ -102,7 +102,7 @@ INLINE void residuals_of_panel(const int kind, const ClipPass *pass, ptrdiff_t f
     }
 }
 
-/* The same for panels of models: rows are packed once. */
+/* Add the clipped gradients of panels of models: rows are packed once. */
 static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, const ClipPanel *panels,
                              ptrdiff_t count, double *block)
 {

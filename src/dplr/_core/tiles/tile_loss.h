@@ -16,7 +16,7 @@ INLINE mask rows_left(ptrdiff_t rows)
 }
 
 /* What is multiplied into rows: 1 inside the ball, edge / norm outside, which are counted. Rows whose norm is unsure,
-   because it is no number or nearly overflows, make it return 1. */
+   because it is not a number or nearly overflows, make it return 1. */
 INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *factor, mask *outside, double *beyond)
 {
     mask inside = (mask)(squared_norm <= all(pass->edge)) | ~here;

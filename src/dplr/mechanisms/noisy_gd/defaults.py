@@ -11,9 +11,9 @@ MOMENTUM = 0.9
 # Share of the iterates, the last ones, that are averaged.
 TAIL = 0.25
 _FEWEST_STEPS, _MOST_STEPS = 100, 200
-# Of the largest learning rate at which momentum is proved stable.
+# Share of the largest learning rate at which momentum is proved stable.
 _STABLE_SHARE = 0.63
-# Of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the second none is.
+# Shares of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the last none is.
 _SMALLEST_CLIP_LABELS, _SMALLEST_CLIP_NUMBERS, _LARGEST_CLIP = 0.45, 0.11, 2.0
 _CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
 # Margins of regression lie in about [-1, 1], those of a classifier reach much further.

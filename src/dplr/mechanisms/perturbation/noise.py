@@ -18,8 +18,8 @@ _CLOSE = 1e-12
 def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
     """Privacy loss of objective perturbation with noise exp(-noise_eps ||b|| / (signs R~)), logistic loss (theorem 2).
 
-    (signs - 1) e/2 + max over p of [(e/2 or e) p + log(1 + kappa p (1 - p))]; the supremum over data sets, but for one
-    coefficient with signs = 2, where it is an upper bound.
+    (signs - 1) e/2 + max over p of [(e/2 or e) p + log(1 + kappa p (1 - p))]; the supremum over data sets, except for
+    one coefficient with signs = 2, where it is an upper bound.
     """
     slope = noise_eps / signs
     product = slope * kappa

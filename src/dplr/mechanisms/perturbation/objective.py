@@ -238,7 +238,7 @@ def _theorem(problem: Problem) -> str:
     """Which theorem calibrates pure noise, and whether its bound is attained."""
     if not problem.loss.logistic_curvature:
         return "theorem 1, rank-one bound"
-    # Of one coefficient two records cannot have large gradients in opposite directions.
+    # With one coefficient, two records cannot have large gradients in opposite directions.
     attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
     return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
 
