@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr._core import go_down
 from dplr.bounds.scaling import ball_prep
-from dplr.fitting import run as fitting
+import fits as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd.descent import _clipped_sums
 from dplr.noise import Source

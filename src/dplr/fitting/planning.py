@@ -14,7 +14,7 @@ from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
-from dplr.fitting.one_vs_rest import is_several, plan_classes
+from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import Mechanism
@@ -120,13 +120,10 @@ class PublicFacts:
         facts.append(l2_sentence(ridge))
         return replace(problem, assumptions=tuple(facts), w0=w0)
 
-    def plan(self, eps: float) -> Plan:
-        """What a fit would release: of all classes together where there are more than two."""
-        if self.classes is None or not is_several(self.classes):
-            return self.mechanism.plan(self.problem, eps, self.delta)
-        classes = np.unique(np.asarray(self.classes)).tolist()
-        one, statement = plan_classes(self.mechanism, self.problem, eps, self.delta, classes)
-        return replace(one, statement=statement)
+    def planned(self, eps: float) -> Planned:
+        """What a fit will release: one model, or one for each of more than two classes."""
+        classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
+        return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
 
     @property
     def _target(self) -> Pair | None:
@@ -236,7 +233,7 @@ def plan(
         classes=bounds.target_classes() if bounds is not None and loss.classification else None,
         public_columns=column_names(public),
     )
-    return facts.plan(eps)
+    return facts.planned(eps).whole
 
 
 def check_bounds(bounds: Any) -> None:
