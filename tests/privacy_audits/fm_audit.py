@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import fits as fitting
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import Prep, ball_prep, box_prep
-import fits as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source

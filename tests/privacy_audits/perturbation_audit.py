@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+import fits as fitting
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
-import fits as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source

@@ -33,6 +33,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
+from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -48,14 +49,14 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: Any = "fm",
+        mechanism: MechanismLike = "fm",
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
-        public: Any = None,
-        ledger: Any = None,
+        public: PublicLike = None,
+        ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:

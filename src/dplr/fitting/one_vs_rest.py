@@ -114,9 +114,7 @@ def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
     return classes is not None and len(classes) > 2
 
 
-def _plan_classes(
-    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]
-) -> Planned:
+def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]) -> Planned:
     k = len(classes)
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."

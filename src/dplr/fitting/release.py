@@ -16,6 +16,7 @@ from dplr.fitting.history import read_history
 from dplr.fitting.one_vs_rest import Planned, is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.ledger.budget import Budget
+from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
@@ -35,7 +36,7 @@ class Record:
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     """
 
-    mechanism: Any
+    mechanism: Mechanism
     plan: Plan
     prep: Prep
     parts: Sequence[Mapping[str, NDArray[np.float64]]]

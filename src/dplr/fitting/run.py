@@ -62,4 +62,3 @@ def _accounted(
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
     reservation.commit()
     return fits
-
