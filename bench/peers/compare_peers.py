@@ -29,7 +29,7 @@ FLOORS = {
 }
 OURS = {
     "linear": {"model": "linear", "mechanism": "fm"},
-    "logistic": {"mechanism": "objective", "l2": 1e-3, "fit_intercept": False},
+    "logistic": {"mechanism": "objective", "l2": 1e-3, "fit_intercept": False, "classes": (-1, 1)},
 }
 
 
