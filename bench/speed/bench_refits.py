@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from bench_newton import L2, survey, widest_only
+from bench.speed.bench_newton import L2, survey, widest_only
 from dplr.bounds import ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models

@@ -2,7 +2,7 @@
 
 Official split, complete rows, all defaults, 20 fits a setting; scales and sensitivities are the statement's.
 
-DPLR_DATA=<folder> python bench/layout_accuracy.py bench/results/layout_accuracy.csv
+DPLR_DATA=<folder> python -m bench.accuracy.layout bench/results/layout_accuracy.csv
 """
 
 import csv
@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from adult import LEVELS, NUMBERS, load
+from bench.data.adult import LEVELS, NUMBERS, load
 from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
