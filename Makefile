@@ -23,13 +23,13 @@ lint: $(VENV)/.test
 faults: $(VENV)/.test
 	$(BIN)/python tests/ledger/faults/run.py
 bench: $(VENV)/.test
-	$(BIN)/python -m pytest bench --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
+	$(BIN)/python -m pytest bench/speed --benchmark-group-by=group --benchmark-columns=median,min,max,rounds
 # diffprivlib needs an older scikit-learn than dplr's other tools: it has an environment of its own.
 bench-peers: $(VENV)/.test $(VENV)-peers/.peers
-	$(BIN)/python bench/compare_peers.py $(VENV)-peers/bin/python
+	$(BIN)/python -m bench.peers.compare_peers $(VENV)-peers/bin/python
 # opacus needs torch: it has an environment of its own.
 bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
-	$(BIN)/python bench/compare_opacus.py $(VENV)-opacus/bin/python
+	$(BIN)/python -m bench.peers.compare_opacus $(VENV)-opacus/bin/python
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 

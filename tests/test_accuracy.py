@@ -28,9 +28,9 @@ LIMITS = {
 def acs():
     if not os.environ.get("DPLR_DATA"):
         pytest.skip("DPLR_DATA does not name the data folder")
-    import acs_accuracy
+    from bench.accuracy import acs
 
-    return acs_accuracy, acs_accuracy.load(os.environ["DPLR_DATA"])
+    return acs, acs.load(os.environ["DPLR_DATA"])
 
 
 @pytest.mark.realdata
@@ -48,7 +48,7 @@ def test_acs_error_of_200_fits_stays_below_its_limit_and_none_explodes(acs, mode
 def adult():
     if not os.environ.get("DPLR_DATA"):
         pytest.skip("DPLR_DATA does not name the data folder")
-    import adult
+    from bench.data import adult
 
     return adult.load(os.environ["DPLR_DATA"])
 

@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 TOLD_ELSEWHERE = {"walkthrough.md"}
 # Every page of docs, but not the records below docs/develop: those tell of their own day.
 GUIDES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("*/*.md"))]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(page for top in ("docs", "src", "bench") for page in (ROOT / top).rglob("*.md"))])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -89,7 +89,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_links_of_every_folder_of_pages_are_looked_at():
-    folders = {"use", "trust", "develop", "decisions", "reviews", "noisy_gd", "privacy", "_core"}
+    folders = {"use", "trust", "develop", "decisions", "reviews", "noisy_gd", "privacy", "_core", "bench"}
     assert folders <= {page.parent.name for page in PAGES}
     assert {"docs", "use", "trust", "develop"} <= {page.parent.name for page in GUIDES}
 
@@ -143,8 +143,11 @@ def test_ci_runs_the_two_commands_of_the_readme():
 
 
 def test_benchmarks_that_are_named_exist():
-    for page in GUIDES:
-        named = re.findall(r"(?:`|python )(bench/\w+\.py)", page.read_text())
+    """Files, and modules that are run from the root: `python -m bench.accuracy.acs`."""
+    for page in [*GUIDES, *PAGES, ROOT / "Makefile", *(ROOT / "bench").rglob("*.py")]:
+        text = page.read_text()
+        named = re.findall(r"`(bench/[\w/]+\.py)", text)
+        named += [f"{module.replace('.', '/')}.py" for module in re.findall(r"-m (bench[\w.]*\w)", text)]
         assert [path for path in named if not (ROOT / path).exists()] == [], name(page)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.fitting import run as fitting
+import fits as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
@@ -127,16 +127,6 @@ def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
     with pytest.raises(KeyboardInterrupt):
         diary.run()
     assert "refund" not in diary.events
-
-
-def test_rows_of_another_geometry_are_refused_before_the_reservation():
-    diary = Diary(*make_data("cube", 100, 2))
-    diary.prep = make_prep("cube", 2, fit_intercept=False)
-    diary.rows = None
-    problem = Problem(LOGISTIC, make_prep("cube", 2).geometry, Neighbouring.REPLACE_ONE, 100, None, ())
-    with pytest.raises(ValueError, match="one geometry"):
-        fitting.run(diary, problem, FunctionalMechanism(), 1.0, 0.0, diary, diary)
-    assert diary.events == []
 
 
 def test_null_ledger_serves_the_seam():

@@ -292,7 +292,7 @@ def test_faults_of_public_data_are_named_before_a_private_row_is_read(public, ma
     def read(*_):
         raise AssertionError("private rows were read")
 
-    monkeypatch.setattr(fitting, "run_many", read)
+    monkeypatch.setattr(fitting, "run", read)
     with pytest.raises(ValueError, match=match):
         dplr.fit(*PRIVATE, eps=1.0, bounds=BOUNDS, public=public)
     assert entropy.bytes == 0

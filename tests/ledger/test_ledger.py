@@ -608,3 +608,17 @@ def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger
     ledger.reserve(a_plan().statement).commit()
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     assert pathlib.Path(path).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("as_path", "strict", "opened"), [(False, False, "ww"), (True, False, "rww"), (False, True, "wr")]
+)
+def test_a_fit_opens_the_file_once_to_reserve_and_once_to_commit(tmp_path, monkeypatch, as_path, strict, opened):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=strict)
+    seen = []
+    for name in ("reading", "writing"):
+        begin = getattr(transactions, name)
+        monkeypatch.setattr(transactions, name, lambda *a, begin=begin, name=name: (seen.append(name[0]), begin(*a))[1])
+    X = np.linspace(-1, 1, 40).reshape(20, 2)
+    dplr.fit(X, X[:, 0] > 0, eps=0.5, bounds=dplr.Bounds([(-1, 1)] * 2), ledger=ledger.path if as_path else ledger)
+    assert "".join(seen) == opened

@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
+import fits as fitting
 from dplr._core import go_down
 from dplr.bounds.scaling import ball_prep
-from dplr.fitting import run as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd.descent import _clipped_sums
 from dplr.noise import Source

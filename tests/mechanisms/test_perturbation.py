@@ -10,8 +10,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
+import fits as fitting
 from dplr.bounds.scaling import ball_prep
-from dplr.fitting import run as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.perturbation import minimisation as erm
 from dplr.mechanisms.perturbation import noise as objective_noise

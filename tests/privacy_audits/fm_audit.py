@@ -1,4 +1,4 @@
-"""Empirical privacy of the functional mechanism through `fitting.run_many`: how well can two neighbours be told apart?
+"""Empirical privacy of the functional mechanism through `fitting.run`: how well can two neighbours be told apart?
 
 As a script (``python fm_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
 patched copies of the package to show that the audit sees a broken one.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import fits as fitting
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import Prep, ball_prep, box_prep
-from dplr.fitting import run as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source

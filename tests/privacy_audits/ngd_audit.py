@@ -1,4 +1,4 @@
-"""Empirical privacy of noisy gradient descent through `fitting.run_many`: can two neighbours be told apart?
+"""Empirical privacy of noisy gradient descent through `fitting.run`: can two neighbours be told apart?
 
 As a script (``python ngd_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it on
 patched copies of the package to show that the audit sees a broken one.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import fits as fitting
 from dplr.audit import gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
-from dplr.fitting import run as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent
 from dplr.noise import Source

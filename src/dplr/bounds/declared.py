@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -155,7 +156,7 @@ information: drop it.
         """Labels or bounds of y; None for a threshold, or where nothing is declared."""
         return None if self._target is None or self._target[0] == "threshold" else self._target[1]
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """The columns of the model."""
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))

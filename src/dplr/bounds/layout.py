@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dplr.bounds.columns import INDICATOR, Column, Levels, Numeric, Pair
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """The declared columns in order; everything else follows from them.
 
@@ -23,28 +24,28 @@ class Layout:
     columns: tuple[Column, ...]
     named: bool
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether a table's numbers are the model's as they stand."""
         return all(isinstance(c, Numeric) and c.transform == "clip" and c.missing is None for c in self.columns)
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many columns of the model each feature has: its number first, then its block."""
         return tuple((column.number is not None) + column.block for column in self.columns)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of columns of the model."""
         return sum(self.widths)
 
-    @property
+    @cached_property
     def firsts(self) -> tuple[int, ...]:
         """The first column of each feature."""
         widths = self.widths
         return tuple(sum(widths[:j]) for j in range(len(widths)))
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each one-hot block."""
         return tuple(
@@ -53,7 +54,7 @@ class Layout:
             if column.block
         )
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
         return tuple(
@@ -62,7 +63,7 @@ class Layout:
             for pair in [*([column.number] if column.number else []), *[(0.0, 1.0)] * column.block]
         )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         return tuple(

@@ -11,6 +11,7 @@ from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
 from dplr.problem.losses import LOSSES
+from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 __all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit", "fit_many"]
 
@@ -23,7 +24,7 @@ def fit(
     y: Any,
     *,
     eps: float,
-    mechanism: Any = "fm",
+    mechanism: MechanismLike = "fm",
     delta: float = 0.0,
     model: str = "logistic",
     bounds: Bounds | None = None,
@@ -32,8 +33,8 @@ def fit(
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
-    public: Any = None,
-    ledger: Any = None,
+    public: PublicLike = None,
+    ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
 ) -> LogisticRegression | LinearRegression | HuberSVC:

@@ -33,6 +33,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
+from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -48,14 +49,14 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: Any = "fm",
+        mechanism: MechanismLike = "fm",
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
-        public: Any = None,
-        ledger: Any = None,
+        public: PublicLike = None,
+        ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -204,7 +205,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
         track = bars if check_flag("progress", self.progress) else silent
-        done = release(X, y.values, facts, labels, levels, ledger, self._source(), track)
+        planned = {eps: facts.planned(eps) for eps in levels}
+        done = release(X, y.values, facts, labels, [planned[eps] for eps in levels], ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes
         return done

@@ -12,6 +12,7 @@ from dplr._validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
+from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
@@ -22,15 +23,15 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: Any = "fm",
+        mechanism: MechanismLike = "fm",
         bounds: Bounds | None = None,
         classes: Any = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
-        public: Any = None,
-        ledger: Any = None,
+        public: PublicLike = None,
+        ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:

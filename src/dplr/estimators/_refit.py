@@ -20,7 +20,8 @@ SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any:
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
     record: Record = fitted._record
-    mechanism, plan, parts = record.mechanism, record.plan, record.parts
+    mechanism: Any = record.mechanism  # a frozen dataclass of options
+    plan, parts = record.plan, record.parts
     if not mechanism.about.refits:
         those = " or ".join(f'"{name}"' for name, about in SHORTHANDS.items() if about.refits)
         remedy = "Only there do the released numbers hold more than one model."

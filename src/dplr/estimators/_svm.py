@@ -10,6 +10,7 @@ from dplr._validation import real_number, sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.problem.losses import Loss, huber_svm
+from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 
 class HuberSVC(PrivateClassifier):
@@ -52,7 +53,7 @@ class HuberSVC(PrivateClassifier):
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: Any = "objective",
+        mechanism: MechanismLike = "objective",
         width: float = 0.5,
         bounds: Bounds | None = None,
         classes: Any = None,
@@ -60,8 +61,8 @@ class HuberSVC(PrivateClassifier):
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
-        public: Any = None,
-        ledger: Any = None,
+        public: PublicLike = None,
+        ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
     ) -> None:

@@ -38,51 +38,60 @@ class _Share(NamedTuple):
     composed: str
 
 
-def plan_classes(
-    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]
-) -> tuple[Plan, PrivacyStatement]:
-    """The plan that each class follows against the rest, and the statement of all of them: eps and delta together.
+class Planned(NamedTuple):
+    """What one release will be: of one model, or of one for each class against the rest.
 
-    Raises ValueError for what the mechanism cannot promise, here for shares of eps and delta.
+    Attributes
+    ----------
+    plan : what each model follows.
+    statement : of all models together.
     """
-    k = len(classes)
-    if problem.w0 is not None:
-        remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
-        raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
-    if (joint := mechanism.joint) is not None:
-        plan = joint.plan(problem, eps, delta, tuple(classes))
-        fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
-        statement = replace(plan.statement, assumptions=(*plan.statement.assumptions, fact))
-        return plan, statement
-    share = _share(mechanism, problem, eps, delta, k)
-    one = share.plan.statement
-    named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
-    fact = f"{k} models, each of one class against the rest, every one at {named}: {share.composed}"
-    statement = replace(
-        one,
-        eps=eps,
-        delta=share.delta,
-        guarantee=share.guarantee,
-        released=by_class([one.released] * k, classes),
-        calibration=f"{one.calibration}; of each of {k} models",
-        assumptions=(*one.assumptions, fact),
-        source=f"{one.source}; dplr one_vs_rest.md",
-    )
-    return share.plan, statement
+
+    plan: Plan
+    statement: PrivacyStatement
+
+    @property
+    def whole(self) -> Plan:
+        """The plan under the statement of all models."""
+        return replace(self.plan, statement=self.statement)
+
+    def drawn_from(self, source: Source) -> Planned:
+        """The same, whose statements say whether their noise can be drawn again."""
+        of_one = replace(self.plan.statement, reproducible=source.reproducible)
+        return Planned(replace(self.plan, statement=of_one), replace(self.statement, reproducible=source.reproducible))
 
 
-def fit_classes(
+def plan_models(
+    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()
+) -> Planned:
+    """One model alone, or one for each of more than two classes against the rest: eps and delta together.
+
+    Raises ValueError for what the mechanism cannot promise, with more classes for shares of eps and delta.
+    """
+    if is_several(classes):
+        return _plan_classes(mechanism, problem, eps, delta, classes)
+    plan = mechanism.plan(problem, eps, delta)
+    return Planned(plan, plan.statement)
+
+
+def fit_models(
     models: Callable[[int | None], Rows],
     mechanism: Mechanism,
     plans: Sequence[Plan],
-    classes: Sequence[Any],
+    classes: int,
     source: Source,
     track: Track,
 ) -> list[list[Fit]]:
-    """For each plan one fit a class. `models` gives rows with code 1 for the class at a position (None: for all)."""
+    """For each plan the fits of all its models.
+
+    `models` gives all rows for None, and for a position rows with code 1 for its class and 0 for the rest; `classes` is
+    how many classes have a model each, 0 for one model alone.
+    """
+    if not classes:
+        return [[fit] for fit in mechanism.run(models(None), plans, source, track)]
     if (joint := mechanism.joint) is not None:
-        return joint.run_classes(models, plans, len(classes), source, track)
-    fits = [mechanism.run(models(position), plans, source, track) for position in range(len(classes))]
+        return joint.run_classes(models, plans, classes, source, track)
+    fits = [mechanism.run(models(position), plans, source, track) for position in range(classes)]
     return [list(of_plan) for of_plan in zip(*fits, strict=True)]
 
 
@@ -103,6 +112,32 @@ def by_class(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> dict[s
 def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
     """Whether there is a model for each class against the rest, and not one alone: of two classes, or of numbers."""
     return classes is not None and len(classes) > 2
+
+
+def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]) -> Planned:
+    k = len(classes)
+    if problem.w0 is not None:
+        remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
+        raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
+    if (joint := mechanism.joint) is not None:
+        plan = joint.plan(problem, eps, delta, tuple(classes))
+        fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
+        return Planned(plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
+    share = _share(mechanism, problem, eps, delta, k)
+    one = share.plan.statement
+    named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
+    fact = f"{k} models, each of one class against the rest, every one at {named}: {share.composed}"
+    statement = replace(
+        one,
+        eps=eps,
+        delta=share.delta,
+        guarantee=share.guarantee,
+        released=by_class([one.released] * k, classes),
+        calibration=f"{one.calibration}; of each of {k} models",
+        assumptions=(*one.assumptions, fact),
+        source=f"{one.source}; dplr one_vs_rest.md",
+    )
+    return Planned(share.plan, statement)
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

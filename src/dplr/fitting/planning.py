@@ -14,7 +14,7 @@ from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
-from dplr.fitting.one_vs_rest import is_several, plan_classes
+from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import Mechanism
@@ -23,6 +23,7 @@ from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
+from dplr.typing import MechanismLike, PublicLike
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +49,7 @@ class PublicFacts:
     fit_intercept: bool
     l2: float | str
     neighbouring: str
-    public: Any
+    public: PublicLike
     n_rows: int | None
     n_features: int
     columns: Sequence[str] | None
@@ -71,8 +72,8 @@ class PublicFacts:
         if labels is not None:
             resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (labels.assumption,)
-        names = ("mechanism", "delta", "bounds", "fit_intercept", "l2", "neighbouring", "public")
-        declared = {name: getattr(model, name) for name in names}
+        names = ("delta", "bounds", "fit_intercept", "l2", "neighbouring", "public")
+        declared = {name: getattr(model, name) for name in names} | {"mechanism": as_mechanism(model.mechanism)}
         return cls(loss=model._loss(), **declared, n_rows=n_rows, n_features=n_features, columns=columns, **resolved)
 
     def __post_init__(self) -> None:
@@ -85,7 +86,6 @@ class PublicFacts:
         check_bounds(self.bounds)
         check_l2(self.l2)
         object.__setattr__(self, "delta", check_delta(self.delta))
-        object.__setattr__(self, "mechanism", as_mechanism(self.mechanism))
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -120,13 +120,10 @@ class PublicFacts:
         facts.append(l2_sentence(ridge))
         return replace(problem, assumptions=tuple(facts), w0=w0)
 
-    def plan(self, eps: float) -> Plan:
-        """What a fit would release: of all classes together where there are more than two."""
-        if self.classes is None or not is_several(self.classes):
-            return self.mechanism.plan(self.problem, eps, self.delta)
-        classes = np.unique(np.asarray(self.classes)).tolist()
-        one, statement = plan_classes(self.mechanism, self.problem, eps, self.delta, classes)
-        return replace(one, statement=statement)
+    def planned(self, eps: float) -> Planned:
+        """What a fit will release: one model, or one for each of more than two classes."""
+        classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
+        return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
 
     @property
     def _target(self) -> Pair | None:
@@ -162,12 +159,12 @@ def plan(
     n_features: int | None = None,
     bounds: Bounds | None = None,
     model: str = "logistic",
-    mechanism: Any = "fm",
+    mechanism: MechanismLike = "fm",
     delta: float = 0.0,
     fit_intercept: bool = True,
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
-    public: Any = None,
+    public: PublicLike = None,
 ) -> Plan:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
@@ -223,7 +220,7 @@ def plan(
     loss = LOSSES[check_choice("model", model, LOSSES)]
     facts = PublicFacts(
         loss=loss,
-        mechanism=mechanism,
+        mechanism=as_mechanism(mechanism),
         delta=delta,
         bounds=bounds,
         fit_intercept=fit_intercept,
@@ -236,7 +233,7 @@ def plan(
         classes=bounds.target_classes() if bounds is not None and loss.classification else None,
         public_columns=column_names(public),
     )
-    return facts.plan(eps)
+    return facts.planned(eps).whole
 
 
 def check_bounds(bounds: Any) -> None:

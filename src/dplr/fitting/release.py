@@ -13,14 +13,15 @@ from dplr._progress import Track
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
-from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.one_vs_rest import Planned, is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.ledger.budget import Budget
+from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.plan import Plan
-from dplr.rows import Labels, as_rows
+from dplr.rows import Labels, Rows, as_rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,7 +36,7 @@ class Record:
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     """
 
-    mechanism: Any
+    mechanism: Mechanism
     plan: Plan
     prep: Prep
     parts: Sequence[Mapping[str, NDArray[np.float64]]]
@@ -56,19 +57,25 @@ def release(
     y: Any,
     facts: PublicFacts,
     labels: Labels | None,
-    levels: Sequence[float],
+    planned: Sequence[Planned],
     ledger: Budget,
     source: Source,
     track: Track,
 ) -> list[Released]:
-    """One release for each of the levels of eps, all done and paid for when this returns."""
-    how = (facts.problem, facts.mechanism, levels, facts.delta, ledger, source, track)
-    if labels is not None and is_several(labels.classes):
-        against = labels.against_the_rest
-        done = fitting.run_classes(lambda k: as_rows(X, against(k), facts.prep), labels.classes.tolist(), *how)
-    else:
-        fits = fitting.run_many(as_rows(X, y if labels is None else labels.y, facts.prep), *how)
-        done = [(fit.statement, [fit]) for fit in fits]
+    """One release for each plan of the facts, all done and paid for when this returns."""
+    classes = len(labels.classes) if labels is not None and is_several(labels.classes) else 0
+
+    def rows_of(position: int | None) -> Rows:
+        if labels is None:
+            return as_rows(X, y, facts.prep)
+        return as_rows(X, labels.against_the_rest(position) if classes else labels.y, facts.prep)
+
+    every = rows_of(None)  # what is wrong with the columns is said before anything is reserved
+
+    def models(position: int | None) -> Rows:
+        return every if position is None else rows_of(position)
+
+    done = fitting.run(models, facts.mechanism, planned, classes, ledger, source, track)
     return [_released(facts, labels, statement, fits) for statement, fits in done]
 
 

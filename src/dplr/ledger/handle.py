@@ -27,6 +27,7 @@ from dplr.ledger.terms import (
 )
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
+from dplr.typing import LedgerLike
 
 __all__ = ["Budget", "BudgetExceeded", "Entry", "Ledger", "NullLedger", "NullReservation", "Price", "Reservation"]
 
@@ -263,7 +264,7 @@ def _handle(path: str, identity: str, strict: bool, label: str | None) -> Ledger
     return ledger
 
 
-def as_ledger(ledger: Any) -> Ledger | NullLedger:
+def as_ledger(ledger: LedgerLike) -> Ledger | NullLedger:
     """None, a ledger, or the path of one that exists."""
     if ledger is None:
         return NullLedger()

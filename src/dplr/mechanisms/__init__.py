@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dplr._validation import sentence
 from dplr.mechanisms import functional, noisy_gd, perturbation
 from dplr.mechanisms.protocol import Description, Mechanism
+from dplr.typing import MechanismLike
 
 if TYPE_CHECKING:
     from dplr.mechanisms.functional.spec import FunctionalMechanism as FunctionalMechanism
@@ -28,7 +29,7 @@ SHORTHANDS: dict[str, Description] = {
 }
 
 
-def as_mechanism(mechanism: Any) -> Mechanism:
+def as_mechanism(mechanism: MechanismLike) -> Mechanism:
     """A spec from its shorthand; a spec stays as it is."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
         spec: Mechanism = SHORTHANDS[mechanism].kind()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dplr._validation import sentence
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.problem import Problem
+from dplr.typing import LedgerLike
 
 if TYPE_CHECKING:
     from dplr.ledger.terms import Price
@@ -101,7 +102,7 @@ class Plan:
         """The blocks that will be released."""
         return dict(self.statement.released)
 
-    def cost(self, ledger: Any) -> Price:
+    def cost(self, ledger: LedgerLike) -> Price:
         """What this release would cost a ledger, and whether it fits now. Reads no data and spends nothing.
 
         Parameters

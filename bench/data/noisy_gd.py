@@ -1,4 +1,4 @@
-"""Data sets of study_noisy_gd.py: name -> rows (with the appended 0.5) and targets, for training and for testing."""
+"""Data sets of studies/noisy_gd.py: name -> rows (with the appended 0.5) and targets, for training and for testing."""
 
 import itertools
 import math
@@ -9,8 +9,8 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from adult import load
-from study_ridge import FEATURES, acs_one_hot, cube
+from bench.data.adult import load
+from bench.studies.ridge import FEATURES, acs_one_hot, cube
 
 FOLDER = os.environ.get("DPLR_DATA", ".")
 IOTA = 0.5

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dplr
-from bench_newton import survey
+from bench.speed.bench_newton import survey
 
 SHAPES = [(370_000, 13), (17_500, 10), (48_842, 105), (1_000_000, 50), (1_000, 5)]
 # Below some 20,000 rows what is measured is the Python around both fits: no floor there.
@@ -29,7 +29,7 @@ FLOORS = {
 }
 OURS = {
     "linear": {"model": "linear", "mechanism": "fm"},
-    "logistic": {"mechanism": "objective", "l2": 1e-3, "fit_intercept": False},
+    "logistic": {"mechanism": "objective", "l2": 1e-3, "fit_intercept": False, "classes": (-1, 1)},
 }
 
 

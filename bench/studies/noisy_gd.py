@@ -9,7 +9,10 @@ test split of Adult is scored by the table `adult` alone. Scores: misclassificat
     warm       the default with coefficients fitted to public rows as w0
     adult      test error on Adult's official split, 20 fits
 
-    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python bench/study_noisy_gd.py bench/results/noisy_gd_defaults.csv [table ...]
+    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python -m bench.studies.noisy_gd bench/results/noisy_gd_defaults.csv [tables]
+
+The defaults are a copy made for this study, with a clip scale of 0.025 for labels and numbers alike. The package takes
+0.02 for labels (decision record 10).
 """
 
 import csv
@@ -20,9 +23,9 @@ import sys
 import numpy as np
 from scipy import optimize, special
 
-from adult import load
+from bench.data.adult import load
+from bench.data.noisy_gd import FOLDER, IOTA, acs_rows, all_sets, frame, hospitals, split, targets
 from dplr.privacy.gaussian import gaussian_mu
-from noisy_gd_data import FOLDER, IOTA, acs_rows, all_sets, frame, hospitals, split, targets
 
 DELTA, MOMENTUM = 1e-5, 0.9
 RADIUS = math.sqrt(1 + IOTA**2)

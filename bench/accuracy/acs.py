@@ -3,7 +3,7 @@
 13 features with codebook bounds, an intercept, income above 50,000 (logistic: misclassification) or income clipped to
 [0, 200,000] and scaled to [-1, 1] (linear: mean squared error). First 296,000 rows train, last 74,000 test.
 
-    DPLR_DATA=<folder> python bench/acs_accuracy.py bench/results/acs_accuracy.csv
+    DPLR_DATA=<folder> python -m bench.accuracy.acs bench/results/acs_accuracy.csv
 """
 
 import csv
@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import dplr
-from study_defaults import FEATURES
+from bench.studies.defaults import FEATURES
 
 TRAIN = 296_000
 FITS = 200

@@ -13,8 +13,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dplr
-from bench_fit import survey
-from bench_sums import again, median_seconds, widest_only
+from bench.speed.bench_fit import survey
+from bench.speed.bench_sums import again, median_seconds, widest_only
 from dplr.bounds import ball_prep, box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC

@@ -1,6 +1,6 @@
 """How much faster is a study of error against eps than refitting with scikit-learn: 5 folds x 10 eps x 10 repeats?
 
-Every refit is a whole release through `run_many`: plan, noise, certificate and statement included. The reference is
+Every refit is a whole release through `fitting.run`: plan, noise, certificate and statement included. The reference is
 one fit of newton-cholesky on one fold; it stands for 500 of them.
 """
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from bench_newton import L2, survey, widest_only
+from bench.speed.bench_newton import L2, survey, widest_only
 from dplr.bounds import ball_prep
 from dplr.fitting import run as fitting
+from dplr.fitting.one_vs_rest import plan_models
 from dplr.ledger import NullLedger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
@@ -36,7 +37,8 @@ def study(parts, mechanism):
     spec, levels = as_mechanism(mechanism), [eps for eps in LEVELS for _ in range(REPEATS)]
     for rows in parts:
         problem = Problem(LOGISTIC, rows.geometry, Neighbouring.REPLACE_ONE, len(rows), L2, ())
-        fitting.run_many(rows, problem, spec, levels, 0.0, NullLedger(), Source())
+        planned = [plan_models(spec, problem, eps, 0.0) for eps in levels]
+        fitting.run(lambda _, rows=rows: rows, spec, planned, 0, NullLedger(), Source())
 
 
 @widest_only

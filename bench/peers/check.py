@@ -1,6 +1,6 @@
 """What docs/trust/peers.md says about each package, run on the package itself; not part of any test.
 
-    python bench/check_peers.py PACKAGE [PACKAGE ...]
+    python -m bench.peers.check PACKAGE [PACKAGE ...]
 
 Run it with the interpreter of an environment that has the package: dplr, opendp and dp_accounting in that of
 `make oracle`, diffprivlib in that of `make bench-peers`, opacus in that of `make bench-opacus`; jax_privacy 2.0.0 needs

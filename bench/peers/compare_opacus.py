@@ -20,7 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dplr
-from bench_fit import survey
+from bench.speed.bench_fit import survey
 from dplr.bounds import ball_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC

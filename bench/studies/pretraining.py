@@ -6,8 +6,8 @@ features with codebook bounds, missing values imputed by public constants. acs: 
 private rows anew and draws its own noise; fits with and without public data share the split and the seed, so their
 difference, the gain, is paired. Intervals are 95 % over repetitions: they say nothing of other hospitals or states.
 
-    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python bench/study_pretraining.py heart|acs OUT.csv [--mechanism NAME ...]
-    python bench/study_pretraining.py plot HEART.csv ACS.csv IMAGE   # needs matplotlib
+    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python -m bench.studies.pretraining heart|acs OUT.csv [--mechanism NAME ...]
+    python -m bench.studies.pretraining plot HEART.csv ACS.csv IMAGE   # needs matplotlib
 
 Mechanisms with options are written as `fm*`, `objective*` and `output*`: see SPECS.
 """
@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
-from study_defaults import FEATURES
+from bench.studies.defaults import FEATURES
 
 EPSILONS = (0.1, 0.5, 1.0)
 # The starred ones have a ridge for a start that is already good: their user says how far from it the answer may lie.

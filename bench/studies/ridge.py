@@ -6,7 +6,7 @@ the default ridge and at multiples of it; the best multiple is chosen after look
 group of data sets. Prints one CSV row a group and budget: test misclassification and log loss at the default and at the
 best multiple, and the excess.
 
-    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python bench/study_ridge.py > bench/results/ridge.csv
+    OMP_NUM_THREADS=1 DPLR_DATA=<folder> python -m bench.studies.ridge > bench/results/ridge.csv
 """
 
 import collections

@@ -3,7 +3,7 @@
 Every ACS state is a data set of its own (first 80 % train, last 20 % test), and so are synthetic ones of several sizes;
 delta = 1e-6. Calibration error: mean |predicted - observed| over ten bins of equal size.
 
-    DPLR_DATA=<folder> python bench/study_approximations.py bench/results/approximations.csv
+    DPLR_DATA=<folder> python -m bench.studies.approximations bench/results/approximations.csv
 """
 
 import csv
@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 import dplr
-from study_defaults import acs_by_state, synthetic
+from bench.studies.defaults import acs_by_state, synthetic
 
 APPROXIMATIONS = {
     "taylor": {"approximation": "taylor"},

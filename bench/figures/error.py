@@ -1,7 +1,7 @@
 """The README's picture: test error on Adult (official split, complete rows) against eps, defaults, 20 fits a point.
 
-DPLR_DATA=<folder> python bench/figure_error.py run bench/results/error_against_eps.csv
-python bench/figure_error.py plot bench/results/error_against_eps.csv docs/images/error_against_eps.png
+DPLR_DATA=<folder> python -m bench.figures.error run bench/results/error_against_eps.csv
+python -m bench.figures.error plot bench/results/error_against_eps.csv docs/images/error_against_eps.png
 """
 
 import csv
@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import dplr
-from adult import load
+from bench.data.adult import load
 from dplr import plots
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)

@@ -2,7 +2,7 @@
 
 Official split, complete rows, all defaults, 20 fits a setting; scales and sensitivities are the statement's.
 
-DPLR_DATA=<folder> python bench/layout_accuracy.py bench/results/layout_accuracy.csv
+DPLR_DATA=<folder> python -m bench.accuracy.layout bench/results/layout_accuracy.csv
 """
 
 import csv
@@ -12,9 +12,10 @@ import sys
 
 import numpy as np
 
-from adult import LEVELS, NUMBERS, load
+from bench.data.adult import LEVELS, NUMBERS, load
 from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
 from dplr.fitting import run as fitting
+from dplr.fitting.one_vs_rest import plan_models
 from dplr.ledger import NullLedger
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.noise import Source
@@ -48,7 +49,9 @@ def errors(layout, eps, delta, data, fits):
     factor = math.sqrt(GROUPS) if layout else 1.0  # the layout scales by itself
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, len(X), None, ())
     rows = as_rows(X * factor, y.astype(float), prep)
-    found = fitting.run_many(rows, problem, FunctionalMechanism(), [eps] * fits, delta, NullLedger(), Source())
+    planned = [plan_models(FunctionalMechanism(), problem, eps, delta)] * fits
+    done = fitting.run(lambda _: rows, FunctionalMechanism(), planned, 0, NullLedger(), Source())
+    found = [fit for _, (fit,) in done]
     models = [prep.to_user_units(fit.coef) for fit in found]
     scores = [np.mean((X_test * factor @ slopes + offset > 0) != y_test) for slopes, offset in models]
     return np.array(scores), found[0].statement

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 import dplr
-from bench_fit import survey
+from bench.speed.bench_fit import survey
 from dplr.noise import Source
 from dplr.rows.queries.moments import Moments
 

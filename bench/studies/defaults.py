@@ -4,7 +4,7 @@ Data: each state of the ACS file that DPLR_DATA names is a data set of its own (
 synthetic data sets of several sizes and dimensions. Score: misclassification (logistic) and mean squared error over the
 variance of the target (linear), averaged over data sets and 20 repetitions. Writes one row a setting.
 
-    DPLR_DATA=<folder> python bench/study_defaults.py bench/results/defaults.csv
+    DPLR_DATA=<folder> python -m bench.studies.defaults bench/results/defaults.csv
 """
 
 import csv

@@ -1,6 +1,6 @@
 """Test error on Adult (official split, complete rows), defaults throughout, 20 fits a setting.
 
-DPLR_DATA=<folder> python bench/adult_accuracy.py bench/results/adult_accuracy.csv
+DPLR_DATA=<folder> python -m bench.accuracy.adult bench/results/adult_accuracy.csv
 """
 
 import csv
@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 import dplr
-from adult import load
+from bench.data.adult import load
 
 FITS = 20
 DELTA = 1e-5

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from bench_fit import survey
+from bench.speed.bench_fit import survey
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
 from dplr.rows import as_rows

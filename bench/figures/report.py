@@ -1,6 +1,6 @@
 """The report that docs/use/report.md shows: who saw a doctor, on the public RAND data of the demo.
 
-python bench/figure_report.py report.html
+python -m bench.figures.report report.html
 chromium --headless --hide-scrollbars --window-size=780,1000 --screenshot=docs/images/report.png report.html
 """
 

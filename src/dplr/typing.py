@@ -1,0 +1,33 @@
+"""Types of what users pass, for annotations of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dplr.ledger.handle import Ledger
+    from dplr.mechanisms.protocol import Mechanism
+
+__all__ = ["FittedModel", "LedgerLike", "MechanismLike", "PublicLike"]
+
+
+class FittedModel(Protocol):
+    """A linear model of scikit-learn or of this package after its fit."""
+
+    coef_: Any
+    intercept_: Any
+
+
+MechanismLike: TypeAlias = "Mechanism | str"
+"""A shorthand such as `"fm"`, or a spec such as ``dplr.FunctionalMechanism()``."""
+
+PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
+"""Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""
+
+LedgerLike: TypeAlias = "Ledger | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, or the path of one that exists; None for no ledger."""

@@ -1,0 +1,18 @@
+"""Fits of a problem that a test wrote itself, through the whole story: plan, reserve, run, commit."""
+
+from dplr._progress import silent
+from dplr.fitting import run as fitting
+from dplr.fitting.one_vs_rest import plan_models
+
+
+def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=silent):
+    """One fit of one model for each eps of `levels`."""
+    assert rows.geometry == problem.geometry
+    planned = [plan_models(mechanism, problem, eps, delta) for eps in levels]
+    done = fitting.run(lambda _: rows, mechanism, planned, 0, ledger, source, track)
+    return [fit for _, (fit,) in done]
+
+
+def run(rows, problem, mechanism, eps, delta, ledger, source):
+    """One fit."""
+    return run_many(rows, problem, mechanism, [eps], delta, ledger, source)[0]
