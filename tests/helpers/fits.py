@@ -8,8 +8,8 @@ from dplr.fitting.one_vs_rest import plan_models
 def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=silent):
     """One fit of one model for each eps of `levels`."""
     assert rows.geometry == problem.geometry
-    planned = [plan_models(mechanism, problem, eps, delta) for eps in levels]
-    done = fitting.run(lambda _: rows, mechanism, planned, 0, ledger, source, track)
+    planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in levels}  # audits have many of one level
+    done = fitting.run(lambda _: rows, mechanism, [planned[eps] for eps in levels], 0, ledger, source, track)
     return [fit for _, (fit,) in done]
 
 
