@@ -199,6 +199,7 @@ cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_
 
 
 cdef _set_loss(ClipPass *p, str kernel, double width):
+    """Set the loss of a pass; refuse one that has no clipped residual."""
     if kernel not in CLIPPED:
         raise ValueError(f"gradients of the loss {kernel} are not clipped: only those of {', '.join(CLIPPED)}")
     p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0

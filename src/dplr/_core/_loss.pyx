@@ -43,7 +43,7 @@ def turn_of(double cut):
 
 
 cdef LossShape loss_shape(str kernel, double width) except *:
-    """The constants of a loss."""
+    """The constants of a loss; ValueError for a width that no proof covers."""
     cdef LossShape shape = LossShape(KINDS[kernel], width, 0.0, 0.0, 0.0)
     if kernel in SOFT_WIDTHS:
         least, largest = SOFT_WIDTHS[kernel]

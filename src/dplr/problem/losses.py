@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dplr._validation import sentence
 
-# Of the soft losses: their kernels take no others.
+# Widths of the soft losses: their kernels refuse others.
 _LEAST_WIDTH, _LARGEST_WIDTH = 2.0**-100, 2.0**100
 
 

@@ -31,7 +31,7 @@ enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER }
 struct LossShape {
     int kind;
     double width;           /* 0 where a loss has none; the largest slope of the soft losses */
-    /* Of SOFT_LOGISTIC: logistic where v = y m is at least `turn`, and offset - width v + square e^v below. */
+    /* SOFT_LOGISTIC is logistic where v = y m is at least `turn`, and offset - width v + square e^v below. */
     double turn, square, offset;
 };
 
