@@ -23,9 +23,12 @@ enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER }
      : (kind) == SQUARED   ? call(SQUARED, __VA_ARGS__)                                                               \
                            : call(HUBER_RESIDUAL, __VA_ARGS__))
 #define FOR_LOSS(kind, call, ...)                                                                                     \
-    ((kind) == SOFT_LOGISTIC ? call(SOFT_LOGISTIC, __VA_ARGS__)                                                       \
-     : (kind) == SOFT_HUBER  ? call(SOFT_HUBER, __VA_ARGS__)                                                          \
-                             : FOR_CLIPPED_LOSS(kind, call, __VA_ARGS__))
+    ((kind) == LOGISTIC         ? call(LOGISTIC, __VA_ARGS__)                                                         \
+     : (kind) == HUBER_SVM      ? call(HUBER_SVM, __VA_ARGS__)                                                        \
+     : (kind) == SQUARED        ? call(SQUARED, __VA_ARGS__)                                                          \
+     : (kind) == HUBER_RESIDUAL ? call(HUBER_RESIDUAL, __VA_ARGS__)                                                   \
+     : (kind) == SOFT_LOGISTIC  ? call(SOFT_LOGISTIC, __VA_ARGS__)                                                    \
+                                : call(SOFT_HUBER, __VA_ARGS__))
 
 /* A loss: public constants. `loss_shape` fills it. */
 struct LossShape {
