@@ -10,6 +10,8 @@ from scipy import optimize, special, stats
 from dplr.audit import (
     HuberSVM,
     Logistic,
+    SoftHuber,
+    SoftLogistic,
     eps_lower_bound,
     gaussian_eps,
     hockey_stick,
@@ -21,6 +23,7 @@ from dplr.audit import (
 )
 
 LOGISTIC = Logistic()
+SOFT = [SoftLogistic(0.3), SoftLogistic(0.9), SoftLogistic(1.0), SoftHuber(0.2), SoftHuber(2.0)]
 RELATIONS = ["replace_one", "add_remove"]
 ROUNDING = 1e-9  # of a log ratio: 1e-15 times a gradient over the scale
 
@@ -117,7 +120,7 @@ def test_no_event_needs_more_delta_than_the_hockey_stick_says():
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 @pytest.mark.parametrize("law", ["gamma", "gaussian"])
-@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5), HuberSVM(0.1)])
+@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5), HuberSVM(0.1), SOFT[0], SOFT[3]])
 @pytest.mark.parametrize("d", [1, 2])
 def test_density_integrates_to_one(d, loss, law, mechanism):
     rng = np.random.default_rng(d)
@@ -128,7 +131,7 @@ def test_density_integrates_to_one(d, loss, law, mechanism):
     assert mass == pytest.approx(1, abs=2e-3)
 
 
-@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5)])
+@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5), SOFT[1], SOFT[3]])
 @pytest.mark.parametrize("law", ["gamma", "gaussian"])
 def test_density_is_that_of_the_algorithm_itself(loss, law):
     """Draw b, minimise the perturbed objective, and compare with the distribution function by the density."""
@@ -168,7 +171,39 @@ def test_derivatives_of_the_losses_agree_with_differences(loss):
     np.testing.assert_allclose(np.broadcast_to(loss.weight(z, y), bend.shape), bend, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5), HuberSVM(0.01)])
+@pytest.mark.parametrize("loss", SOFT)
+def test_derivatives_of_the_soft_losses_agree_with_differences(loss):
+    """Of their values, as `Loss` says them; and the weight is the function of the slope that it should be."""
+    z, y, step = np.linspace(-8, 8, 8001)[:, None] + 3e-4, np.array([-1.0, 1.0]), 1e-6
+    value = soft_logistic_value if isinstance(loss, SoftLogistic) else soft_huber_value
+    slope = (value(loss, z + step, y) - value(loss, z - step, y)) / (2 * step)
+    np.testing.assert_allclose(loss.residual(z, y), slope, atol=1e-8)
+    bend = (loss.residual(z + step, y) - loss.residual(z - step, y)) / (2 * step)
+    np.testing.assert_allclose(np.broadcast_to(loss.weight(z, y), bend.shape), bend, atol=1e-8)
+    size, end = np.abs(loss.residual(z, y)), loss_end(loss)
+    law = np.minimum(size * (1 - size), end - size) if isinstance(loss, SoftLogistic) else 1 - size / end
+    np.testing.assert_allclose(loss.weight(z, y), law, atol=1e-15)
+
+
+def loss_end(loss):
+    return loss.cut if isinstance(loss, SoftLogistic) else loss.width
+
+
+def soft_logistic_value(loss, z, y):
+    v, s = y * z, 1 - math.sqrt(1 - loss.cut)
+    if s == 1:
+        return np.logaddexp(0, -v)
+    u = np.maximum(math.log((1 - s) / s) - v, 0)
+    beyond = math.log1p(s / (1 - s)) + loss.cut * u - (loss.cut - s) * (1 - np.exp(-u))
+    return np.where(u > 0, beyond, np.logaddexp(0, -v))
+
+
+def soft_huber_value(loss, z, y):
+    r = np.abs(z - y)
+    return loss.width * (r + loss.width * (np.exp(-r / loss.width) - 1))
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, HuberSVM(0.5), HuberSVM(0.01), *SOFT])
 @pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])
 def test_minimiser_has_no_gradient_left_and_solves_many_problems_as_one(loss, ridge):
     rng = np.random.default_rng(0)

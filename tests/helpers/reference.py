@@ -75,9 +75,30 @@ def loss_curve(loss, m, y):
     if loss.name == "huber_svm":
         u = np.clip((1 + h - v) / (2 * h), 0, 1)
         return -y * u, np.where(np.abs(1 - v) <= h, 0.5 / h, 0.0), np.where(v < 1 - h, 1 - v, h * u * u)
+    if loss.name == "soft_logistic":
+        p, weight, value = soft_logistic_curve(h, v)
+        return -y * p, weight, value
     r, h = m - y, np.inf if loss.name == "squared" else h
     size = np.abs(r)
+    if loss.name == "soft_huber":
+        return np.sign(r) * h * (1 - np.exp(-size / h)), np.exp(-size / h), h * (size + h * (np.exp(-size / h) - 1))
     return np.clip(r, -h, h), (size <= h) * 1.0, np.where(size <= h, r * r / 2, h * size - np.square(min(h, 1e9)) / 2)
+
+
+def soft_logistic_curve(cut, v):
+    """Slope size, second derivative and value of the soft logistic loss, cut < 1, where y z = v."""
+    turn_size = 1 - np.sqrt(1 - cut)
+    turn = np.log((1 - turn_size) / turn_size)
+    p = np.exp(-np.logaddexp(0.0, v))
+    below = np.maximum(turn - v, 0.0)
+    left = (cut - turn_size) * np.exp(-below)
+    value = np.log1p(np.exp(-turn)) + cut * below - (cut - turn_size - left)
+    bent = v < turn
+    return (
+        np.where(bent, cut - left, p),
+        np.where(bent, left, p * (1 - p)),
+        np.where(bent, value, np.logaddexp(0.0, -v)),
+    )
 
 
 def loss_sums(X, y, prep, loss, coef):

@@ -14,7 +14,7 @@ from dplr._core import cpu_paths
 from dplr._core._loss import curves
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import as_rows, chosen, every
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.rows.queries.moments import Moments
@@ -24,8 +24,10 @@ from made_rows import make_data, make_prep
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-LABELLED = [LOGISTIC, huber_svm(0.5), huber_svm(0.05)]
-NUMERIC = [SQUARED, huber_residual(0.3)]
+SOFT_LABELLED = [soft_logistic(cut) for cut in (0.01, 0.5, 0.95)]
+SOFT_NUMERIC = [soft_huber(width) for width in (0.05, 0.3, 20.0)]
+LABELLED = [LOGISTIC, huber_svm(0.5), huber_svm(0.05), *SOFT_LABELLED]
+NUMERIC = [SQUARED, huber_residual(0.3), *SOFT_NUMERIC]
 LOSSES = LABELLED + NUMERIC
 
 

@@ -12,7 +12,7 @@ import reference
 from dplr import solvers
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
-from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ALL, as_rows, every
 from dplr.rows.array import minimise as minimise_rows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
@@ -22,7 +22,7 @@ from made_rows import make_data, make_prep
 from objectives import coef_bound, plain_objective, smallest_tau
 
 SVM, RESIDUAL = huber_svm(0.5), huber_residual(0.1)
-LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL]
+LOSSES = [LOGISTIC, SVM, SQUARED, RESIDUAL, soft_logistic(0.3), soft_huber(0.1)]
 
 
 @pytest.fixture(params=cpu_paths())
@@ -47,7 +47,7 @@ def data(case, n, d, loss, seed=0):
         X[:, 0] = 0
     if case == "scales":
         X *= 10.0 ** -np.linspace(0, 6, d)
-    labels = loss in (LOGISTIC, SVM)
+    labels = loss.classification
     target = y.astype(float) if labels else np.clip(z, -1, 1)
     return X, target, ball_prep(d, False, (0.0, 1.0) if labels else None)
 
@@ -284,7 +284,7 @@ def test_rounding_bound_is_affine_in_the_norm_of_the_coefficients():
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("d", [1, 3, 13, 40])
 def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
-    labels = loss in (LOGISTIC, SVM)
+    labels = loss.classification
     prep = make_prep("ball", d, labels=labels)
     X, y = make_data("ball", 700, d, labels=labels)
     coefs = np.random.default_rng(1).normal(size=(models, d + 1))

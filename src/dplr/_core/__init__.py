@@ -6,7 +6,7 @@ before the interpreter lock is released, no allocation, no Python object in a lo
 themselves, so no guarantee rests on a check made elsewhere.
 """
 
-from dplr._core._clip import ClippedRows
+from dplr._core._clip import CLIPPED, ClippedRows
 from dplr._core._data_sums import CalledSums, NativeSums
 from dplr._core._descent import floor_limbs, go_down
 from dplr._core._isa import instruction_set
@@ -18,6 +18,7 @@ from dplr._core._noise import IntegerSampler
 from dplr._core._row_map import RowMap, cpu_paths
 
 __all__ = [
-    "CHUNK_ROWS", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "RowMap", "add_moments",
-    "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise", "moments_work_size",
+    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "RowMap",
+    "add_moments", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise",
+    "moments_work_size",
 ]  # fmt: skip

@@ -6,6 +6,8 @@ from dplr._core._clip_grid import GridRows
 _Vector = NDArray[np.float64]
 _Limbs = NDArray[np.int64]
 
+CLIPPED: tuple[str, ...]
+
 class ClippedRows(GridRows):
     def add(
         self,

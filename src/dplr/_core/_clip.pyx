@@ -19,6 +19,8 @@ from dplr._core._tiles cimport (
 
 from dplr._core._loss import KINDS
 
+CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
+
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
@@ -53,7 +55,7 @@ cdef class ClippedRows(GridRows):
         if coef.shape[0] != q or hi.shape[0] != q or lo.shape[0] != q:
             raise ValueError("coef, hi and lo must have an entry for each column and the intercept")
         _check_span(self.n, start, end, index)
-        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        _set_loss(&p, kernel, width)
         if self.by_columns(index):
             model = ClipModel(&coef[0], per_unit, clip)
             self.add_columns(&p, &model, 1, start, end, &hi[0], &lo[0])
@@ -124,7 +126,7 @@ cdef class ClippedRows(GridRows):
             panels[panel] = ClipPanel(
                 &points[panel, 0, 0], &public[0, k], &public[1, k], block + MOST_BLOCK_ROWS * p.stride,
                 &sums[panel, 0, 0])
-        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        _set_loss(&p, kernel, width)
         p.index = &index[0] if index is not None and end > start else NULL
         add_rows = add_clipped_many_portably
         if self.tiles != NULL:
@@ -156,7 +158,7 @@ cdef class ClippedRows(GridRows):
             _check_model(coefs[m], clips[m], per_units[m])
             of[m] = ClipModel(&coefs[m, 0], per_units[m], clips[m])
         _check_span(self.n, start, end, None)
-        p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
+        _set_loss(&p, kernel, width)
         self.add_columns(&p, of, models, start, end, &hi[0, 0], &lo[0, 0])
 
     cdef add_columns(
@@ -194,6 +196,13 @@ cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_
             add_limbs(sums[j * step], &hi[j], &lo[j])
         sums[j * step] = 0.0
     return exact
+
+
+cdef _set_loss(ClipPass *p, str kernel, double width):
+    """Set the loss of a pass; refuse one that has no clipped residual."""
+    if kernel not in CLIPPED:
+        raise ValueError(f"gradients of the loss {kernel} are not clipped: only those of {', '.join(CLIPPED)}")
+    p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0
 
 
 cdef _check_model(const double[::1] coef, double clip, double per_unit):

@@ -7,9 +7,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memset
 
 from dplr._core._dense cimport add_scaled
-from dplr._core._loss cimport LossRows, Sums
-
-from dplr._core._loss import KINDS
+from dplr._core._loss cimport LossRows, Sums, loss_shape
 
 
 cdef class DataSums:
@@ -57,7 +55,7 @@ cdef class NativeSums(DataSums):
         self.rows = rows
         self.n, self.q = rows.n, rows.q
         self.plan = rows.base
-        self.plan.kind, self.plan.width = KINDS[kernel], width
+        self.plan.shape = loss_shape(kernel, width)
         self.plan.coef = rows.coef
         self.plan.count_outside = True
         self.gradient, self.low = np.empty(self.q + 1), np.empty(self.q + 1)

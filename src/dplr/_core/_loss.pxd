@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t
 
 from dplr._core._row_map cimport RowMap
 from dplr._core._targets cimport Targets
-from dplr._core._tiles cimport LossPass, LossWork
+from dplr._core._tiles cimport LossPass, LossShape, LossWork
 
 ctypedef void (*AddRows)(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
@@ -13,6 +13,8 @@ cdef struct Sums:
     double *hi
     double *lo
     double *hessian
+
+cdef LossShape loss_shape(str kernel, double width) except *
 
 cdef class LossRows:
     cdef LossPass base          # rows and public constants; loss and point are set for each pass

@@ -4,6 +4,9 @@ Rows go through one CPU path in groups of GROUP_ROWS, summed plainly; groups and
 compensation. Chunks are merged in order, so that threads, which take whole chunks, change no bit. `loss.md` bounds the
 rounding error.
 """
+from decimal import Context, Decimal, localcontext
+from functools import lru_cache
+
 import numpy as np
 
 from libc.stdint cimport int64_t, uintptr_t
@@ -14,12 +17,41 @@ from dplr._core._loss_rows cimport add_loss_portably, settle_rows, sigmoid, soft
 from dplr._core._row_map cimport RowMap, tiles_of
 from dplr._core._targets cimport load_targets, sign_labels_portably
 from dplr._core._tiles cimport (
-    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SQUARED, STRIDE, LossPass,
-    LossWork, Tiles, floating, gram_stride, number, whole_vectors)
+    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER, SOFT_LOGISTIC,
+    SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number, whole_vectors)
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
-KINDS = {"logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL}
+KINDS = {
+    "logistic": LOGISTIC, "huber_svm": HUBER_SVM, "squared": SQUARED, "huber_residual": HUBER_RESIDUAL,
+    "soft_logistic": SOFT_LOGISTIC, "soft_huber": SOFT_HUBER}
+# Widths of the soft losses: far from where squares of them are no longer normal numbers.
+SOFT_WIDTHS = {"soft_logistic": (2.0**-100, 1.0), "soft_huber": (2.0**-100, 2.0**100)}
+
+
+@lru_cache
+def turn_of(double cut):
+    """Where the soft logistic loss turns, the square of its slope there, and its constant below: rounded once."""
+    if cut == 1:
+        return -np.inf, 1.0, 0.0
+    with localcontext(Context(prec=80, traps=[])):
+        c = Decimal(cut)
+        root = (1 - c).sqrt()
+        size = c / (1 + root)   # 1 - root
+        turn = (root / size).ln()
+        return float(turn), float(size * size), float(c * turn - (1 - c).ln() / 2 - (c - size))
+
+
+cdef LossShape loss_shape(str kernel, double width) except *:
+    """The constants of a loss; ValueError for a width that no proof covers."""
+    cdef LossShape shape = LossShape(KINDS[kernel], width, 0.0, 0.0, 0.0)
+    if kernel in SOFT_WIDTHS:
+        least, largest = SOFT_WIDTHS[kernel]
+        if not least <= width <= largest:
+            raise ValueError(f"width must be between {least:.3g} and {largest:.3g} with the loss {kernel}")
+    if shape.kind == SOFT_LOGISTIC:
+        shape.turn, shape.square, shape.offset = turn_of(width)
+    return shape
 
 
 cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
@@ -169,7 +201,7 @@ cdef class LossRows:
             raise ValueError("shapes of hessian, faults and outside do not fit")
         if hessian.shape[1] != hessian.shape[0]:
             raise ValueError("hessian must be square")
-        p.kind, p.width = KINDS[kernel], width
+        p.shape = loss_shape(kernel, width)
         p.hessian, p.loss, p.count_outside = hessian.shape[0] > 0, loss, count_outside
         p.coef = self.coef
         out = Sums(&hi[0], &lo[0], NULL)

@@ -1,4 +1,4 @@
-from dplr._core._tiles cimport LossPass, LossWork, Rows
+from dplr._core._tiles cimport LossPass, LossShape, LossWork, Rows
 
 cdef void settle_rows(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const double *targets, const LossWork *work
@@ -21,5 +21,5 @@ cdef void bound_rows(
 ) noexcept nogil
 
 cdef void curve(
-    int kind, double width, double m, double target, double *residual, double *weight, double *loss
+    const LossShape *shape, double m, double target, double *residual, double *weight, double *loss
 ) noexcept nogil

@@ -2,12 +2,13 @@
 
 `tile_loss.h` has the same steps in vectors. Results differ between paths in their last bits only.
 """
-from libc.math cimport exp, fabs, log1p, sqrt
+from libc.math cimport copysign, exp, expm1, fabs, log1p, sqrt
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_gram
 from dplr._core._tiles cimport (
-    GRID, HUBER_SVM, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SLACK, SQUARED, STRIDE)
+    GRID, HUBER_SVM, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SLACK, SOFT_HUBER, SOFT_LOGISTIC, SQUARED,
+    STRIDE)
 
 
 cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
@@ -96,11 +97,33 @@ cdef double softplus(double z) noexcept nogil:
     return (0.0 if z < 0 else z) + log1p(exp(-fabs(z)))
 
 
+cdef void bent_logistic(
+    const LossShape *shape, double v, double *size, double *weight, double *loss
+) noexcept nogil:
+    """The soft logistic loss below its turn: slope size, second derivative and value."""
+    cdef double t = exp(-fabs(v))
+    weight[0] = shape.square / t if v > 0 else shape.square * t
+    size[0] = shape.width - weight[0]
+    loss[0] = (shape.offset - shape.width * v) + weight[0]
+
+
+cdef double beyond_line(double a) noexcept nogil:
+    """a - (1 - e^-a) for a >= 0, by its series a^2/2 - a^3/6 + ... where the terms would cancel."""
+    cdef double total = 1.0
+    cdef int k
+    if not a < 0.5:
+        return a + expm1(-a)
+    for k in range(16, 2, -1):
+        total = 1.0 - a / k * total
+    return 0.5 * a * a * total
+
+
 cdef void curve(
-    int kind, double width, double m, double target, double *residual, double *weight, double *loss
+    const LossShape *shape, double m, double target, double *residual, double *weight, double *loss
 ) noexcept nogil:
     """dl/dm, d2l/dm2 and l at the margin m. A NaN stays a NaN."""
-    cdef double v = target * m, raw = m - target, p
+    cdef double v = target * m, raw = m - target, width = shape.width, p = 0.0
+    cdef int kind = shape.kind
     if kind == LOGISTIC:
         p = sigmoid(-v)
         residual[0], weight[0], loss[0] = -target * p, p * (1.0 - p), softplus(-v)
@@ -112,6 +135,17 @@ cdef void curve(
         loss[0] = 1.0 - v if raw > 1 else width * p * p
     elif kind == SQUARED:
         residual[0], weight[0], loss[0] = raw, 1.0, 0.5 * raw * raw
+    elif kind == SOFT_LOGISTIC:
+        if v < shape.turn:
+            bent_logistic(shape, v, &p, weight, loss)
+        else:
+            p = sigmoid(-v)
+            weight[0], loss[0] = p * (1.0 - p), softplus(-v)
+        residual[0] = -target * p
+    elif kind == SOFT_HUBER:
+        p = fabs(raw) / width
+        residual[0] = copysign(width * -expm1(-p), raw)
+        weight[0], loss[0] = exp(-p), width * (width * beyond_line(p))
     else:
         residual[0] = -width if raw < -width else width if raw > width else raw
         weight[0] = fabs(raw) <= width
@@ -163,7 +197,7 @@ cdef void add_row(
     cdef double residual = 0.0, weight = 0.0, loss = 0.0
     for j in range(d):
         margin += row[j] * p.coef[j]
-    curve(p.kind, p.width, margin * factor + p.intercept * p.coef[d], target, &residual, &weight, &loss)
+    curve(&p.shape, margin * factor + p.intercept * p.coef[d], target, &residual, &weight, &loss)
     gradient[d] += residual
     work.sums[1] += loss
     for j in range(d):

@@ -8,16 +8,14 @@ import numpy as np
 from libc.string cimport memset
 
 from dplr._core._dense cimport add_exactly
-from dplr._core._loss cimport LossRows
+from dplr._core._loss cimport LossRows, loss_shape
 from dplr._core._loss_rows cimport bound_rows, curve
 from dplr._core._targets cimport load_targets
-from dplr._core._tiles cimport GROUP_ROWS, MOST_BLOCK_ROWS, PANEL_MODELS, LossPass, Tiles
-
-from dplr._core._loss import KINDS
+from dplr._core._tiles cimport GROUP_ROWS, MOST_BLOCK_ROWS, PANEL_MODELS, LossPass, LossShape, Tiles
 
 
 cdef void add_losses_portably(
-    int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q, const double *target,
+    const LossShape *shape, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q, const double *target,
     const double *coefs, double *margins, double *gradients
 ) noexcept nogil:
     """Add a panel's gradients. The block is summed by itself: short sums keep the rounding error small."""
@@ -33,7 +31,7 @@ cdef void add_losses_portably(
             for k in range(PANEL_MODELS):
                 of_row[k] += entry * coefs[j * PANEL_MODELS + k]
         for k in range(PANEL_MODELS):
-            curve(kind, width, of_row[k], target[i], &of_row[k], &weight, &loss)
+            curve(shape, of_row[k], target[i], &of_row[k], &weight, &loss)
     for j in range(q):
         memset(sums, 0, sizeof(sums))
         for i in range(rows):
@@ -52,7 +50,7 @@ def gradients_of_many(LossRows rows, str kernel, double width, const double[:, :
     cdef Py_ssize_t size = q * PANEL_MODELS, panel, group, block, start, first, n, m, j
     if coefs.shape[1] != q or models < 1:
         raise ValueError("coefs must have rows, of one entry for each coefficient")
-    p.kind, p.width = KINDS[kernel], width
+    p.shape = loss_shape(kernel, width)
     packed = np.zeros((count, q, PANEL_MODELS))
     for panel in range(count):
         m = min(PANEL_MODELS, models - panel * PANEL_MODELS)
@@ -77,11 +75,11 @@ def gradients_of_many(LossRows rows, str kernel, double width, const double[:, :
                 for panel in range(count):
                     if tiles == NULL:
                         add_losses_portably(
-                            p.kind, p.width, block_rows, rows.work.stride, m, q, rows.work.target + first,
+                            &p.shape, block_rows, rows.work.stride, m, q, rows.work.target + first,
                             &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
                     else:
                         tiles.add_losses(
-                            p.kind, p.width, block_rows, rows.work.stride, m, q, rows.work.target + first,
+                            &p.shape, block_rows, rows.work.stride, m, q, rows.work.target + first,
                             &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
             h, l, s = &hi[0, 0, 0], &lo[0, 0, 0], &sums[0, 0, 0]
             for j in range(count * size):

@@ -49,6 +49,15 @@ cdef extern from "loss.h":
     const int HUBER_SVM
     const int SQUARED
     const int HUBER_RESIDUAL
+    const int SOFT_LOGISTIC
+    const int SOFT_HUBER
+
+    ctypedef struct LossShape:
+        int kind
+        double width
+        double turn
+        double square
+        double offset
 
     ctypedef struct LossWork:
         double *target
@@ -70,8 +79,7 @@ cdef extern from "loss.h":
         Rows X
         Map map
         double intercept
-        int kind
-        double width
+        LossShape shape
         bint hessian
         bint loss
         bint count_outside
@@ -145,7 +153,7 @@ cdef extern from "tiles.h":
             const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
         ) noexcept nogil
         void (*add_losses)(
-            int kind, double width, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
+            const LossShape *shape, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
             const double *target, const double *coefs, double *margins, double *gradients
         ) noexcept nogil
         void (*measure_rows)(

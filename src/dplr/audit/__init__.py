@@ -6,7 +6,16 @@ from one event, `mu_lower_bound` with `gaussian_eps` for Gaussian noise. A log r
 eps proves the claim wrong; nothing here can prove one right.
 """
 
-from dplr.audit._density import HuberSVM, Logistic, MarginLoss, log_density, log_density_ratio, minimiser
+from dplr.audit._density import (
+    HuberSVM,
+    Logistic,
+    MarginLoss,
+    SoftHuber,
+    SoftLogistic,
+    log_density,
+    log_density_ratio,
+    minimiser,
+)
 from dplr.audit._hockey_stick import hockey_stick
 from dplr.audit._sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.audit._search import WorstPair, search
@@ -15,6 +24,8 @@ __all__ = [
     "HuberSVM",
     "Logistic",
     "MarginLoss",
+    "SoftHuber",
+    "SoftLogistic",
     "WorstPair",
     "eps_lower_bound",
     "gaussian_eps",

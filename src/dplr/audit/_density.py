@@ -64,6 +64,49 @@ class HuberSVM:
         return np.where(np.abs(1 - y * margin) <= self.width, 1 / (2 * self.width), 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class SoftLogistic:
+    """Logistic loss of y z whose slope ends smoothly at `cut` = C <= 1.
+
+    The slope's size s is that of the logistic loss where s <= s1 = 1 - sqrt(1 - C); from there on, C - s decays
+    exponentially in -y z. Weight min(s (1 - s), C - s), at most 1/4.
+    """
+
+    cut: float = 0.5
+
+    def residual(self, margin: Array, y: Array) -> Array:
+        """First derivative."""
+        size, rest, bent = self._parts(y * margin)
+        return -y * np.where(bent, self.cut - rest, size)
+
+    def weight(self, margin: Array, y: Array) -> Array:
+        """Second derivative."""
+        size, rest, bent = self._parts(y * margin)
+        return np.where(bent, rest, size * (1 - size))
+
+    def _parts(self, v: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Slope size of the logistic loss; what the slope lacks of `cut`; where the latter counts."""
+        turn_size = 1 - math.sqrt(1 - self.cut)
+        turn = -float(special.logit(turn_size))  # minus infinity for cut = 1
+        return special.expit(-v), (self.cut - turn_size) * np.exp(np.minimum(v - turn, 0)), v < turn
+
+
+@dataclass(frozen=True, slots=True)
+class SoftHuber:
+    """Loss of r = z - y with slope sign(r) C (1 - exp(-|r| / C)), C = `width`: weight exp(-|r| / C), at most 1."""
+
+    width: float = 0.5
+
+    def residual(self, margin: Array, y: Array) -> Array:
+        """First derivative."""
+        r = margin - y
+        return -self.width * np.sign(r) * np.expm1(-np.abs(r) / self.width)
+
+    def weight(self, margin: Array, y: Array) -> Array:
+        """Second derivative."""
+        return np.exp(-np.abs(margin - y) / self.width)
+
+
 def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: float, w0: ArrayLike = 0.0) -> Array:
     """Minimise sum_i loss(x_i.w, y_i) + ridge ||w - w0||^2 / 2 by Newton's method.
 
@@ -140,7 +183,8 @@ def log_density(
     X, y : rows (..., n, d), with the intercept's constant already appended, and targets (..., n).
     coef : released coefficients (..., d). Leading axes of all arguments broadcast: one data set at many `coef`, or many
         data sets each at its own.
-    loss : what `MarginLoss` says; `Logistic()`, `HuberSVM(width)`, or your own.
+    loss : what `MarginLoss` says; `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`,
+        `SoftHuber(width)`, or your own.
     ridge : Lam > 0 of the sum form, which is l2 * n_rows.
     scale : of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": h is proportional to
         exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps. "gaussian":

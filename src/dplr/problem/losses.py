@@ -6,6 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dplr._validation import sentence
+
+# Widths of the soft losses: their kernels refuse others.
+_LEAST_WIDTH, _LARGEST_WIDTH = 2.0**-100, 2.0**100
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -13,11 +18,14 @@ class Loss:
 
     Attributes
     ----------
-    name : `"logistic"`, `"squared"`, `"huber_svm"` or `"huber_residual"`: what kernels and statements call it.
+    name : `"logistic"`, `"squared"`, `"huber_svm"`, `"huber_residual"`, `"soft_logistic"` or `"soft_huber"`: what
+        kernels and statements call it.
     classification : True when y is one of the labels -1 and +1.
     lipschitz, smoothness : largest |dl/dz| and d2l/dz2 over all z.
-    width : where the Huber losses change from quadratic to linear; 0 where nothing changes.
-    logistic_curvature : d2l/dz2 = p (1 - p) with p = |dl/dz|, the relation that objective.md's theorem 2 needs.
+    width : where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
+    fading : what d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for
+        min(s (1 - s), C - s), `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s),
+        the relation that objective.md's theorem 2 needs.
     one_signed : dl/dz has the sign of -y for every z (objective.md, theorem 3).
     slope, curvature : l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared);
         0 where the functional mechanism has no expansion.
@@ -28,7 +36,7 @@ class Loss:
     lipschitz: float
     smoothness: float
     width: float = 0.0
-    logistic_curvature: bool = False
+    fading: str = ""
     one_signed: bool = False
     slope: float = 0.0
     curvature: float = 0.0
@@ -55,7 +63,7 @@ LOGISTIC = Loss(
     classification=True,
     lipschitz=1.0,
     smoothness=0.25,
-    logistic_curvature=True,
+    fading="logistic",
     one_signed=True,
     slope=0.5,
     curvature=0.25,
@@ -77,6 +85,48 @@ def huber_svm(width: float) -> Loss:
 def huber_residual(width: float) -> Loss:
     """(z - y)^2 / 2 for |z - y| <= width, linear beyond: a regression loss with a bounded gradient."""
     return Loss("huber_residual", classification=False, lipschitz=width, smoothness=1.0, width=width)
+
+
+def soft_logistic(cut: float) -> Loss:
+    """Logistic loss whose slope ends at `cut` = C <= 1 instead of at 1, smoothly.
+
+    With v = y z and slope size s = -dl/dv: the logistic loss where s <= s1, s1 = 1 - sqrt(1 - C), that is from
+    v1 = log((1 - s1) / s1) on; below, s = C - (C - s1) exp(v - v1). C = 1 is the logistic loss itself.
+
+    There d2l/dv2 is s (1 - s) from v1 on and C - s below. s1 solves s (1 - s) = C - s, (1 - s1)^2 = 1 - C, and
+    C - s - s (1 - s) = (1 - s)^2 - (1 - C) is positive below s1 and negative above: so d2l/dv2 = min(s (1 - s), C - s),
+    continuous, and not negative because 0 < s < C. Above s1 it is at most C - s1 = s1 (1 - s1); on (0, s1] it is at
+    most s1 (1 - s1), or 1/4 where s1 >= 1/2.
+    """
+    _check_width("cut", cut, 1.0)
+    if cut == 1:
+        return LOGISTIC
+    turn = cut / (1 + math.sqrt(1 - cut))  # 1 - sqrt(1 - cut) without cancellation
+    smoothness = 0.25 if turn >= 0.5 else turn * (1 - turn)
+    return Loss(
+        "soft_logistic",
+        classification=True,
+        lipschitz=cut,
+        smoothness=smoothness,
+        width=cut,
+        fading="logistic",
+        one_signed=True,
+    )
+
+
+def soft_huber(width: float) -> Loss:
+    """(z - y)^2 / 2 near y, linear with slope `width` = C far from it, and twice continuously differentiable.
+
+    With r = z - y: C (|r| + C (exp(-|r| / C) - 1)), so dl/dr = sign(r) C (1 - exp(-|r| / C)), below C in size, and
+    d2l/dr2 = exp(-|r| / C) = 1 - |dl/dr| / C, in (0, 1].
+    """
+    _check_width("width", width, _LARGEST_WIDTH)
+    return Loss("soft_huber", classification=False, lipschitz=width, smoothness=1.0, width=width, fading="linear")
+
+
+def _check_width(name: str, width: float, largest: float) -> None:
+    if not _LEAST_WIDTH <= width <= largest:
+        raise ValueError(sentence(name, f"must be between 2^-100 and {largest:.3g}", width))
 
 
 # The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.

@@ -13,22 +13,37 @@
 /* Squared norms above it may have lost their smallest terms, or overflow: such rows are bounded one by one. */
 #define LARGE 1e290
 
-enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL };
+enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER };
 
-/* call(kind, ...) with the kind as a constant, so that a function that is inlined has a loop of its own for each loss. */
-#define FOR_LOSS(kind, call, ...)                                                                                     \
+/* call(kind, ...) with the kind as a constant, so that a function that is inlined has a loop of its own for each loss.
+   First the losses whose gradients are also clipped, then all. */
+#define FOR_CLIPPED_LOSS(kind, call, ...)                                                                             \
     ((kind) == LOGISTIC    ? call(LOGISTIC, __VA_ARGS__)                                                              \
      : (kind) == HUBER_SVM ? call(HUBER_SVM, __VA_ARGS__)                                                             \
      : (kind) == SQUARED   ? call(SQUARED, __VA_ARGS__)                                                               \
                            : call(HUBER_RESIDUAL, __VA_ARGS__))
+#define FOR_LOSS(kind, call, ...)                                                                                     \
+    ((kind) == LOGISTIC         ? call(LOGISTIC, __VA_ARGS__)                                                         \
+     : (kind) == HUBER_SVM      ? call(HUBER_SVM, __VA_ARGS__)                                                        \
+     : (kind) == SQUARED        ? call(SQUARED, __VA_ARGS__)                                                          \
+     : (kind) == HUBER_RESIDUAL ? call(HUBER_RESIDUAL, __VA_ARGS__)                                                   \
+     : (kind) == SOFT_LOGISTIC  ? call(SOFT_LOGISTIC, __VA_ARGS__)                                                    \
+                                : call(SOFT_HUBER, __VA_ARGS__))
+
+/* A loss: public constants. `loss_shape` fills it. */
+struct LossShape {
+    int kind;
+    double width;           /* 0 where a loss has none; the largest slope of the soft losses */
+    /* SOFT_LOGISTIC is logistic where v = y m is at least `turn`, and offset - width v + square e^v below. */
+    double turn, square, offset;
+};
 
 /* A pass: public constants, the rows, and the point. */
 struct LossPass {
     Rows X;
     Map map;
     double intercept;
-    int kind;
-    double width;
+    LossShape shape;
     int hessian, loss, count_outside;
     int inside;             /* every row is known to lie in the ball: norms are not computed */
     double edge;            /* squared norms up to it surely lie in the ball; also the norm of a projected row */

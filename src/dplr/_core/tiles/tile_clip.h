@@ -19,7 +19,7 @@ static void add_kept_gradient(const float *x, ptrdiff_t stride, ptrdiff_t rows, 
 static void residuals_of_block(const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows, const ClipModel *model,
                                double *residual)
 {
-    FOR_LOSS(pass->kind, residuals_of_model, pass, from, rows, model, residual);
+    FOR_CLIPPED_LOSS(pass->kind, residuals_of_model, pass, from, rows, model, residual);
 }
 
 /* Rows that need only rounding are used where they lie; work->gradient is empty on entry. */
@@ -111,7 +111,7 @@ static void add_clipped_many(const ClipPass *pass, ptrdiff_t start, ptrdiff_t ro
         pack_with_margins(pass, from, n, rows - first, NULL, block, NULL);
         for (const ClipPanel *panel = panels; panel < panels + count; ++panel) {
             product(0, block, pass->stride, 1, n, pass->q, panel->coefs, panel->margins);
-            FOR_LOSS(pass->kind, residuals_of_panel, pass, from, n, panel);
+            FOR_CLIPPED_LOSS(pass->kind, residuals_of_panel, pass, from, n, panel);
             product(1, block, 1, pass->stride, pass->q, n, panel->margins, panel->gradients);
         }
     }

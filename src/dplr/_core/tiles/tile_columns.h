@@ -58,7 +58,7 @@ INLINE void add_tiles(const int kind, const int form, const int count, const Cli
 INLINE void add_tiles_of(const int form, const int count, const ClipPass *pass, const void *x, ptrdiff_t tiles,
                          const double *inverse, const double *target, const ClipModel *models, double *sums)
 {
-    FOR_LOSS(pass->kind, add_tiles, form, count, pass, x, tiles, inverse, target, models, sums);
+    FOR_CLIPPED_LOSS(pass->kind, add_tiles, form, count, pass, x, tiles, inverse, target, models, sums);
 }
 
 /* For one model entries are converted as they are read, for several once. */

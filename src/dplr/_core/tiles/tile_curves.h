@@ -4,9 +4,13 @@
 
 INLINE vec negated(vec v) { return (vec)((mask)v ^ INT64_MIN); }
 
-/* e^a for a <= 0: 2^k e^r with |r| <= log(2) / 2, e^r = 1 + r + r^2 Q(r), Q of degree 9 through Chebyshev's points
-   (relative error 2e-17). The scale is applied in two exact steps, so that results below 2^-1022 are rounded once. */
-INLINE vec exp_of_negative(vec a)
+INLINE vec with_sign(vec size, vec sign) { return (vec)((mask)size | ((mask)sign & INT64_MIN)); }
+
+/* e^a for a <= 0: 2^k e^r with |r| <= log(2) / 2, e^r = 1 + r + s Q(r), s = r^2, Q of degree 9 through Chebyshev's
+   points (relative error 2e-17). k is in the low bits of `shifted`. */
+typedef struct { vec shifted, r, s, q; } Power;
+
+INLINE Power power_of(vec a)
 {
     a = choose((mask)(a < all(-746.0)), all(-746.0), a);
     vec shifted = multiply_add(a, all(1.4426950408889634), all(ROUNDER));
@@ -22,9 +26,20 @@ INLINE vec exp_of_negative(vec a)
     odd = multiply_add(odd, s, all(0.008333333333330062));
     even = multiply_add(even, s, all(0.5000000000000001));
     odd = multiply_add(odd, s, all(0.16666666666666669));
-    vec power = all(1.0) + multiply_add(s, multiply_add(odd, r, even), r);
-    mask scale = ((mask)shifted << 52) + ((int64_t)(1023 + 128) << 52);
-    return power * (vec)scale * all(0x1p-128);
+    return (Power){shifted, r, s, multiply_add(odd, r, even)};
+}
+
+/* 2^k v. In two exact steps, so that results below 2^-1022 are rounded once. */
+INLINE vec scaled(vec v, Power e)
+{
+    mask scale = ((mask)e.shifted << 52) + ((int64_t)(1023 + 128) << 52);
+    return v * (vec)scale * all(0x1p-128);
+}
+
+INLINE vec exp_of_negative(vec a)
+{
+    Power e = power_of(a);
+    return scaled(all(1.0) + multiply_add(e.s, e.q, e.r), e);
 }
 
 /* log(1 + t) for t in [0, 1]: t or (t - 1) / 2 as c, so that f = c / (2 + c) is at most 0.172, and
@@ -108,13 +123,58 @@ INLINE Curve huber_residual_curve(vec m, vec y, vec width)
                    choose(inside, all(0.5) * raw * raw, width * (size - all(0.5) * width))};
 }
 
-INLINE Curve curve_of(const int kind, vec m, vec target, vec width, const int loss)
+/* The constants of a loss, in vectors. */
+typedef struct { vec width, turn, square, offset; } Shape;
+
+INLINE Shape shape_of(const LossShape *loss)
+{
+    return (Shape){all(loss->width), all(loss->turn), all(loss->square), all(loss->offset)};
+}
+
+/* Logistic from `turn` on; below it the slope's size is width - square e^v. One exponential and one quotient for both:
+   e^v is 1 / t where v > 0, and t elsewhere. */
+INLINE Curve soft_logistic_curve(vec m, vec s, const Shape *shape, const int loss)
+{
+    Curve c = {0};
+    vec v = s * m, t = exp_of_negative(negated(magnitude(v)));
+    mask positive = (mask)(v > all(0.0)), bent = (mask)(v < shape->turn);
+    vec small = choose(positive, t, all(1.0));
+    vec top = choose(bent, choose(positive, shape->square, shape->square * t), small);
+    vec q = top / choose(bent, small, all(1.0) + t);
+    vec p = choose(bent, shape->width - q, q);
+    c.residual = negated(s) * p;
+    c.weight = choose(bent, q, p * (all(1.0) - p));
+    if (loss) {
+        vec logistic = choose(positive, all(0.0), negated(v)) + log_one_plus(t);
+        c.loss = choose(bent, (shape->offset - shape->width * v) + q, logistic);
+    }
+    return c;
+}
+
+/* With a = |m - y| / width: slope width (1 - e^-a), weight e^-a, loss width^2 (a - (1 - e^-a)). As e^-a is
+   2^k (1 + rest), 1 - e^-a is (1 - 2^k) - 2^k rest: 1 - 2^k is 0 or at least 1/2, and little cancels. For k = 0, r = -a
+   and a - (1 - e^-a) = s q: nothing cancels there either. */
+INLINE Curve soft_huber_curve(vec m, vec y, const Shape *shape, const int loss)
+{
+    Curve c = {0};
+    vec raw = m - y, a = magnitude(raw) / shape->width;
+    Power e = power_of(negated(a));
+    vec two = scaled(all(1.0), e), gone = all(1.0) - two, rest = multiply_add(e.s, e.q, e.r);
+    c.residual = with_sign(shape->width * (gone - two * rest), raw);
+    c.weight = two * (all(1.0) + rest);
+    if (loss) c.loss = shape->width * (shape->width * (((a - gone) + two * e.r) + two * (e.s * e.q)));
+    return c;
+}
+
+INLINE Curve curve_of(const int kind, vec m, vec target, const Shape *shape, const int loss)
 {
     switch (kind) {
     case LOGISTIC: return logistic_curve(m, target, loss);
-    case HUBER_SVM: return huber_svm_curve(m, target, width);
+    case HUBER_SVM: return huber_svm_curve(m, target, shape->width);
     case SQUARED: return squared_curve(m, target);
-    default: return huber_residual_curve(m, target, width);
+    case SOFT_LOGISTIC: return soft_logistic_curve(m, target, shape, loss);
+    case SOFT_HUBER: return soft_huber_curve(m, target, shape, loss);
+    default: return huber_residual_curve(m, target, shape->width);
     }
 }
 

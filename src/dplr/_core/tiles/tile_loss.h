@@ -33,7 +33,8 @@ INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *f
 INLINE int curves(const int kind, const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
                   ptrdiff_t rows, const double *targets, const LossWork *work)
 {
-    const vec width = all(pass->width), constant = all(pass->intercept * pass->coef[pass->X.d]);
+    const Shape shape = shape_of(&pass->shape);
+    const vec constant = all(pass->intercept * pass->coef[pass->X.d]);
     const int norms = !pass->map.box && !pass->inside;
     double *margins = work->residual, *squared_norms = work->root;
     vec residuals = all(0.0), losses = all(0.0);
@@ -46,7 +47,7 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
         if (i + LANES > rows) here &= present = rows_left(rows - i);
         if (settled) here &= (mask)(load(work->live + i) > all(0.0));
         if (norms && ball_factor(pass, load(squared_norms + i), present, &factor, &outside, work->sums + 2)) return 1;
-        Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, width, pass->loss);
+        Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, &shape, pass->loss);
         vec residual = choose(here, curve.residual, all(0.0));
         residuals += residual;
         store(work->residual + i, residual * factor);
@@ -67,8 +68,8 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
 static int curves_of_block(const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
                            ptrdiff_t rows, const double *target, const LossWork *work)
 {
-    if (settled) return FOR_LOSS(pass->kind, curves, 1, pass, x, stride, rows, target, work);
-    return FOR_LOSS(pass->kind, curves, 0, pass, x, stride, rows, target, work);
+    if (settled) return FOR_LOSS(pass->shape.kind, curves, 1, pass, x, stride, rows, target, work);
+    return FOR_LOSS(pass->shape.kind, curves, 0, pass, x, stride, rows, target, work);
 }
 
 /* Rows times the roots of their weights, transposed into packed columns; then the constant's column. */

@@ -22,8 +22,6 @@ INLINE void sigmoids_of_minus(const int count, vec *v)
     EACH(k, pairs) widened(p[k], v + 2 * k);
 }
 
-INLINE vec with_sign(vec size, vec sign) { return (vec)((mask)size | ((mask)sign & INT64_MIN)); }
-
 /* What the lanes of a vector are, and where the numbers of its rows and models lie: side by side along the lanes. */
 enum { LANES_ARE_ROWS, LANES_ARE_MODELS };
 typedef struct { const double *inverse, *target, *per_unit, *clip; } Place;

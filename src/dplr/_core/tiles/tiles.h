@@ -50,6 +50,7 @@ typedef struct {
     ptrdiff_t step, pieces;
 } Ahead;
 
+typedef struct LossShape LossShape;
 typedef struct LossPass LossPass;
 typedef struct LossWork LossWork;
 typedef struct ClipPass ClipPass;
@@ -75,7 +76,7 @@ typedef struct {
     /* Add residuals, gradient, Hessian and loss of rows [start, start + rows) to the sums in `work`: see loss.h. */
     void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
-    void (*add_losses)(int kind, double width, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
+    void (*add_losses)(const LossShape *shape, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
                        const double *target, const double *coefs, double *margins, double *gradients);
     /* Rows on the grid and sums of clipped gradients: see tile_pack.h, tile_clip.h. */
     void (*measure_rows)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block, double *squared_norm,

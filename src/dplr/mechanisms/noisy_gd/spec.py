@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dplr._core import CLIPPED
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
@@ -26,6 +27,7 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.losses import model_of, models_with
 from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -143,7 +145,11 @@ class NoisyGradientDescent(Mechanism):
             raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
 
     def check(self, problem: Problem) -> None:
-        """Refuse what no theorem here covers."""
+        """Refuse what no theorem here covers, and losses that the kernel of clipped gradients does not have."""
+        if problem.loss.name not in CLIPPED:
+            rule = f'must be {models_with(lambda loss: loss.name in CLIPPED)} with mechanism="ngd"'
+            remedy = f"Gradients of its loss, {problem.loss.label}, are not clipped here."
+            raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.n_rows is None:
             remedy = "Declare a public reference: sums are divided by it."
             raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))

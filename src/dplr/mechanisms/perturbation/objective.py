@@ -228,7 +228,7 @@ def _curvature(problem: Problem, ridge: float) -> float:
 
 def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
     """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity)."""
-    if problem.loss.logistic_curvature:
+    if problem.loss.name == "logistic":
         kappa, records = problem.geometry.row_norm**2 / ridge, problem.neighbouring.records_changed
         return lambda e: objective_noise.logistic_loss(e, kappa, records)
     return lambda e: objective_noise.rank_one_loss(e, _curvature(problem, ridge))
@@ -236,7 +236,7 @@ def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
 
 def _theorem(problem: Problem) -> str:
     """Which theorem calibrates pure noise, and whether its bound is attained."""
-    if not problem.loss.logistic_curvature:
+    if problem.loss.name != "logistic":
         return "theorem 1, rank-one bound"
     # With one coefficient, two records cannot have large gradients in opposite directions.
     attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
