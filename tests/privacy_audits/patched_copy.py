@@ -16,9 +16,10 @@ def measure_on_a_patched_copy(script, name, runs, file, line, broken, folder):
     assert source.count(line) == 1
     (folder / "dplr" / file).write_text(source.replace(line, broken))
     path = pathlib.Path(__file__).with_name(script)
+    folders = [str(path.parent), str(path.parents[1] / "helpers")]
     code = (
         f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(folder)!r}); "
-        f"sys.path.insert(0, {str(path.parent)!r}); "
+        f"sys.path[:0] = {folders!r}; "
         f"sys.argv[1:] = [{name!r}, '{runs}']; runpy.run_path({str(path)!r}, run_name='__main__')"
     )
     environment = {"PYTHONPATH": str(folder), "PATH": ""}
