@@ -1,4 +1,4 @@
-"""From eps and the ridge to the noise of objective perturbation: objective.md, theorems 1 to 3."""
+"""From eps and the ridge to the noise of objective perturbation: objective.md, theorems 1 to 3 and 5."""
 
 import math
 
@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dplr.mechanisms.perturbation.noise import cms11, gaussian_sigma, largest_noise_eps, logistic_loss, rank_one_loss
+from dplr.mechanisms.perturbation.noise import (
+    cms11,
+    gaussian_sigma,
+    largest_noise_eps,
+    logistic_loss,
+    rank_one_loss,
+    soft_huber_loss,
+    soft_logistic_loss,
+)
 from dplr.privacy.gaussian import gaussian_mu
 
 QUARTER = 0.25
@@ -157,3 +165,39 @@ def test_noise_of_no_eps_at_all_is_refused_not_divided_by():
             curvature = math.expm1(eps - left)
             noise_eps = largest_noise_eps(lambda e, curvature=curvature: rank_one_loss(e, curvature), eps)
             assert noise_eps is None or noise_eps > 0
+
+
+CUTS = [0.1, 0.5, 0.75, 0.9, 1.0]
+
+
+@pytest.mark.parametrize("signs", [1, 2])
+@pytest.mark.parametrize("kappa", [1e-3, 0.1, 1.0, 7.0, 100.0])
+@pytest.mark.parametrize("noise_eps", [1e-3, 0.2, 1.0, 6.0])
+def test_the_maximum_over_slopes_that_fade_is_the_maximum(noise_eps, kappa, signs):
+    share = noise_eps / signs
+    for cut in CUTS:
+        s = np.append(np.linspace(0, cut, 200_001), 1 - math.sqrt(1 - cut))  # where the curvatures meet
+        bracket = share * s / cut + np.log1p(kappa * np.minimum(s * (1 - s), cut - s))
+        found = soft_logistic_loss(noise_eps, kappa, signs, cut)
+        assert found == pytest.approx((signs - 1) * share + bracket.max(), rel=1e-8)
+    u = np.linspace(0, 1, 200_001)
+    largest = (signs - 1) * share + (share * u + np.log1p(kappa * (1 - u))).max()
+    assert soft_huber_loss(noise_eps, kappa, signs) == pytest.approx(largest, rel=1e-8)
+
+
+@pytest.mark.parametrize("signs", [1, 2])
+def test_a_cut_at_one_is_the_logistic_loss(signs):
+    for noise_eps, kappa in [(0.01, 3.0), (1.0, 0.2), (1.0, 2.0), (5.0, 50.0)]:
+        expected = logistic_loss(noise_eps, kappa, signs)
+        assert soft_logistic_loss(noise_eps, kappa, signs, 1.0) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("signs", [1, 2])
+def test_the_curvature_is_free_up_to_the_ridge_of_the_corollary_and_no_further(eps, signs):
+    for cut in CUTS:
+        kappa = eps / (signs * cut)
+        assert soft_logistic_loss(eps, kappa, signs, cut) == pytest.approx(eps, rel=1e-12)
+        assert soft_logistic_loss(eps, 1.05 * kappa, signs, cut) > eps * (1 + 1e-12)
+    assert soft_huber_loss(eps, eps / signs, signs) == pytest.approx(eps, rel=1e-12)
+    assert soft_huber_loss(eps, 1.05 * eps / signs, signs) > eps * (1 + 1e-12)

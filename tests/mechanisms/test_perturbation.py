@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
 import fits as fitting
+from dplr.audit import SoftHuber, SoftLogistic
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.perturbation import minimisation as erm
@@ -279,7 +280,10 @@ def test_more_rows_than_the_tolerance_was_planned_for_are_refused_under_add_remo
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"model": "linear", "classes": None}, "model"),
+        ({"mechanism": "output", "model": "linear", "classes": None}, "model"),
+        ({"mechanism": dplr.ObjectivePerturbation(calibration="cms11"), "model": "linear", "classes": None}, "model"),
+        ({"mechanism": dplr.ObjectivePerturbation(cut=1.5)}, "cut"),
+        ({"mechanism": dplr.ObjectivePerturbation(cut=0.5), "model": "svm"}, "cut"),
         ({"l2": 0.0}, "l2"),
         ({"l2": 1e-8}, "l2"),
         ({"neighbouring": "add_remove"}, "n_rows"),
@@ -294,6 +298,57 @@ def test_what_no_theorem_covers_is_refused_before_any_noise(options, match, entr
     with pytest.raises(ValueError, match=f"`{match}`"):
         dplr.fit(X, y, **{"mechanism": "objective", "eps": 1.0, "classes": (-1, 1)} | options)
     assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("cut", [0.0, -1.0, math.inf, "soft"])
+def test_a_cut_is_a_positive_number_or_auto_and_nothing_for_printed_algorithms(cut):
+    with pytest.raises(ValueError, match="`cut`"):
+        dplr.ObjectivePerturbation(cut=cut)
+    with pytest.raises(ValueError, match=r"`cut`.*printed algorithms"):
+        dplr.ObjectivePerturbation(cut="auto", calibration="cm08")
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("options", [{}, {"neighbouring": "add_remove", "n_rows": 20_000}])
+def test_linear_regression_finds_a_line_says_which_loss_and_comes_back_from_its_file(options, delta, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 10, (20_000, 2))
+    y = 3 * X[:, 0] - 2 * X[:, 1] + 5 + rng.normal(0, 1, len(X))
+    bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+    est = dplr.fit(X, y, model="linear", mechanism="objective", eps=1.0, delta=delta, bounds=bounds, **options)
+    assert est.score(X, y) > 0.9
+    statement = est.privacy_
+    assert "minimises the soft_huber" in statement.calibration
+    assert "biased" in statement.calibration
+    assert statement.delta == (delta or 2.0**-64)
+    dplr.save_model(est, tmp_path / "model")
+    read = dplr.load_model(tmp_path / "model")
+    assert (read.predict(X) == est.predict(X)).all()
+    assert read.privacy_ == statement
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_without_noise_the_minimiser_is_that_of_the_named_loss(model):
+    """Against scipy's minimiser of the soft losses as their page writes them."""
+    X, y = ball_data(200)
+    target = y if model == "logistic" else np.clip(X[:, 0] + 0.3 * y, -1, 1)
+    spec = dplr.ObjectivePerturbation(cut=0.5)
+    options = {"classes": (-1, 1)} if model == "logistic" else {}
+    est = dplr.fit(X, target, model=model, mechanism=spec, eps=math.inf, l2=0.02, fit_intercept=False, **options)
+    twin = SoftLogistic(0.5) if model == "logistic" else SoftHuber(0.5)
+    gradient = X.T @ twin.residual(X @ np.ravel(est.coef_), target) / len(X) + 0.02 * np.ravel(est.coef_)
+    assert np.linalg.norm(gradient) < 1e-3
+
+
+def test_a_cut_of_the_logistic_loss_lowers_the_noise_and_is_named_in_the_statement():
+    facts = {"n_rows": 30_000, "n_features": 10, "eps": 0.5}
+    plain = dplr.plan(mechanism="objective", **facts).statement
+    cut = dplr.plan(mechanism=dplr.ObjectivePerturbation(cut=0.5), **facts).statement
+    assert cut.noise_scale == pytest.approx(plain.noise_scale / 2, rel=1e-9)
+    assert "minimises the soft_logistic (0.5) loss instead of the logistic one" in cut.calibration
+    assert "instead" not in plain.calibration
+    rule = dplr.plan(mechanism=dplr.ObjectivePerturbation(cut="auto"), **facts).problem.loss
+    assert 0.5 <= rule.lipschitz <= 1
 
 
 @pytest.mark.parametrize("option", ["coef_norm", "projection"])

@@ -10,16 +10,15 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 import fits as fitting
-from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.audit import Logistic, SoftHuber, SoftLogistic, eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
@@ -36,16 +35,18 @@ class Case:
     shared: tuple[tuple[float, ...], float] = ((0.0, 1.0), -1.0)
     eps: float = 1.0
     delta: float = 0.0
+    numbers: bool = False
 
     @property
     def problem(self):
         """The public facts: no intercept, replace-one."""
         n = self.copies + 1
-        return Problem(LOGISTIC, self.prep.geometry, Neighbouring.REPLACE_ONE, n, self.ridge / n, ())
+        loss = SQUARED if self.numbers else LOGISTIC
+        return Problem(loss, self.prep.geometry, Neighbouring.REPLACE_ONE, n, self.ridge / n, ())
 
     @property
     def prep(self):
-        return ball_prep(len(self.last[0]), False, (-1.0, 1.0))
+        return ball_prep(len(self.last[0]), False, None if self.numbers else (-1.0, 1.0))
 
     def rows(self, last):
         X = np.vstack([np.tile(self.shared[0], (self.copies, 1)), [last[0]]]) if self.copies else np.array([last[0]])
@@ -66,9 +67,19 @@ CASES = {
     "objective, one record, small ridge": Case(ObjectivePerturbation(), 0.16, *ALONE),
     # Refused by the package: only a copy that does not charge the curvature plans it.
     "objective, one record, tiny ridge": Case(ObjectivePerturbation(), 0.01, *ALONE),
+    "soft logistic": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000),
+    "soft logistic, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.2, *ALONE),
+    "soft Huber": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000, numbers=True),
+    "soft Huber, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.8, *ALONE, numbers=True),
     "cm08, one record": Case(ObjectivePerturbation(calibration="cm08"), 0.01, *ALONE),
     "cms11, one record": Case(ObjectivePerturbation(calibration="cms11"), 0.01, *ALONE),
 }
+
+
+def loss_of(case):
+    """The auditor's own loss."""
+    cut = getattr(case.spec, "cut", None)
+    return SoftHuber(cut) if case.numbers else Logistic() if cut is None else SoftLogistic(cut)
 
 
 def log_density(case, plan, last, coefs):
@@ -78,9 +89,9 @@ def log_density(case, plan, last, coefs):
     for (row, label), count in ((case.shared, case.copies), (last, 1)):
         if count:
             x = np.array(row)
-            p = expit(-label * (coefs @ x))
-            b = b + count * label * p[:, None] * x
-            hessian = hessian + count * (p * (1 - p))[:, None, None] * np.outer(x, x)
+            margin, loss = coefs @ x, loss_of(case)
+            b = b - count * loss.residual(margin, label)[:, None] * x
+            hessian = hessian + count * loss.weight(margin, label)[:, None, None] * np.outer(x, x)
     norm = np.linalg.norm(b, axis=1)
     noise = -(norm**2) / (2 * block.scale**2) if case.delta else -norm / block.scale
     return noise + np.linalg.slogdet(hessian)[1]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.audit import HuberSVM, Logistic, hockey_stick, search
+from dplr.audit import HuberSVM, Logistic, SoftHuber, SoftLogistic, hockey_stick, search
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LOGISTIC, huber_svm
+from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.problem.problem import Problem
 from patched_copy import measure_on_a_patched_copy
 from perturbation_audit import CASES, measure
@@ -30,6 +30,8 @@ FLOORS = {
     "objective, one record": (120_000, 0.20),
     "objective, one record, small ridge": (80_000, 0.35),
     "cms11, one record": (40_000, 0.10),
+    "soft logistic": (20_000, 0.30),
+    "soft Huber": (20_000, 0.30),
 }
 
 
@@ -55,6 +57,9 @@ BROKEN = [
     ("objective gaussian", 20_000, OBJECTIVE, 'Noise(ridge, "Gaussian", sigma,', 'Noise(ridge, "Gaussian", sigma / 2,'),
     ("objective, one record, tiny ridge", 20_000, OBJECTIVE,
      "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),
+    ("soft logistic", 20_000, OBJECTIVE, "problem.loss.lipschitz, problem.geometry.row_norm)",
+     "problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
+    ("soft Huber", 20_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
 ]  # fmt: skip
 
 
@@ -82,6 +87,27 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, ridge, width, iota, rel
     plan = OutputPerturbation().plan(problem, eps, 0.0)
     found = search(2, ridge=ridge, scale=plan.statement.noise_scale, mechanism="output", **facts)
     assert found.log_ratio <= eps
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize(("loss", "twin", "cut"), [(LOGISTIC, SoftLogistic, 0.5), (LOGISTIC, SoftLogistic, 0.9),
+                                                   (SQUARED, SoftHuber, 0.3), (SQUARED, SoftHuber, 2.0)])  # fmt: skip
+@pytest.mark.parametrize(("eps", "ridge"), [(0.1, 60.0), (1.0, 1.2), (1.0, 4.0), (4.0, 0.4)])
+def test_no_density_ratio_of_a_plan_with_a_cut_exceeds_its_eps(eps, ridge, loss, twin, cut, iota, relation):
+    problem = Problem(loss, Geometry(2, intercept=iota), relation, 100, ridge / 100, ())
+    plan = ObjectivePerturbation(cut=cut).plan(problem, eps, 0.0)
+    facts = {"loss": twin(cut), "neighbouring": str(relation), "iota": iota, "pairs": 100_000}
+    found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, **facts)
+    assert 0.9 * eps <= found.log_ratio <= eps
+
+
+@pytest.mark.parametrize(("loss", "twin"), [(LOGISTIC, SoftLogistic), (SQUARED, SoftHuber)])
+def test_the_auditor_sees_a_plan_whose_curvature_was_not_charged(loss, twin):
+    problem = Problem(loss, Geometry(2), Neighbouring.REPLACE_ONE, 100, 0.7 / 100, ())
+    plan = ObjectivePerturbation(cut=0.5).plan(problem, 1.0, 0.0)
+    uncharged = plan.statement.released["coef"].sensitivity / 1.0
+    assert search(2, loss=twin(0.5), ridge=0.7, scale=uncharged, pairs=20_000).log_ratio > 1.01
 
 
 @pytest.mark.parametrize("ridge", [0.05, 0.2, 1.0])

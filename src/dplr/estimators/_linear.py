@@ -21,8 +21,8 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     Parameters
     ----------
     eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
-        `LogisticRegression`; the mechanism is `"fm"`, `"ngd"` or a spec of theirs. The target of the bounds is
-        ``(lower, upper)`` of y; without it y is assumed to lie in [-1, 1]. Values outside are clipped.
+        `LogisticRegression`; the mechanism is `"fm"`, `"objective"`, `"ngd"` or a spec of theirs. The target of the
+        bounds is ``(lower, upper)`` of y; without it y is assumed to lie in [-1, 1]. Values outside are clipped.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     Privacy
     -------
     Protects one record, as `LogisticRegression` does; the bounds of the target are public too. Proofs: functional.md,
-    theorems 1 and 4, and noisy_gd.md, beside the mechanisms.
+    theorems 1 and 4, objective.md, theorems 3 and 5, and noisy_gd.md, beside the mechanisms.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def check(problem: Problem, mechanism: str) -> int:
     loss = problem.loss
     if not _covered(loss):
         rule = f'must be {models_with(_covered)} with mechanism="{mechanism}"'
-        raise ValueError(sentence("model", rule, model_of(loss), 'Use mechanism="fm" for linear regression.'))
+        raise ValueError(sentence("model", rule, model_of(loss), 'Use mechanism="objective" or "fm".'))
     if problem.n_rows is None:
         rule = f'is required with mechanism="{mechanism}" under add_remove'
         raise ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
@@ -60,7 +60,7 @@ def check(problem: Problem, mechanism: str) -> int:
 
 
 def _covered(loss: Loss) -> bool:
-    return math.isfinite(loss.lipschitz) and loss.classification
+    return math.isfinite(loss.lipschitz)
 
 
 def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:

@@ -29,6 +29,32 @@ def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
     return (signs - 1) * slope + slope * p + math.log1p(kappa * p * (1 - p))
 
 
+def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -> float:
+    """The same for noise exp(-noise_eps ||b|| / (signs C R~)) and curvature min(s (1 - s), C - s) (theorem 5).
+
+    (signs - 1) t + max over s in [0, C] of [t s / C + log(1 + kappa a(s))] with t = noise_eps / signs. The curvatures
+    meet at s1, and on either side of it the bracket is concave.
+    """
+    share = noise_eps / signs
+    slope, turn = share / cut, 1 - math.sqrt(1 - cut)
+    product = slope * kappa
+    linear = 2 * kappa - product
+    before = 2 * (slope + kappa) / (linear + math.sqrt(linear * linear + 4 * product * (slope + kappa)))
+    before = min(turn, before)
+    after = min(cut, max(turn, cut - 1 / slope + 1 / kappa))
+    worst = max(
+        slope * before + math.log1p(kappa * before * (1 - before)), slope * after + math.log1p(kappa * (cut - after))
+    )
+    return (signs - 1) * share + worst
+
+
+def soft_huber_loss(noise_eps: float, kappa: float, signs: int) -> float:
+    """The same for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, and largest where 1/t - 1/kappa is."""
+    share = noise_eps / signs
+    rest = min(1.0, max(0.0, 1 / share - 1 / kappa))  # 1 - s/C
+    return signs * share - share * rest + math.log1p(kappa * rest)
+
+
 def rank_one_loss(noise_eps: float, smoothness_kappa: float) -> float:
     """Privacy loss for any smooth loss: the determinants differ by a factor of at most 1 + c kappa (theorem 1)."""
     return noise_eps + math.log1p(smoothness_kappa)

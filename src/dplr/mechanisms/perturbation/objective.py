@@ -17,13 +17,14 @@ from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
-from dplr.mechanisms.perturbation.ridge import objective_ridge
+from dplr.mechanisms.perturbation.ridge import objective_ridge, slope_cut
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -46,8 +47,13 @@ class ObjectivePerturbation(Mechanism):
         Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is
         CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for,
         and its statement says what it is. Only `"tight"` takes a delta.
-    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), q the
-        number of coefficients.
+    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), and
+        0.7 sqrt(q) for a numeric target, q the number of coefficients.
+    cut : largest slope C of the loss. Noise is proportional to it. A number replaces the logistic loss by one that is
+        cut softly at slope C in (0, 1], and the squared loss by the soft Huber loss of width C > 0, on a target that is
+        scaled to [-1, 1]; `"auto"` chooses C from public facts (`ridge.slope_cut`). None keeps the logistic loss or the
+        Huber SVM as it is, and stands for `"auto"` with the squared loss, whose slope has no bound. **A cut biases the
+        coefficients**: rows that contradict the model count less. The statement says which loss was minimised.
 
     Raises
     ------
@@ -73,15 +79,24 @@ class ObjectivePerturbation(Mechanism):
     about: ClassVar[Description] = ABOUT_OBJECTIVE
     calibration: str = "tight"
     coef_norm: float | None = None
+    cut: float | str | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         if self.coef_norm is not None:
             check_positive("coef_norm", self.coef_norm)
+        if isinstance(self.cut, str):
+            check_choice("cut", self.cut, ["auto"])
+        elif self.cut is not None:
+            check_positive("cut", self.cut)
+        if self.cut is not None and self.calibration != "tight":
+            rule = f'must be None with calibration="{self.calibration}"'
+            raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
+        asked, problem = problem.loss, self._cut(problem, eps, delta)
         n_rows = minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
@@ -101,7 +116,24 @@ class ObjectivePerturbation(Mechanism):
             offset = 2 * solved.tolerance / noise.ridge
             solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
             delta = delta or minimisation.MISSED
-        return Plan(problem, self._statement(problem, noise, solved, stated, delta), solved)
+        return Plan(problem, self._statement(problem, asked, noise, solved, stated, delta), solved)
+
+    def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
+        """The problem with the loss that is minimised."""
+        loss, numbers = problem.loss, problem.loss.name == "squared"
+        cut = self.cut
+        if cut is None and not (numbers and self.calibration == "tight"):
+            return problem
+        if not numbers and loss.name != "logistic":
+            raise ValueError(sentence("cut", f'must be None with model="{model_of(loss)}"', cut))
+        if not isinstance(cut, float | int):
+            if problem.n_rows is None:
+                return problem  # refused by `check`
+            geometry, records = problem.geometry, problem.neighbouring.records_changed
+            cut = slope_cut(loss, problem.n_rows, geometry.n_coefs, eps, delta, geometry.row_norm, records)
+        elif not numbers and cut > 1:
+            raise ValueError(sentence("cut", "must be at most 1 with the logistic loss", cut, "Its slope is below 1."))
+        return replace(problem, loss=soft_huber(float(cut)) if numbers else soft_logistic(float(cut)))
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
         assert problem.n_rows is not None
@@ -110,7 +142,7 @@ class ObjectivePerturbation(Mechanism):
         return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, records, self.coef_norm)
 
     def _statement(
-        self, problem: Problem, noise: _Noise, solved: Minimisation, eps: float, delta: float
+        self, problem: Problem, asked: Loss, noise: _Noise, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
         norm = problem.geometry.row_norm
         law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
@@ -125,7 +157,8 @@ class ObjectivePerturbation(Mechanism):
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
-            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}",
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}"
+            f"{_bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -134,7 +167,7 @@ class ObjectivePerturbation(Mechanism):
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
-        minimisation.check(problem, self.about.name)
+        minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
 
     @property
     def keeps_eps(self) -> bool:
@@ -185,6 +218,13 @@ class _Noise:
         return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
 
 
+def _bias(asked: Loss, minimised: Loss) -> str:
+    """What the statement says of a cut."""
+    if minimised == asked:
+        return ""
+    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is biased by it"
+
+
 def _left(eps: float, delta: float) -> float:
     """What remains of delta for Gaussian noise, rounded down; 0 where none was asked for."""
     if math.isinf(eps) or delta == 0:
@@ -228,19 +268,27 @@ def _curvature(problem: Problem, ridge: float) -> float:
 
 def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
     """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity)."""
-    if problem.loss.name == "logistic":
-        kappa, records = problem.geometry.row_norm**2 / ridge, problem.neighbouring.records_changed
+    loss, records = problem.loss, problem.neighbouring.records_changed
+    kappa = problem.geometry.row_norm**2 / ridge
+    if loss.name == "logistic":
         return lambda e: objective_noise.logistic_loss(e, kappa, records)
+    if loss.fading == "logistic":
+        return lambda e: objective_noise.soft_logistic_loss(e, kappa, records, loss.lipschitz)
+    if loss.fading == "linear":
+        return lambda e: objective_noise.soft_huber_loss(e, kappa, records)
     return lambda e: objective_noise.rank_one_loss(e, _curvature(problem, ridge))
 
 
 def _theorem(problem: Problem) -> str:
     """Which theorem calibrates pure noise, and whether its bound is attained."""
-    if problem.loss.name != "logistic":
+    loss = problem.loss
+    if not loss.fading:
         return "theorem 1, rank-one bound"
+    number = "theorem 2" if loss.name == "logistic" else "theorem 5"
     # With one coefficient, two records cannot have large gradients in opposite directions.
     attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
-    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
+    exact = f"exact for the {loss.name.replace('_', ' ')} loss"
+    return f"{number}, {exact}" if attained else f"{number}, an upper bound with one coefficient"
 
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
@@ -261,7 +309,7 @@ def _too_small(problem: Problem, eps: float) -> ValueError:
 
 _PURE = {"tight": _tight, "cms11": _cms11, "cm08": _cm08}
 _SOURCES = {
-    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 4",
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 5",
     "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
     "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
 }

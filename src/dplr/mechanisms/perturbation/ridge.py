@@ -25,6 +25,18 @@ def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> 
     return math.sqrt(size * (size + 1)) * distance / eps
 
 
+def slope_cut(loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int) -> float:
+    """Largest slope C of the loss that objective perturbation minimises, between two public limits.
+
+    Noise grows with C, and so does what the loss sees of rows that contradict the model. N is the norm of the noise a
+    row, at C = 1. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers: C = 0.05 / sqrt(N) in [0.3, 2].
+    """
+    share, least, largest = (0.02, 0.5, 1.0) if loss.classification else (0.05, 0.3, 2.0)
+    if math.isinf(eps):
+        return largest
+    return min(largest, max(least, share / math.sqrt(noise_norm(size, eps, delta, norm, signs) / n_rows)))
+
+
 def objective_ridge(
     loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
@@ -32,14 +44,31 @@ def objective_ridge(
 
     c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
     c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
-    4 h D R~ / eps      h the smoothness: below it the curvature takes more than a small share of eps
+    the free ridge      below it the curvature takes more than a small share of eps
     1e-5                no noise is left to speak of
     """
     if math.isinf(eps):
         return PLAIN
-    c = noise_norm(size, eps, delta, norm, signs)
-    guess = min(16.0, 2 * math.sqrt(size)) if coef_norm is None else coef_norm
-    return max(c / guess, c * c / (4 * n_rows), 4 * loss.smoothness * signs * norm**2 / eps, _LEAST)
+    c = noise_norm(size, eps, delta, loss.lipschitz * norm, signs)
+    guess = _coef_guess(loss, size) if coef_norm is None else coef_norm
+    return max(c / guess, c * c / (4 * n_rows), _free_ridge(loss, eps, delta, norm, signs), _LEAST)
+
+
+def _coef_guess(loss: Loss, size: int) -> float:
+    """A guess of ||coef||: of margins of labels, and of targets in [-1, 1]."""
+    return min(16.0, 2 * math.sqrt(size)) if loss.classification else 0.7 * math.sqrt(size)
+
+
+def _free_ridge(loss: Loss, eps: float, delta: float, norm: float, signs: int) -> float:
+    """The ridge at which the curvature costs nothing (pure eps, a curvature that fades), or next to nothing.
+
+    Free: kappa <= eps/(s C), or eps/s (objective.md, theorem 5). All others: 4 h s R~^2 / eps, h the smoothness.
+    """
+    if delta == 0 and loss.fading == "logistic":
+        return signs * loss.lipschitz * norm**2 / eps
+    if delta == 0 and loss.fading == "linear":
+        return signs * norm**2 / eps
+    return 4 * loss.smoothness * signs * norm**2 / eps
 
 
 def output_ridge(
