@@ -300,12 +300,35 @@ def test_what_no_theorem_covers_is_refused_before_any_noise(options, match, entr
     assert entropy.bytes == 0
 
 
-@pytest.mark.parametrize("cut", [0.0, -1.0, math.inf, "soft"])
+@pytest.mark.parametrize("cut", [0.0, -1.0, math.inf, "soft", 1e-4, 1025.0, 1e30])
 def test_a_cut_is_a_positive_number_or_auto_and_nothing_for_printed_algorithms(cut):
     with pytest.raises(ValueError, match="`cut`"):
         dplr.ObjectivePerturbation(cut=cut)
     with pytest.raises(ValueError, match=r"`cut`.*printed algorithms"):
         dplr.ObjectivePerturbation(cut="auto", calibration="cm08")
+
+
+@pytest.mark.parametrize("cut", [np.float32(0.75), np.int64(1), Fraction(3, 4)])
+def test_any_kind_of_number_is_the_cut_and_none_means_auto(cut):
+    spec = dplr.ObjectivePerturbation(cut=cut)
+    assert type(spec.cut) is float
+    plan = dplr.plan(n_rows=1000, n_features=2, eps=1.0, model="linear", mechanism=spec)
+    assert plan.problem.loss.width == float(cut)
+
+
+@pytest.mark.parametrize("l2", [0.002, 0.1, 10.0])
+@pytest.mark.parametrize("cut", [2.0**-10, 2.0**10])
+def test_the_solver_reaches_its_tolerance_at_the_limits_of_the_cut(cut, l2):
+    X, y = ball_data(500)
+    spec = dplr.ObjectivePerturbation(cut=cut)
+    fits = dplr.fit_many(X, X[:, 0] + 0.1 * y, model="linear", mechanism=spec, eps=[1.0], repeats=20, l2=l2)
+    assert all(np.isfinite(est.coef_).all() for est in fits)
+
+
+def test_a_missing_number_of_rows_is_named_for_linear_regression_too():
+    facts = {"n_features": 2, "eps": 1.0, "model": "linear", "neighbouring": "add_remove"}
+    with pytest.raises(ValueError, match="`n_rows` is required"):
+        dplr.plan(mechanism="objective", **facts)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

@@ -42,10 +42,11 @@ def check(problem: Problem, mechanism: str) -> int:
     loss = problem.loss
     if not _covered(loss):
         rule = f'must be {models_with(_covered)} with mechanism="{mechanism}"'
-        raise ValueError(sentence("model", rule, model_of(loss), 'Use mechanism="objective" or "fm".'))
+        raise ValueError(
+            sentence("model", rule, model_of(loss), 'Use mechanism="objective" with its own calibration, or "fm".')
+        )
     if problem.n_rows is None:
-        rule = f'is required with mechanism="{mechanism}" under add_remove'
-        raise ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
+        raise no_reference(mechanism)
     if problem.l2 is not None and problem.l2 * problem.n_rows < _SMALLEST_RIDGE:
         rule = f'must be at least {_SMALLEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
         remedy = "Without a ridge one record may move the minimiser any distance. Use l2='auto'."
@@ -57,6 +58,12 @@ def check(problem: Problem, mechanism: str) -> int:
         rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
         raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
     return problem.n_rows
+
+
+def no_reference(mechanism: str) -> ValueError:
+    """What is said where no number of rows is public."""
+    rule = f'is required with mechanism="{mechanism}" under add_remove'
+    return ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
 
 
 def _covered(loss: Loss) -> bool:

@@ -13,6 +13,8 @@ from dplr.privacy.gaussian import gaussian_log_delta
 
 # Root finding ends this close, and results are rounded to the safe side by as much.
 _CLOSE = 1e-12
+# Where a loss is flat in eps', a root that ends early is not below it: such losses are rounded up themselves.
+_ROUNDED_UP = 1 + 2.0**-50
 
 
 def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
@@ -45,14 +47,14 @@ def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -
     worst = max(
         slope * before + math.log1p(kappa * before * (1 - before)), slope * after + math.log1p(kappa * (cut - after))
     )
-    return (signs - 1) * share + worst
+    return ((signs - 1) * share + worst) * _ROUNDED_UP
 
 
 def soft_huber_loss(noise_eps: float, kappa: float, signs: int) -> float:
     """The same for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, and largest where 1/t - 1/kappa is."""
     share = noise_eps / signs
     rest = min(1.0, max(0.0, 1 / share - 1 / kappa))  # 1 - s/C
-    return signs * share - share * rest + math.log1p(kappa * rest)
+    return (signs * share - share * rest + math.log1p(kappa * rest)) * _ROUNDED_UP
 
 
 def rank_one_loss(noise_eps: float, smoothness_kappa: float) -> float:

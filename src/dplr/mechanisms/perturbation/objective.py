@@ -34,6 +34,8 @@ _CALIBRATIONS = ("tight", "cms11", "cm08")
 _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show.
 _PRINTED_TOLERANCE = 2.0**-20
+# Within these limits the solver was seen to reach its tolerance; from 1e20 on it did not.
+_LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,10 @@ class ObjectivePerturbation(Mechanism):
     Parameters
     ----------
     calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound
-        with one coefficient under replace-one) and the rank-one bound for others (theorem 1); `"cms11"` is CMS11
-        Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay for it; `"cm08"` is
-        CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds the eps asked for,
-        and its statement says what it is. Only `"tight"` takes a delta.
+        with one coefficient under replace-one), theorem 5 where the slope is cut, and the rank-one bound for others
+        (theorem 1); `"cms11"` is CMS11 Algorithm 2, which charges the curvature twice and raises the ridge where eps
+        would not pay for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy
+        loss exceeds the eps asked for, and its statement says what it is. Only `"tight"` takes a delta.
     coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), and
         0.7 sqrt(q) for a numeric target, q the number of coefficients.
     cut : largest slope C of the loss. Noise is proportional to it. A number replaces the logistic loss by one that is
@@ -89,7 +91,7 @@ class ObjectivePerturbation(Mechanism):
         if isinstance(self.cut, str):
             check_choice("cut", self.cut, ["auto"])
         elif self.cut is not None:
-            check_positive("cut", self.cut)
+            object.__setattr__(self, "cut", _checked_cut(self.cut))
         if self.cut is not None and self.calibration != "tight":
             rule = f'must be None with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
@@ -126,14 +128,14 @@ class ObjectivePerturbation(Mechanism):
             return problem
         if not numbers and loss.name != "logistic":
             raise ValueError(sentence("cut", f'must be None with model="{model_of(loss)}"', cut))
-        if not isinstance(cut, float | int):
+        if cut is None or isinstance(cut, str):
             if problem.n_rows is None:
-                return problem  # refused by `check`
+                raise minimisation.no_reference(self.about.name)
             geometry, records = problem.geometry, problem.neighbouring.records_changed
             cut = slope_cut(loss, problem.n_rows, geometry.n_coefs, eps, delta, geometry.row_norm, records)
         elif not numbers and cut > 1:
             raise ValueError(sentence("cut", "must be at most 1 with the logistic loss", cut, "Its slope is below 1."))
-        return replace(problem, loss=soft_huber(float(cut)) if numbers else soft_logistic(float(cut)))
+        return replace(problem, loss=soft_huber(cut) if numbers else soft_logistic(cut))
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
         assert problem.n_rows is not None
@@ -218,6 +220,15 @@ class _Noise:
         return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
 
 
+def _checked_cut(cut: float) -> float:
+    """A float within the limits."""
+    value = check_positive("cut", cut)
+    if not _LEAST_CUT <= value <= _LARGEST_CUT:
+        rule = f"must be between {_LEAST_CUT:g} and {_LARGEST_CUT:g}"
+        raise ValueError(sentence("cut", rule, cut, "Targets lie in [-1, 1]: a larger one cuts nothing."))
+    return value
+
+
 def _bias(asked: Loss, minimised: Loss) -> str:
     """What the statement says of a cut."""
     if minimised == asked:
@@ -284,11 +295,11 @@ def _theorem(problem: Problem) -> str:
     loss = problem.loss
     if not loss.fading:
         return "theorem 1, rank-one bound"
-    number = "theorem 2" if loss.name == "logistic" else "theorem 5"
+    if loss.name != "logistic":
+        return "theorem 5"
     # With one coefficient, two records cannot have large gradients in opposite directions.
     attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
-    exact = f"exact for the {loss.name.replace('_', ' ')} loss"
-    return f"{number}, {exact}" if attained else f"{number}, an upper bound with one coefficient"
+    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
 
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:

@@ -95,8 +95,8 @@ class OutputPerturbation(Mechanism):
             guarantee=guarantee,
             neighbouring=problem.neighbouring,
             released=released,
-            calibration=f"one record moves the minimiser by at most {records} R~/Lam, the tolerance by 2 tau/Lam: "
-            f"R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
+            calibration=f"one record moves the minimiser by at most {records} L R~/Lam, the tolerance by 2 tau/Lam: "
+            f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
