@@ -6,6 +6,7 @@ import functools
 import math
 import os
 import weakref
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -73,6 +74,23 @@ class Source:
         while not direction.any():  # a single number is 0 now and then, and 0 has no direction
             direction = self.normal(1.0, size)
         return np.asarray(direction * (scale * norm / np.linalg.norm(direction)))
+
+    def in_body(self, scale: float, half_widths: Sequence[float], groups: Sequence[int]) -> NDArray[np.float64]:
+        """Vector with density proportional to exp(-N(b) / scale), N the gauge of a body (Hardt and Talwar 2010).
+
+        The body is a product over groups of coordinates, in their order: of a group of one it has the interval of that
+        half-width, of m coordinates the cross-polytope of theirs. N(b) is the largest over groups of the sum of
+        |b_j| / half-width. The vector is a Gamma(q + 1) number times a uniform point of the body, and a uniform point
+        of a cross-polytope is m exponentials with signs over the sum of m + 1. Made of integer draws, as `norm_gamma`.
+        """
+        sizes, size = np.asarray(groups), len(half_widths)
+        draws = self.laplace(_FINE, 2 * size + len(sizes) + 1)
+        length = float(np.abs(draws[size + len(sizes) :]).sum()) / _FINE
+        coordinates, rest = draws[:size], np.abs(draws[size : size + len(sizes)])
+        firsts = np.cumsum(sizes) - sizes
+        sums = np.maximum(np.add.reduceat(np.abs(coordinates), firsts) + rest, 1)  # all are 0 once in 2^70 draws
+        point = coordinates / np.repeat(sums, sizes) * np.asarray(half_widths)
+        return np.asarray(point * (scale * length), np.float64)
 
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
         """Independent Gaussians, each on a grid of 2^-40 of its deviation: far below what is released.

@@ -399,7 +399,7 @@ def test_gaussian_bound_is_below_the_truth_and_close_to_it_where_events_are_not(
         ({"ridge": 0.0}, ValueError, "`ridge` must be positive and finite; got 0.0. It is l2"),
         ({"scale": math.inf}, ValueError, "`scale` must be positive and finite; got inf"),
         ({"scale": "1"}, TypeError, "`scale` must be a real number"),
-        ({"law": "laplace"}, ValueError, "`law` must be one of 'gamma', 'gaussian'; got 'laplace'"),
+        ({"law": "laplace"}, ValueError, "`law` must be one of 'gamma', 'gaussian', 'gauge'; got 'laplace'"),
         ({"mechanism": "fm"}, ValueError, "`mechanism` must be one of 'objective', 'output'; got 'fm'"),
     ],
 )

@@ -167,7 +167,7 @@ def test_every_plan_has_what_its_mechanism_says(name, relation, delta):
     plan = dplr.plan(n_rows=5000, n_features=3, eps=eps, delta=delta, mechanism=name, neighbouring=relation)
     statement = plan.statement
     assert (statement.mechanism, statement.arithmetic) == (name, spec.about.arithmetic)
-    assert {block.law for block in statement.released.values()} == {spec.about.laws[delta > 0]}
+    assert {block.law for block in statement.released.values()} <= set(spec.about.laws[delta > 0])
     assert statement.delta == (delta or spec.about.least_delta)
     shapes = spec.blocks(plan.problem)
     assert shapes.keys() == statement.released.keys()

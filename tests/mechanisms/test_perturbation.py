@@ -27,6 +27,7 @@ from dplr.rows import as_rows
 from dplr.solvers.certificate import NotCertified, gradient_rounding_bound
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
+UNCUT = dplr.ObjectivePerturbation(cut=None)
 
 
 def ball_data(n=400, d=3, seed=0):
@@ -93,7 +94,7 @@ def recovered_noise(mechanism, delta, fits, loss=LOGISTIC, relation="replace_one
     """The noise of many fits: on the coefficients (output) or in the objective (minus the gradient)."""
     X, y = ball_data(200, 2)
     problem, prep = problem_of(2, loss=loss, n=200, relation=relation)
-    spec = dplr.mechanisms.as_mechanism(mechanism)
+    spec = UNCUT if mechanism == "objective" else dplr.OutputPerturbation()
     plan = spec.plan(problem, 1.0, delta)
     ridge = plan.minimisation.ridge
     exact = run(dplr.NoPrivacy(), X, y, problem, prep, eps=math.inf).coef
@@ -132,7 +133,7 @@ def test_constants_of_a_plan():
     assert output.statement.sensitivity == pytest.approx(2 * (norm + tau) / ridge, rel=1e-9)
     assert output.statement.noise_scale == pytest.approx(output.statement.sensitivity / 0.5)
     assert output.statement.guarantee == Pure(0.5)
-    objective = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0)
+    objective = UNCUT.plan(problem, 0.5, 0.0)
     assert objective.statement.sensitivity == pytest.approx(2 * norm)
     assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
     assert objective.minimisation.tolerance_noise == pytest.approx(2 * tau / ridge / (0.5 * 2**-8))
@@ -305,7 +306,16 @@ def test_a_cut_is_a_positive_number_or_auto_and_nothing_for_printed_algorithms(c
     with pytest.raises(ValueError, match="`cut`"):
         dplr.ObjectivePerturbation(cut=cut)
     with pytest.raises(ValueError, match=r"`cut`.*printed algorithms"):
-        dplr.ObjectivePerturbation(cut="auto", calibration="cm08")
+        dplr.ObjectivePerturbation(cut=0.5, calibration="cm08")
+    assert dplr.ObjectivePerturbation(cut="auto", calibration="cm08").cut == "auto"  # which keeps their loss
+
+
+@pytest.mark.parametrize(("model", "cut", "match"), [("linear", None, 'must be "auto" or a number'),
+                                                     ("svm", 0.5, 'must be "auto" or None')])  # fmt: skip
+def test_a_cut_that_a_model_cannot_have_is_refused_by_name(model, cut, match):
+    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "model": model}
+    with pytest.raises(ValueError, match=f"`cut` {match} with model=.{model}"):
+        dplr.plan(mechanism=dplr.ObjectivePerturbation(cut=cut), **facts)
 
 
 @pytest.mark.parametrize("cut", [np.float32(0.75), np.int64(1), Fraction(3, 4)])
@@ -365,12 +375,12 @@ def test_without_noise_the_minimiser_is_that_of_the_named_loss(model):
 
 def test_a_cut_of_the_logistic_loss_lowers_the_noise_and_is_named_in_the_statement():
     facts = {"n_rows": 30_000, "n_features": 10, "eps": 0.5}
-    plain = dplr.plan(mechanism="objective", **facts).statement
+    plain = dplr.plan(mechanism=UNCUT, **facts).statement
     cut = dplr.plan(mechanism=dplr.ObjectivePerturbation(cut=0.5), **facts).statement
     assert cut.noise_scale == pytest.approx(plain.noise_scale / 2, rel=1e-9)
     assert "minimises the soft_logistic (0.5) loss instead of the logistic one" in cut.calibration
     assert "instead" not in plain.calibration
-    rule = dplr.plan(mechanism=dplr.ObjectivePerturbation(cut="auto"), **facts).problem.loss
+    rule = dplr.plan(mechanism="objective", **facts).problem.loss
     assert 0.5 <= rule.lipschitz <= 1
 
 
@@ -527,7 +537,7 @@ def test_every_calibration_takes_the_norm_with_the_intercept_its_square_and_the_
         return objective_noise.rank_one_loss(e, curvature)
 
     def scale(calibration, delta=0.0):
-        return dplr.ObjectivePerturbation(calibration).plan(problem, eps, delta).statement.noise_scale
+        return dplr.ObjectivePerturbation(calibration, cut=None).plan(problem, eps, delta).statement.noise_scale
 
     distance = signs * math.sqrt(square)
     printed, _ = objective_noise.cms11(left, curvature)
@@ -600,7 +610,7 @@ def test_a_delta_that_cannot_pay_for_the_solver_is_refused(delta):
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 def test_a_calibration_is_called_exact_where_it_is(columns, relation):
     problem, _ = problem_of(columns, n=1000, l2=0.01, relation=relation, intercept=False)
-    said = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0).statement.calibration
+    said = UNCUT.plan(problem, 0.5, 0.0).statement.calibration
     bound = columns == 1 and relation == "replace_one"
     assert ("an upper bound with one coefficient" in said) is bound
     assert ("exact for the logistic loss" in said) is not bound

@@ -13,7 +13,7 @@ import numpy as np
 
 import fits as fitting
 from dplr.audit import Logistic, SoftHuber, SoftLogistic, eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds.scaling import ball_prep
+from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
@@ -28,7 +28,7 @@ class Case:
     """Neighbours that share `copies` of one record and differ in the last one."""
 
     spec: OutputPerturbation | ObjectivePerturbation
-    ridge: float
+    ridge: float | None  # None for the default, of each coefficient its own
     last: tuple[tuple[float, ...], float]
     other_last: tuple[tuple[float, ...], float]
     copies: int = 0
@@ -36,17 +36,22 @@ class Case:
     eps: float = 1.0
     delta: float = 0.0
     numbers: bool = False
+    blocks: tuple[tuple[int, int], ...] | None = None  # () for bounds without blocks; None for the ball
 
     @property
     def problem(self):
         """The public facts: no intercept, replace-one."""
         n = self.copies + 1
         loss = SQUARED if self.numbers else LOGISTIC
-        return Problem(loss, self.prep.geometry, Neighbouring.REPLACE_ONE, n, self.ridge / n, ())
+        l2 = None if self.ridge is None else self.ridge / n
+        return Problem(loss, self.prep.geometry, Neighbouring.REPLACE_ONE, n, l2, ())
 
     @property
     def prep(self):
-        return ball_prep(len(self.last[0]), False, None if self.numbers else (-1.0, 1.0))
+        labels, d = None if self.numbers else (-1.0, 1.0), len(self.last[0])
+        if self.blocks is None:
+            return ball_prep(d, False, labels)
+        return box_prep([(-1.0, 1.0)] * d, False, labels, blocks=self.blocks)
 
     def rows(self, last):
         X = np.vstack([np.tile(self.shared[0], (self.copies, 1)), [last[0]]]) if self.copies else np.array([last[0]])
@@ -57,20 +62,34 @@ class Case:
 C = math.sqrt(0.75)
 OPPOSITE = (((C, 0.5), 1.0), ((-C, 0.5), 1.0))
 ALONE = (((1.0,), 1.0), ((0.0,), 1.0))
+CORNERS = (((1.0, 1.0, 1.0), 1.0), ((-1.0, -1.0, 1.0), 1.0))
+LEVELS = (((1.0, 0.0, 0.0, 1.0), 1.0), ((0.0, 1.0, 0.0, 1.0), 1.0))
 
 CASES = {
     "output": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000),
     "output gaussian": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
-    "objective": Case(ObjectivePerturbation(), 10.0, *OPPOSITE, copies=20_000),
-    "objective gaussian": Case(ObjectivePerturbation(), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
-    "objective, one record": Case(ObjectivePerturbation(), 2.0, *reversed(ALONE)),
-    "objective, one record, small ridge": Case(ObjectivePerturbation(), 0.16, *ALONE),
+    "objective": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=20_000),
+    "objective gaussian": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
+    "objective, one record": Case(ObjectivePerturbation(cut=None), 2.0, *reversed(ALONE)),
+    "objective, one record, small ridge": Case(ObjectivePerturbation(cut=None), 0.16, *ALONE),
     # Refused by the package: only a copy that does not charge the curvature plans it.
-    "objective, one record, tiny ridge": Case(ObjectivePerturbation(), 0.01, *ALONE),
+    "objective, one record, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE),
     "soft logistic": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000),
     "soft logistic, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.2, *ALONE),
     "soft Huber": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000, numbers=True),
     "soft Huber, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.8, *ALONE, numbers=True),
+    "gauge": Case(
+        ObjectivePerturbation(cut=None), 10.0, *CORNERS, copies=2_000, blocks=(), shared=((0.0, 0.0, 1.0), -1.0)
+    ),
+    "gauge, a ridge each": Case(
+        ObjectivePerturbation(cut=0.5),
+        None,
+        *LEVELS,
+        copies=2_000,
+        blocks=((0, 3),),
+        shared=((0.0, 0.0, 0.0, 1.0), -1.0),
+    ),
+    "gauge, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE, blocks=()),
     "cm08, one record": Case(ObjectivePerturbation(calibration="cm08"), 0.01, *ALONE),
     "cms11, one record": Case(ObjectivePerturbation(calibration="cms11"), 0.01, *ALONE),
 }
@@ -84,15 +103,22 @@ def loss_of(case):
 
 def log_density(case, plan, last, coefs):
     """Log density of releases up to a constant: the noise at minus the gradient, times the determinant."""
-    block, ridge = plan.statement.released["coef"], plan.minimisation.ridge
-    b, hessian = -ridge * coefs, np.broadcast_to(ridge * np.eye(coefs.shape[1]), (len(coefs),) + (coefs.shape[1],) * 2)
+    block, q = plan.statement.released["coef"], coefs.shape[1]
+    ridges = plan.minimisation.ridge / np.array(plan.minimisation.weights or [1.0] * q) ** 2
+    b, hessian = -ridges * coefs, np.broadcast_to(np.diag(ridges), (len(coefs), q, q))
+    width = case.prep.geometry.half_width or 1.0
     for (row, label), count in ((case.shared, case.copies), (last, 1)):
         if count:
-            x = np.array(row)
+            x = np.array(row) * width
             margin, loss = coefs @ x, loss_of(case)
             b = b - count * loss.residual(margin, label)[:, None] * x
             hessian = hessian + count * loss.weight(margin, label)[:, None, None] * np.outer(x, x)
-    norm = np.linalg.norm(b, axis=1)
+    if case.blocks is None:
+        norm = np.linalg.norm(b, axis=1)
+    else:  # the gauge of the body, from the auditor's own view of the columns
+        sizes = [size for _, size in case.blocks] + [1] * (q - sum(size for _, size in case.blocks))
+        groups = np.split(np.abs(b) / width, np.cumsum(sizes)[:-1], axis=1)
+        norm = np.max([group.sum(axis=1) for group in groups], axis=0)
     noise = -(norm**2) / (2 * block.scale**2) if case.delta else -norm / block.scale
     return noise + np.linalg.slogdet(hessian)[1]
 

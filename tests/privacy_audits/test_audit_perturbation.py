@@ -32,6 +32,8 @@ FLOORS = {
     "cms11, one record": (40_000, 0.10),
     "soft logistic": (20_000, 0.30),
     "soft Huber": (20_000, 0.30),
+    "gauge": (5_000, 0.40),
+    "gauge, a ridge each": (5_000, 0.40),
 }
 
 
@@ -48,7 +50,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
-SENSITIVITY = "privacy/sensitivity.py"
+SENSITIVITY, GEOMETRY = "privacy/sensitivity.py", "problem/geometry.py"
 BROKEN = [
     ("output", 20_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
     ("output", 20_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
@@ -59,6 +61,13 @@ BROKEN = [
      "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),
     ("soft logistic", 20_000, OBJECTIVE, "problem.loss.lipschitz, problem.geometry.row_norm)",
      "problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
+    ("gauge", 5_000, GEOMETRY, "(units * weight / GRID for", "(units * weight / GRID / 2 for"),
+    ("gauge", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
+    ("gauge", 5_000, NOISE, "draws[size + len(sizes) :]", "draws[2 * size + len(sizes) :]"),
+    ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(plan.minimisation.weights).geometry",
+     "plan.problem.geometry"),
+    ("gauge, tiny ridge", 20_000, OBJECTIVE, "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)",
+     "noise_eps = eps"),
     ("soft Huber", 20_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
 ]  # fmt: skip
 
@@ -81,7 +90,7 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, ridge, width, iota, rel
         ridge *= 4
     problem = Problem(loss, Geometry(2, intercept=iota), relation, 100, ridge / 100, ())
     facts = {"loss": twin, "neighbouring": str(relation), "iota": iota, "pairs": 100_000}
-    plan = ObjectivePerturbation().plan(problem, eps, 0.0)
+    plan = ObjectivePerturbation(cut=None).plan(problem, eps, 0.0)
     found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, **facts)
     assert 0.9 * eps <= found.log_ratio <= eps
     plan = OutputPerturbation().plan(problem, eps, 0.0)
@@ -123,7 +132,7 @@ def test_gaussian_plans_keep_their_delta_in_one_dimension(relation):
     """The exact delta of one record against an empty one; sharper pairs are in test_audit_exact.py."""
     problem = Problem(LOGISTIC, Geometry(1), relation, 1, 5.0, ())
     eps = 0.4
-    plan = ObjectivePerturbation().plan(problem, eps, 1e-3)
+    plan = ObjectivePerturbation(cut=None).plan(problem, eps, 1e-3)
     one, other = (np.array([[1.0]]), np.array([1.0])), (np.zeros((1, 1)), np.array([1.0]))
     scale, ridge = plan.statement.noise_scale, plan.minimisation.ridge
     exact = [
@@ -136,7 +145,12 @@ def test_gaussian_plans_keep_their_delta_in_one_dimension(relation):
 def test_defaults_pass_the_auditor_too():
     for eps in (0.1, 1.0, 10.0):
         for relation in Neighbouring:
-            facts = {"n_rows": 1000, "n_features": 2, "neighbouring": str(relation), "mechanism": "objective"}
+            facts = {
+                "n_rows": 1000,
+                "n_features": 2,
+                "neighbouring": str(relation),
+                "mechanism": ObjectivePerturbation(cut=None),
+            }
             plan = dplr.plan(eps=eps, **facts)
             found = search(2, loss=Logistic(), ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale,
                            neighbouring=str(relation), iota=0.5, pairs=30_000)  # fmt: skip

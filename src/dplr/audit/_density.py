@@ -6,8 +6,9 @@ Nothing here uses the kernels or the solvers of the package, so that an error th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,9 @@ from dplr._validation import check_choice, real_number, sentence
 
 Array = NDArray[np.float64]
 
-LAWS = ("gamma", "gaussian")
+LAWS = ("gamma", "gaussian", "gauge")
+# Half-width and number of columns of each group of columns, in their order.
+Body = Sequence[tuple[float, int]]
 MECHANISMS = ("objective", "output")
 _NEWTON_STEPS, _HALVINGS = 200, 60
 # Where Newton's method stops: the gradient is some tens of roundings of the terms that it sums.
@@ -107,14 +110,14 @@ class SoftHuber:
         return np.exp(-np.abs(margin - y) / self.width)
 
 
-def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: float, w0: ArrayLike = 0.0) -> Array:
-    """Minimise sum_i loss(x_i.w, y_i) + ridge ||w - w0||^2 / 2 by Newton's method.
+def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike, w0: ArrayLike = 0.0) -> Array:
+    """Minimise sum_i loss(x_i.w, y_i) + ridge (w - w0)^2 / 2 by Newton's method.
 
     Parameters
     ----------
     X, y : rows (..., n, d) and targets (..., n); leading axes are separate problems.
     loss : what `MarginLoss` says.
-    ridge : Lam > 0 of the sum form, which is l2 * n_rows.
+    ridge : Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or (d,) one for each.
     w0 : public coefficients (..., d), or 0.
 
     Returns
@@ -166,11 +169,12 @@ def log_density(
     coef: ArrayLike,
     *,
     loss: MarginLoss,
-    ridge: float,
+    ridge: ArrayLike,
     scale: float,
     law: str = "gamma",
     mechanism: str = "objective",
     w0: ArrayLike = 0.0,
+    body: Body | None = None,
 ) -> Array:
     """Exact log density at `coef` of what a perturbed minimisation of sum_i loss + ridge ||w - w0||^2 / 2 releases.
 
@@ -185,13 +189,15 @@ def log_density(
         data sets each at its own.
     loss : what `MarginLoss` says; `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`,
         `SoftHuber(width)`, or your own.
-    ridge : Lam > 0 of the sum form, which is l2 * n_rows.
+    ridge : Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or (d,) one for each.
     scale : of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": h is proportional to
         exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps. "gaussian":
-        standard deviation of each coordinate.
-    law : `"gamma"` or `"gaussian"`.
+        standard deviation of each coordinate. "gauge": h is proportional to exp(-N(b) / scale), N the gauge of `body`.
+    law : `"gamma"`, `"gaussian"` or `"gauge"`.
     mechanism : `"objective"` or `"output"`.
     w0 : public coefficients towards which the ridge pulls, (..., d), or 0.
+    body : (half-width, columns) of each group of columns in their order, for the law "gauge": N(b) is the largest sum
+        of |b_j| / half-width over a group. One column is an interval, several are a cross-polytope.
 
     Returns
     -------
@@ -222,14 +228,15 @@ def log_density(
     check_choice("law", law, LAWS)
     if not 0 < real_number("scale", scale) < math.inf:
         raise ValueError(sentence("scale", "must be positive and finite", scale))
+    _check_body(body, law, X.shape[-1])
     coef = np.asarray(coef, dtype=np.float64)
     if coef.shape[-1:] != X.shape[-1:]:
         raise ValueError(sentence("coef", f"must have {X.shape[-1]} entries on its last axis, as X has", coef.shape))
     if mechanism == "output":
-        return _log_noise(coef - minimiser(X, y, loss=loss, ridge=ridge, w0=start), scale, law)
+        return _log_noise(coef - minimiser(X, y, loss=loss, ridge=ridge, w0=start), scale, law, body)
     gradient, hessian = _derivatives(X, y, coef, start, loss, ridge)
     log_jacobian: Array = np.linalg.slogdet(hessian)[1]
-    return _log_noise(gradient, scale, law) + log_jacobian
+    return _log_noise(gradient, scale, law, body) + log_jacobian
 
 
 def log_density_ratio(
@@ -240,11 +247,12 @@ def log_density_ratio(
     coef: ArrayLike,
     *,
     loss: MarginLoss,
-    ridge: float,
+    ridge: ArrayLike,
     scale: float,
     law: str = "gamma",
     mechanism: str = "objective",
     w0: ArrayLike = 0.0,
+    body: Body | None = None,
 ) -> Array:
     """Privacy loss at `coef`: log density of the release under (X, y) minus that under (X2, y2).
 
@@ -255,7 +263,7 @@ def log_density_ratio(
     ----------
     X, y : rows (..., n, d) and targets (..., n) of one data set.
     X2, y2 : those of its neighbour; n may differ by one.
-    coef, loss, ridge, scale, law, mechanism, w0 : as in `log_density`, and the same for both.
+    coef, loss, ridge, scale, law, mechanism, w0, body : as in `log_density`, and the same for both.
 
     Returns
     -------
@@ -281,12 +289,19 @@ def log_density_ratio(
     >>> print(f"{np.abs(ratios).max():.3f}")
     3.233
     """
-    first = log_density(X, y, coef, loss=loss, ridge=ridge, scale=scale, law=law, mechanism=mechanism, w0=w0)
-    second = log_density(X2, y2, coef, loss=loss, ridge=ridge, scale=scale, law=law, mechanism=mechanism, w0=w0)
-    return first - second
+    options: dict[str, Any] = {"loss": loss, "ridge": ridge, "scale": scale, "law": law, "mechanism": mechanism}
+    first = log_density(X, y, coef, w0=w0, body=body, **options)
+    return first - log_density(X2, y2, coef, w0=w0, body=body, **options)
 
 
-def _checked(X: ArrayLike, y: ArrayLike, w0: ArrayLike, ridge: float) -> tuple[Array, Array, Array]:
+def _check_body(body: Body | None, law: str, d: int) -> None:
+    if (body is not None) is not (law == "gauge"):
+        raise ValueError(sentence("body", 'must be given for the law "gauge", and for nothing else', body))
+    if body is not None and (sum(size for _, size in body) != d or any(width <= 0 or size < 1 for width, size in body)):
+        raise ValueError(sentence("body", f"must have positive half-widths and {d} columns in all", body))
+
+
+def _checked(X: ArrayLike, y: ArrayLike, w0: ArrayLike, ridge: ArrayLike) -> tuple[Array, Array, Array]:
     """Arrays of the right shapes."""
     X, y, w0 = (np.asarray(part, dtype=np.float64) for part in (X, y, w0))
     if X.ndim < 2:
@@ -295,22 +310,32 @@ def _checked(X: ArrayLike, y: ArrayLike, w0: ArrayLike, ridge: float) -> tuple[A
         raise ValueError(sentence("y", f"must have {X.shape[-2]} entries on its last axis, a target a row", y.shape))
     if w0.ndim and w0.shape[-1] != X.shape[-1]:
         raise ValueError(sentence("w0", f"must be 0 or have {X.shape[-1]} entries on its last axis", w0.shape))
-    if not 0 < real_number("ridge", ridge) < math.inf:
+    ridges = np.asarray(ridge, dtype=np.float64)
+    if ridges.ndim and ridges.shape != X.shape[-1:]:
+        raise ValueError(sentence("ridge", f"must be one number or have {X.shape[-1]} entries", ridge))
+    if not ((ridges > 0) & (ridges < math.inf)).all():
         raise ValueError(sentence("ridge", "must be positive and finite", ridge, "It is l2 * n_rows."))
     return X, y, w0 if w0.ndim else np.full(X.shape[-1], w0)
 
 
-def _derivatives(X: Array, y: Array, coef: Array, w0: Array, loss: MarginLoss, ridge: float) -> tuple[Array, Array]:
+def _derivatives(X: Array, y: Array, coef: Array, w0: Array, loss: MarginLoss, ridge: ArrayLike) -> tuple[Array, Array]:
     """Gradient (..., d) and Hessian (..., d, d) of the sum-form objective."""
     margin = (X @ coef[..., None])[..., 0]
-    gradient = ridge * (coef - w0) + (loss.residual(margin, y)[..., None, :] @ X)[..., 0, :]
-    hessian = (np.swapaxes(X, -1, -2) * loss.weight(margin, y)[..., None, :]) @ X + ridge * np.eye(X.shape[-1])
+    ridges = np.broadcast_to(np.asarray(ridge, dtype=np.float64), X.shape[-1:])
+    gradient = ridges * (coef - w0) + (loss.residual(margin, y)[..., None, :] @ X)[..., 0, :]
+    hessian = (np.swapaxes(X, -1, -2) * loss.weight(margin, y)[..., None, :]) @ X + np.diag(ridges)
     return gradient, hessian
 
 
-def _log_noise(b: Array, scale: float, law: str) -> Array:
+def _log_noise(b: Array, scale: float, law: str, body: Body | None) -> Array:
     """Log density of the noise at b, normalised."""
     d: int = b.shape[-1]
+    if body is not None:
+        starts = np.cumsum([0, *(size for _, size in body[:-1])])
+        widths = np.array([width for width, size in body for _ in range(size)])
+        gauge: Array = np.add.reduceat(np.abs(b) / widths, starts, axis=-1).max(axis=-1) / scale
+        volume = sum(size * math.log(2 * width) - math.lgamma(size + 1) for width, size in body)
+        return -gauge - (d * math.log(scale) + math.lgamma(d + 1) + volume)
     norm: Array = np.linalg.norm(b, axis=-1) / scale
     if law == "gaussian":
         return -(norm**2) / 2 - d * math.log(math.sqrt(2 * math.pi) * scale)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dplr._validation import check_choice, check_count, real_number, sentence
-from dplr.audit._density import Array, MarginLoss, log_density_ratio
+from dplr.audit._density import Array, Body, MarginLoss, log_density_ratio
 from dplr.privacy.guarantees import Neighbouring
 
 # This share of the pairs is drawn at random; the rest are children of the worst ones so far.
@@ -51,6 +53,7 @@ class _Space:
     iota: float
     public_start: bool
     relation: Neighbouring
+    body: Body | None = None
 
     @property
     def reals(self) -> int:
@@ -69,7 +72,7 @@ class _Space:
         q = d + (self.iota > 0)
         rows, coef, pull, norms = np.split(points, [(n + 1) * d, (n + 1) * d + q, (n + 1) * d + 2 * q], axis=1)
         rows = rows.reshape(-1, n + 1, d)
-        rows = rows * (self.radius / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1))
+        rows = self._bounded(rows)
         if self.iota:
             rows = np.concatenate([rows, np.full((len(rows), n + 1, 1), self.iota)], axis=2)
         coef = _unit(coef) * np.exp(norms[:, :1])
@@ -79,12 +82,26 @@ class _Space:
             other = np.append(other, n)
         return rows[:, :n], labels[:, :n], rows[:, other], labels[:, other], coef, w0
 
+    def _bounded(self, rows: Array) -> Array:
+        """Rows in the ball; or in the body: numbers clipped, and of a block the largest column alone, or none."""
+        if self.body is None:
+            projected: Array = rows * (self.radius / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1))
+            return projected
+        rows, first = np.clip(rows, -1, 1), 0
+        for width, size in self.body:
+            group = rows[:, :, first : first + size]
+            if size > 1:
+                group = (np.arange(size) == group.argmax(axis=2)[..., None]) & (group > -1)
+            rows[:, :, first : first + size] = group * width
+            first += size
+        return rows
+
 
 def search(
     d: int,
     *,
     loss: MarginLoss,
-    ridge: float,
+    ridge: ArrayLike,
     scale: float,
     mechanism: str = "objective",
     neighbouring: str = "replace_one",
@@ -92,14 +109,16 @@ def search(
     radius: float = 1.0,
     iota: float = 0.0,
     public_start: bool = True,
+    body: Body | None = None,
     pairs: int = 100_000,
     rng: int = 0,
 ) -> WorstPair:
     """Search neighbouring data sets, releases and public coefficients for the largest log density ratio.
 
-    The noise is of the law "gamma" (a Gaussian's log ratio has no bound; see `hockey_stick`). A third of the pairs is
-    random, with rows on and inside the sphere and coefficients of norms from e^-3 to e^8; the others are random changes
-    of the 100 worst ones so far. What it finds is a lower bound of eps, with the pair as its proof.
+    The noise is of the law "gamma", or "gauge" with a `body` (a Gaussian's log ratio has no bound; see `hockey_stick`).
+    A third of the pairs is random, with rows on and inside the sphere and coefficients of norms from e^-3 to e^8; the
+    others are random changes of the 100 worst ones so far. What it finds is a lower bound of eps, with the pair as its
+    proof.
 
     Parameters
     ----------
@@ -111,6 +130,8 @@ def search(
     radius : of the ball of rows.
     iota : constant appended for the intercept, 0 for none.
     public_start : whether the search chooses w0 too; False for w0 = 0.
+    body : (half-width, columns) of each group of columns, without the constant: rows lie in this body instead of the
+        ball, and the noise has its gauge. A group of several columns is a one-hot block.
     pairs : number of pairs to look at.
     rng : seed.
 
@@ -144,12 +165,14 @@ def search(
         raise ValueError(sentence("radius", "must be positive", radius))
     if not real_number("iota", iota) >= 0:
         raise ValueError(sentence("iota", "must be at least 0", iota))
-    space = _Space(check_count("d", d), n_rows, radius, iota, public_start, relation)
+    space = _Space(check_count("d", d), n_rows, radius, iota, public_start, relation, body)
+    whole = None if body is None else [*body, *([(iota, 1)] if iota else [])]
+    noise: dict[str, Any] = {"scale": scale, "law": "gamma" if body is None else "gauge", "body": whole}
     generator = np.random.default_rng(rng)
 
     def ratios(points: Array, labels: Array) -> Array:
         *data, w0 = space.decode(points, labels)
-        signed = log_density_ratio(*data, loss=loss, ridge=ridge, scale=scale, mechanism=mechanism, w0=w0)
+        signed = log_density_ratio(*data, loss=loss, ridge=ridge, mechanism=mechanism, w0=w0, **noise)
         return np.abs(signed)
 
     points, labels = space.draw(generator, _PARENTS)

@@ -38,6 +38,15 @@ class Prep:
     labels: Pair | None = None
     layout: Layout | None = None
 
+    def weighted(self, weights: Sequence[float]) -> Prep:
+        """The way of rows whose columns are multiplied by these weights; the target and the constant stay.
+
+        A weighted entry lies in the weighted half-width exactly, as rounded products keep the order of their factors.
+        """
+        factors = np.append(np.asarray(weights[: self.geometry.d], np.float64), 1.0)
+        scale, low, high = (part * factors for part in (self.scale, self.low, self.high))
+        return replace(self, geometry=self.geometry.weighted(weights), scale=scale, low=low, high=high)
+
     def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
         d = self.geometry.d

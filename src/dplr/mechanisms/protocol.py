@@ -36,7 +36,8 @@ class Description:
     name : the shorthand, which statements and model files carry.
     module, spec : where the class of the specs is, and its name.
     words : what a report calls the mechanism.
-    laws : the law of its noise where no delta was asked for, and where one was; `"none"` for a mechanism without noise.
+    laws : the laws that its noise may have where no delta was asked for, and where one was; `"none"` for a mechanism
+        without noise.
     arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
     noise_in : what the noise goes into: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
         model that is released alone.
@@ -50,7 +51,7 @@ class Description:
     module: str
     spec: str
     words: str
-    laws: tuple[str, str]
+    laws: tuple[tuple[str, ...], tuple[str, ...]]
     arithmetic: str
     noise_in: str
     least_delta: float = 0.0
@@ -66,7 +67,7 @@ class Description:
     @property
     def private(self) -> bool:
         """Whether it promises anything to anybody."""
-        return self.laws != ("none", "none")
+        return "none" not in self.laws[0]
 
 
 class Mechanism(ABC):

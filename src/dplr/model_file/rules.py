@@ -51,7 +51,7 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
         return asked
-    if any(block.law != about.laws[asked > 0] for block in statement.released.values()):
+    if any(block.law not in about.laws[asked > 0] for block in statement.released.values()):
         return math.nan
     classes = values["classes"]
     least: float = about.least_delta * (len(classes) if is_several(classes) else 1)

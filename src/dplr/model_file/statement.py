@@ -23,7 +23,7 @@ def _mechanism(where: str, value: Any) -> str:
 
 
 def _any_law(where: str, value: Any) -> str:
-    laws = {law for about in SHORTHANDS.values() for law in about.laws}
+    laws = {law for about in SHORTHANDS.values() for kind in about.laws for law in kind}
     law: str = choice("none", *sorted(laws - {"none"}))(where, value)
     return law
 
@@ -47,6 +47,7 @@ _RELEASE = {
     "grid": _NOT_NEGATIVE,
     "weight": _POSITIVE,
     "units": integer(0, 2**1024),
+    "spread": _NOT_NEGATIVE,
 }
 _STATEMENT = table(
     {
@@ -184,9 +185,9 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
 
 def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> None:
     """The noise is that of the mechanism, and none exactly where eps = inf."""
-    law = _law(where, release, fields)
-    if release.law != law:
-        refuse(f"{where}.law", f"must be {law} with this mechanism, eps and delta", release.law)
+    law, laws = release.law, _laws(where, release, fields)
+    if law not in laws:
+        refuse(f"{where}.law", f"must be {' or '.join(laws)} with this mechanism, eps and delta", law)
     if (release.scale == 0) is not (law == "none"):
         refuse(f"{where}.scale", "must be 0 exactly where there is no noise", release.scale)
     if math.isinf(release.sensitivity) and law != "none":
@@ -195,12 +196,14 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> N
         refuse(f"{where}.grid", "must be a power of two, or 0", release.grid)
     if (release.units > 0) is not law.startswith("discrete"):
         refuse(f"{where}.units", "must be positive exactly for discrete noise", release.units)
+    if (release.spread > 0) is not law.startswith("gauge"):
+        refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
 
 
-def _law(where: str, release: Release, fields: Mapping[str, Any]) -> str:
-    """The law of the noise with this mechanism, eps and delta."""
+def _laws(where: str, release: Release, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The laws that the noise may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
-        return "none"
+        return ("none",)
     about, delta = SHORTHANDS[fields["mechanism"]], fields["delta"]
     unasked, asked = about.laws
     if about.least_delta == 0:
@@ -209,7 +212,7 @@ def _law(where: str, release: Release, fields: Mapping[str, Any]) -> str:
         rule = f"must be at least {_power(about.least_delta)} with this mechanism"
         refuse(where.split(".released")[0] + ".delta", rule, delta)
     # Each model has the least delta where none was asked for. The parameters say whether one was.
-    return unasked if release.law == unasked and (delta / about.least_delta).is_integer() else asked
+    return unasked if release.law in unasked and (delta / about.least_delta).is_integer() else asked
 
 
 def _power(value: float) -> str:

@@ -170,6 +170,11 @@ def gradient(records: int, lipschitz: float, row_norm: float) -> float:
     return records * lipschitz * row_norm
 
 
+def gradient_gauge(records: int, lipschitz: float) -> float:
+    """The same in the gauge of a body that holds every row: the row's gauge is at most 1 (objective.md, section 3)."""
+    return records * lipschitz
+
+
 def minimiser(records: int, lipschitz: float, row_norm: float, ridge: float, tolerance: float) -> float:
     """L2 sensitivity of the minimiser of sum l_i(w) + Lam ||w - w0||^2 / 2 (output.md, theorem 1).
 

@@ -23,13 +23,16 @@ class Release:
     shape : shape of the block.
     sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
     law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
-        exp(-||z|| / scale)), `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of
-        the objective and not added to the numbers.
-    scale : scale (Laplace, norm-Gamma) or standard deviation (Gaussian) of the noise on this block: the sensitivity
-        over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
+        exp(-||z|| / scale)), `"gauge"` (to exp(-N(z) / scale), N the gauge of the body that holds all rows),
+        `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of the objective and not
+        added to the numbers.
+    scale : scale (Laplace, norm-Gamma, gauge) or standard deviation (Gaussian) of the noise on this block: the
+        sensitivity over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the
+        grid.
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
     units : what the integer sampler is given: the scale, or the variance, in grid units.
+    spread : root mean square of the noise's standard deviations on the numbers, for gauge noise; 0 for other laws.
     """
 
     shape: tuple[int, ...]
@@ -39,10 +42,13 @@ class Release:
     grid: float
     weight: float = 1.0
     units: int = 0
+    spread: float = 0.0
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise on one number."""
+        """Standard deviation of the noise on one number; root mean square where the numbers differ."""
+        if self.spread:
+            return self.spread
         if self.law.startswith("norm-Gamma"):
             return self.scale * math.sqrt(math.prod(self.shape) + 1)
         return self.scale * math.sqrt(2) if self.law == "discrete Laplace" else self.scale

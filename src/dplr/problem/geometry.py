@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 GRID = 2.0**20  # rows are snapped to multiples of 2^-20 (decision record 1)
 INTERCEPT = 0.5  # the constant appended for the intercept; chosen by measurement (decision record 4)
@@ -23,6 +24,8 @@ class Geometry:
     intercept : the constant appended to every row, 0 for none.
     blocks : (first column, number of columns) of each one-hot block: of these columns at most one is not zero in any
         row, and that one is `half_width`. Needs a half-width.
+    weights : what each column was multiplied by after it was scaled; empty for 1 each. `half_width` is from before, and
+        `radius` from after.
     """
 
     d: int
@@ -30,6 +33,7 @@ class Geometry:
     half_width: float | None = None
     intercept: float = 0.0
     blocks: tuple[tuple[int, int], ...] = ()
+    weights: tuple[float, ...] = ()
 
     @property
     def row_norm(self) -> float:
@@ -40,6 +44,29 @@ class Geometry:
     def n_coefs(self) -> int:
         """Number of coefficients, the intercept's included."""
         return self.d + (self.intercept > 0)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Sizes of the groups of coordinates in their order: a number, a one-hot block, the constant."""
+        blocks, sizes, first = dict(self.blocks), [], 0
+        while first < self.d:
+            sizes.append(blocks.get(first, 1))
+            first += sizes[-1]
+        return (*sizes, 1) if self.intercept else tuple(sizes)
+
+    @property
+    def half_widths(self) -> tuple[float, ...]:
+        """The largest size of each coordinate, the constant's included; needs a half-width."""
+        assert self.half_width is not None
+        units = self.half_width * GRID
+        columns = (units * weight / GRID for weight in self.weights or (1.0,) * self.d)
+        return (*columns, self.intercept) if self.intercept else tuple(columns)
+
+    def weighted(self, weights: Sequence[float]) -> Geometry:
+        """Where rows lie whose columns are multiplied by these weights, those of a one-hot block by the same."""
+        scaled = replace(self, weights=tuple(weights[: self.d]))
+        firsts = [sum(self.groups[:g]) for g in range(len(self.groups) - (self.intercept > 0))]
+        return replace(scaled, radius=math.hypot(*(scaled.half_widths[first] for first in firsts)))
 
     def __str__(self) -> str:
         """Return the geometry in words."""

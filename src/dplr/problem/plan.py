@@ -21,16 +21,25 @@ class Minimisation:
 
     Attributes
     ----------
-    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2.
+    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2, for the weighted problem.
     tolerance : tau; the gradient of the sum objective at the returned coefficients has norm at most this.
     passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
     tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
+    weights : (q,) what columns are multiplied by, and coefficients divided by, before they are minimised over: a ridge
+        Lam / weights^2 of the coefficients themselves. Empty for 1 each.
     """
 
     ridge: float
     tolerance: float
     passes: int
     tolerance_noise: float = 0.0
+    weights: tuple[float, ...] = ()
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """The smallest and the largest ridge of a coefficient; one number where they are the same."""
+        ridges = {self.ridge / weight**2 for weight in self.weights or (1.0,)}
+        return (min(ridges), max(ridges)) if len(ridges) > 1 else (self.ridge,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,8 @@ class Plan:
         if self.minimisation is not None:
             solved = self.minimisation
             certified = f"gradient norm <= {solved.tolerance:.3g}"
-            lines.append(f"  minimisation  ridge {solved.ridge:.6g} on the sum objective, {certified}")
+            ridge = " to ".join(f"{each:.6g}" for each in solved.ridges)
+            lines.append(f"  minimisation  ridge {ridge} on the sum objective, {certified}")
         if self.descent is not None:
             walk = self.descent
             rows = "all rows" if walk.rate_units == 2**32 else f"Poisson batches of {walk.rows:.6g} rows expected"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
@@ -33,3 +34,10 @@ class Problem:
     def __post_init__(self) -> None:
         """A relation given as a string would pass for neither."""
         object.__setattr__(self, "neighbouring", Neighbouring(self.neighbouring))
+
+    def weighted(self, weights: Sequence[float]) -> Problem:
+        """The same problem for coefficients divided by these weights, and columns multiplied by them; () for itself."""
+        if not weights:
+            return self
+        start = None if self.w0 is None else tuple(w / a for w, a in zip(self.w0, weights, strict=True))
+        return replace(self, geometry=self.geometry.weighted(weights), w0=start)

@@ -56,6 +56,10 @@ class Rows(Protocol):
         """Clipped gradients of one loss over all rows, each query at its points (k, q)."""
         ...
 
+    def weighted(self, weights: Sequence[float]) -> Rows:
+        """The same rows, their columns multiplied by these weights; themselves for (). For minimising alone."""
+        ...
+
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
         """Coefficients with a gradient of norm at most tau over all rows, and the certified norm, which is secret."""
         ...

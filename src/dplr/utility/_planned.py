@@ -9,6 +9,9 @@ J(w) - min J for the exact minimiser and the noise of the mechanism. What is rel
 - the noise that pays for the tolerance, and rounding to the grid. Moving w by z adds at most sqrt(L / 2) ||z|| to the
   root of the excess: J(w + z) <= J(w) + ||grad J(w)|| ||z|| + L ||z||^2 / 2 and ||grad J(w)||^2 <= 2 L (J(w) - min J).
 
+The linear term's lemma holds for every convex loss, and needs the norm of b alone; the soft logistic loss is as smooth
+as the logistic one. Where coefficients have ridges of their own, all of this is about the weighted problem.
+
 Both norms of noise stay below their quantiles with probability 1 - failure / 2 each.
 """
 
@@ -33,9 +36,11 @@ def expected_utility(planned: Plan, classes: int) -> str:
     if bound is None:
         return _NONE
     lemma = "3" if planned.statement.mechanism == "output" else "4"
+    cut = planned.problem.loss.label != "logistic"
+    compared = f"its loss is {planned.problem.loss.label}" if cut else f"always answering 1/2 has {math.log(2):.3f}"
     return (
         f"Expected utility: with probability {SURE:g} the objective on the data ends at most {bound:.3g} above its "
-        f"minimum (CM08, Lemma {lemma}, corrected); the model that always answers 1/2 has {math.log(2):.3f}."
+        f"minimum (CM08, Lemma {lemma}, corrected); {compared}."
     )
 
 
@@ -46,15 +51,18 @@ def excess_risk_of(planned: Plan) -> float | None:
     problem, solved, n = planned.problem, planned.minimisation, planned.problem.n_rows
     if solved is None or n is None or not _covered(planned):
         return None
-    block, radius = planned.released["coef"], math.hypot(problem.geometry.radius, problem.geometry.intercept)
+    block, geometry = planned.released["coef"], problem.weighted(solved.weights).geometry
+    radius = math.hypot(geometry.radius, geometry.intercept)
+    # A linear term of gauge 1 has at most the norm of a row.
+    scale = block.scale * (radius if block.law.startswith("gauge") else 1.0)
     d, l2, failure = math.prod(block.shape), solved.ridge / n, (1 - SURE) / 2
     facts: dict[str, Any] = {"d": d, "l2": l2, "failure": failure, "radius": radius}
-    moved = block.grid * math.sqrt(d)
+    moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,))
     if planned.statement.mechanism == "output":  # the eps for which the lemma has the noise of this plan
         root = math.sqrt(excess_risk(n, mechanism="output", eps=2 * radius / (solved.ridge * block.scale), **facts))
         moved += solved.tolerance / solved.ridge
     else:
-        noise_eps = min(planned.statement.eps, 2 * radius / block.scale)
+        noise_eps = min(planned.statement.eps, 2 * radius / scale)
         root = math.sqrt(excess_risk(n, eps=planned.statement.eps, noise_eps=noise_eps, **facts))
         root += solved.tolerance / math.sqrt(2 * n * solved.ridge)
         moved += solved.tolerance_noise * noise_norm_quantile(d, failure)
@@ -67,8 +75,8 @@ def _covered(planned: Plan) -> bool:
     problem, statement = planned.problem, planned.statement
     return (
         statement.mechanism in MECHANISMS
-        and problem.loss.label == "logistic"
-        and all(block.law.startswith("norm-Gamma") for block in statement.released.values())
+        and problem.loss.name in ("logistic", "soft_logistic")
+        and all(block.law.startswith(("norm-Gamma", "gauge")) for block in statement.released.values())
         and math.isfinite(statement.eps)
         and str(problem.neighbouring) == "replace_one"
         and problem.w0 is None

@@ -102,32 +102,33 @@ def check_rows(rows: Rows, problem: Problem) -> None:
 
 
 def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Coefficients at which the gradient of the sum objective is certified to be at most the tolerance."""
+    """Coefficients of the weighted problem: their gradient of the sum objective is certified to meet the tolerance."""
     solved = plan.minimisation
     assert solved is not None
-    coef, _ = rows.minimise(_objective(plan, linear), solved.tolerance, solved.passes)
+    coef, _ = rows.weighted(solved.weights).minimise(_objective(plan, linear), solved.tolerance, solved.passes)
     return coef
 
 
 def minimise_many(
     rows: Rows, plans: Sequence[Plan], linear: Sequence[NDArray[np.float64]]
 ) -> Sequence[NDArray[np.float64]]:
-    """One certified minimum for each plan and linear term, those of one tolerance together."""
+    """One certified minimum of the weighted problem for each plan and linear term; those of one tolerance together."""
     if len(plans) == 1:
         return [minimise(rows, plans[0], linear[0])]
     objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
     solved = [plan.minimisation for plan in plans if plan.minimisation]
     coefs = np.empty((len(plans), len(linear[0])))
-    for tolerance in {each.tolerance for each in solved}:
-        members = [k for k, each in enumerate(solved) if each.tolerance == tolerance]
+    for tolerance, weights in {(each.tolerance, each.weights) for each in solved}:
+        members = [k for k, each in enumerate(solved) if (each.tolerance, each.weights) == (tolerance, weights)]
         passes = max(solved[k].passes for k in members)
-        coefs[members], _ = rows.minimise_many([objectives[k] for k in members], tolerance, passes)
+        these = [objectives[k] for k in members]
+        coefs[members], _ = rows.weighted(weights).minimise_many(these, tolerance, passes)
     return list(coefs)
 
 
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
     assert plan.minimisation is not None
-    start = _start(plan.problem)
+    start = _start(plan.problem.weighted(plan.minimisation.weights))
     return Objective(
         plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear
     )

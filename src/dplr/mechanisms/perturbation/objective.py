@@ -17,13 +17,14 @@ from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
-from dplr.mechanisms.perturbation.ridge import objective_ridge, slope_cut
+from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges, objective_ridge, slope_cut
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -53,9 +54,10 @@ class ObjectivePerturbation(Mechanism):
         0.7 sqrt(q) for a numeric target, q the number of coefficients.
     cut : largest slope C of the loss. Noise is proportional to it. A number replaces the logistic loss by one that is
         cut softly at slope C in (0, 1], and the squared loss by the soft Huber loss of width C > 0, on a target that is
-        scaled to [-1, 1]; `"auto"` chooses C from public facts (`ridge.slope_cut`). None keeps the logistic loss or the
-        Huber SVM as it is, and stands for `"auto"` with the squared loss, whose slope has no bound. **A cut biases the
-        coefficients**: rows that contradict the model count less. The statement says which loss was minimised.
+        scaled to [-1, 1]; `"auto"` chooses C from public facts (`ridge.slope_cut`), and keeps the Huber SVM and the
+        losses of printed algorithms as they are. **A cut biases the coefficients**: rows that contradict the model
+        count less. The statement says which loss was minimised. None keeps the logistic loss; the squared loss has no
+        bound of its slope, and needs a cut.
 
     Raises
     ------
@@ -81,7 +83,7 @@ class ObjectivePerturbation(Mechanism):
     about: ClassVar[Description] = ABOUT_OBJECTIVE
     calibration: str = "tight"
     coef_norm: float | None = None
-    cut: float | str | None = None
+    cut: float | str | None = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -92,28 +94,30 @@ class ObjectivePerturbation(Mechanism):
             check_choice("cut", self.cut, ["auto"])
         elif self.cut is not None:
             object.__setattr__(self, "cut", _checked_cut(self.cut))
-        if self.cut is not None and self.calibration != "tight":
-            rule = f'must be None with calibration="{self.calibration}"'
+        if self.cut not in (None, "auto") and self.calibration != "tight":
+            rule = f'must be None or "auto" with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
         asked, problem = problem.loss, self._cut(problem, eps, delta)
-        n_rows = minimisation.check(problem, self.about.name)
+        minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
         for_noise, left = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
-        ridge = problem.l2 * n_rows if problem.l2 is not None else self._ridge(problem, for_noise, left)
+        ridge, weights = self._ridge(problem, for_noise, left)
+        weighted = problem.weighted(weights)
         if math.isinf(eps):
             noise = _Noise(ridge, "none", 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
             noise = _gaussian(problem, for_noise, left, ridge)
         else:
-            noise = _PURE[self.calibration](problem, for_noise, ridge)
+            noise = _PURE[self.calibration](weighted, for_noise, ridge)
         share = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
         stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
-        solved = minimisation.minimisation(problem, noise.ridge, noise.longest(problem.geometry.n_coefs, stated), share)
+        longest = noise.longest(weighted.geometry, stated)
+        solved = replace(minimisation.minimisation(weighted, noise.ridge, longest, share), weights=weights)
         if math.isfinite(eps):
             offset = 2 * solved.tolerance / noise.ridge
             solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
@@ -122,13 +126,14 @@ class ObjectivePerturbation(Mechanism):
 
     def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
         """The problem with the loss that is minimised."""
-        loss, numbers = problem.loss, problem.loss.name == "squared"
-        cut = self.cut
-        if cut is None and not (numbers and self.calibration == "tight"):
+        loss, numbers, cut = problem.loss, problem.loss.name == "squared", self.cut
+        cuttable = numbers or loss.name == "logistic"
+        if self.calibration != "tight" or (cut == "auto" and not cuttable) or (cut is None and not numbers):
             return problem
-        if not numbers and loss.name != "logistic":
-            raise ValueError(sentence("cut", f'must be None with model="{model_of(loss)}"', cut))
-        if cut is None or isinstance(cut, str):
+        if not cuttable or cut is None:
+            rule = 'must be "auto" or a number' if numbers else 'must be "auto" or None'
+            raise ValueError(sentence("cut", f'{rule} with model="{model_of(loss)}"', cut))
+        if isinstance(cut, str):
             if problem.n_rows is None:
                 raise minimisation.no_reference(self.about.name)
             geometry, records = problem.geometry, problem.neighbouring.records_changed
@@ -137,19 +142,31 @@ class ObjectivePerturbation(Mechanism):
             raise ValueError(sentence("cut", "must be at most 1 with the logistic loss", cut, "Its slope is below 1."))
         return replace(problem, loss=soft_huber(cut) if numbers else soft_logistic(cut))
 
-    def _ridge(self, problem: Problem, eps: float, delta: float) -> float:
+    def _ridge(self, problem: Problem, eps: float, delta: float) -> tuple[float, tuple[float, ...]]:
+        """The ridge, and the weights of the coefficients that give each its own; () for one ridge for all."""
         assert problem.n_rows is not None
-        norm, records = problem.geometry.row_norm, problem.neighbouring.records_changed
-        size = problem.geometry.n_coefs
-        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, records, self.coef_norm)
+        if problem.l2 is not None:
+            return problem.l2 * problem.n_rows, ()
+        geometry, records = problem.geometry, problem.neighbouring.records_changed
+        tight = math.isfinite(eps) and delta == 0 and self.calibration == "tight"
+        if tight and geometry.half_width is not None:
+            ridges = gauge_ridges(problem.loss, problem.n_rows, geometry, eps, records, self.coef_norm)
+            # The last coefficient keeps the weight 1: the intercept's constant stays as it is.
+            return float(ridges[-1]), tuple(np.sqrt(ridges[-1] / ridges).tolist())
+        size, norm = geometry.n_coefs, geometry.row_norm
+        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, records, self.coef_norm), ()
 
     def _statement(
         self, problem: Problem, asked: Loss, noise: _Noise, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
-        norm = problem.geometry.row_norm
         law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
-        grid = minimisation.release_grid(noise.deviation(problem.geometry.n_coefs) / noise.ridge)
-        block = Release((problem.geometry.n_coefs,), _moved(problem), law, noise.scale, grid)
+        weights = np.asarray(solved.weights or 1.0)
+        deviations = noise.deviations(problem.geometry)
+        grid = minimisation.release_grid(float((deviations * weights**2).min()) / noise.ridge)
+        moved, spread = _moved(problem), 0.0
+        if noise.law == "gauge":
+            moved, spread = _moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
+        block = Release((problem.geometry.n_coefs,), moved, law, noise.scale, grid, spread=spread)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
         return PrivacyStatement(
             mechanism=self.about.name,
@@ -158,8 +175,9 @@ class ObjectivePerturbation(Mechanism):
             guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
             neighbouring=problem.neighbouring,
             released={"coef": block},
-            calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; gradient norm at most "
-            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}"
+            calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; gradient norm at most "
+            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
+            f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{_bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
@@ -185,6 +203,10 @@ class ObjectivePerturbation(Mechanism):
 
     def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
         block = plan.statement.released["coef"]
+        if block.law.startswith("gauge"):
+            assert plan.minimisation is not None
+            geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+            return source.in_body(block.scale, geometry.half_widths, geometry.groups)
         if block.law.startswith("norm-Gamma"):
             return source.norm_gamma(block.scale, *block.shape)
         return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
@@ -193,6 +215,7 @@ class ObjectivePerturbation(Mechanism):
         assert plan.minimisation is not None
         scale = plan.minimisation.tolerance_noise
         coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
+        coef = coef * np.asarray(plan.minimisation.weights or 1.0)
         return Fit(minimisation.to_grid(coef, plan.statement.released["coef"].grid), plan.statement, {})
 
 
@@ -206,18 +229,31 @@ class _Noise:
     eps: float
     named: str
 
-    def longest(self, size: int, eps: float) -> float:
+    def longest(self, geometry: Geometry, eps: float) -> float:
         """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
         if not self.scale:
             return 0.0
         tail = eps + math.log1p(math.exp(-eps)) - math.log(minimisation.MISSED)
-        gamma = size if self.law == "norm-Gamma" else size / 2
+        gamma = geometry.n_coefs / (2 if self.law == "Gaussian" else 1)
         reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
-        return self.scale * (reach if self.law == "norm-Gamma" else math.sqrt(2 * reach))
+        if self.law == "Gaussian":
+            return self.scale * math.sqrt(2 * reach)
+        return self.scale * reach * (geometry.row_norm if self.law == "gauge" else 1.0)
 
-    def deviation(self, size: int) -> float:
-        """Standard deviation of one coordinate."""
-        return self.scale * math.sqrt(size + 1) if self.law == "norm-Gamma" else self.scale
+    def deviations(self, geometry: Geometry) -> NDArray[np.float64]:
+        """Standard deviations of the coordinates."""
+        if self.law == "gauge":
+            return gauge_deviations(geometry) * self.scale
+        return np.array([self.scale * math.sqrt(geometry.n_coefs + 1) if self.law == "norm-Gamma" else self.scale])
+
+
+def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
+    """Norm and ridge, as a statement says them."""
+    if not solved.weights:
+        return f"R~ = {problem.geometry.row_norm:.6g}, Lam = {solved.ridge:.6g}"
+    kappa = problem.weighted(solved.weights).geometry.row_norm ** 2 / solved.ridge
+    least, largest = solved.ridges if len(solved.ridges) > 1 else solved.ridges * 2
+    return f"a ridge for each coefficient, {least:.6g} to {largest:.6g}, kappa = {kappa:.6g}"
 
 
 def _checked_cut(cut: float) -> float:
@@ -252,7 +288,9 @@ def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
     if noise_eps is None:
         raise _too_small(problem, eps)
     named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
-    return _Noise(ridge, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
+    if problem.geometry.half_width is None:
+        return _Noise(ridge, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
+    return _Noise(ridge, "gauge", _moved_in_gauge(problem) / noise_eps, eps, named)
 
 
 def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
@@ -270,6 +308,11 @@ def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
 def _moved(problem: Problem) -> float:
     """How far neighbours move the gradient."""
     return sensitivity.gradient(problem.neighbouring.records_changed, problem.loss.lipschitz, problem.geometry.row_norm)
+
+
+def _moved_in_gauge(problem: Problem) -> float:
+    """The same in the gauge of the body of the declared bounds."""
+    return sensitivity.gradient_gauge(problem.neighbouring.records_changed, problem.loss.lipschitz)
 
 
 def _curvature(problem: Problem, ridge: float) -> float:
@@ -320,7 +363,7 @@ def _too_small(problem: Problem, eps: float) -> ValueError:
 
 _PURE = {"tight": _tight, "cms11": _cms11, "cm08": _cm08}
 _SOURCES = {
-    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 5",
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 6",
     "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
     "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
 }

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dplr.privacy.gaussian import gaussian_mu
+from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 
 # Above the smallest ridge that erm.check takes. An automatic one comes near it only for an eps that hides nothing.
@@ -52,6 +56,33 @@ def objective_ridge(
     c = noise_norm(size, eps, delta, loss.lipschitz * norm, signs)
     guess = _coef_guess(loss, size) if coef_norm is None else coef_norm
     return max(c / guess, c * c / (4 * n_rows), _free_ridge(loss, eps, delta, norm, signs), _LEAST)
+
+
+def gauge_ridges(
+    loss: Loss, n_rows: int, geometry: Geometry, eps: float, signs: int, coef_norm: float | None
+) -> NDArray[np.float64]:
+    """(q,) ridge of each coefficient for pure noise in the gauge of the body: the same three terms, column by column.
+
+    s_j / B + s_j^2 q / (4 n), s_j the deviation of the linear term's j-th number and B a guess of a coefficient's size;
+    all are raised by one factor until the curvature, kappa = sum over groups of half-width^2 / ridge, is free.
+    """
+    size = geometry.n_coefs
+    deviations = gauge_deviations(geometry) * (signs * loss.lipschitz / eps)
+    if coef_norm is not None:
+        guess = coef_norm / math.sqrt(size)
+    else:
+        guess = 1.5 * _coef_guess(loss, size) / math.sqrt(size) if loss.classification else 0.7
+    ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * n_rows)), _LEAST)
+    firsts = np.cumsum((0, *geometry.groups[:-1]))  # the columns of a block have one half-width, and so one ridge
+    kappa = float((np.square(geometry.half_widths) / ridges)[firsts].sum())
+    return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 0.0, 1.0, signs)))
+
+
+def gauge_deviations(geometry: Geometry) -> NDArray[np.float64]:
+    """(q,) standard deviations of gauge noise of scale 1 (objective.md, lemma 7)."""
+    size, sizes = geometry.n_coefs, np.repeat(geometry.groups, geometry.groups)
+    point = np.asarray(geometry.half_widths) * np.sqrt(2 / ((sizes + 1) * (sizes + 2)))
+    return np.asarray(point * math.sqrt((size + 1) * (size + 2)))
 
 
 def _coef_guess(loss: Loss, size: int) -> float:

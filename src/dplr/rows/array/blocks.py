@@ -61,6 +61,10 @@ class Reader(Protocol):
 class WholeReader(Reader, Protocol):
     """Rows that lie in arrays."""
 
+    def mapped(self, prep: Prep) -> WholeReader:
+        """A reader of the same arrays that takes rows another way into a scaled problem."""
+        ...
+
     def arrays(self) -> Arrays:
         """X and y as kernels take them: views where they are native, else copies."""
         ...
@@ -104,6 +108,10 @@ class NativeReader:
     def whole(self) -> WholeReader:
         """The reader itself, which has all rows in arrays."""
         return self
+
+    def mapped(self, prep: Prep) -> NativeReader:
+        """A reader of the same arrays that takes rows another way into a scaled problem."""
+        return NativeReader(self._X, self._y, prep, self._block_rows, self.marks)
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, in calls that an interrupt can wait for."""
@@ -151,6 +159,10 @@ class ConvertedReader:
     def whole(self) -> WholeReader:
         """The reader itself, which has all rows in arrays."""
         return self
+
+    def mapped(self, prep: Prep) -> ConvertedReader:
+        """A reader of the same arrays that takes rows another way into a scaled problem."""
+        return ConvertedReader(self._X, self._y, prep, self._block_rows, self._index)
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and convert each block before."""
