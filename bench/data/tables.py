@@ -69,13 +69,13 @@ def _census(folder: pathlib.Path, official: bool) -> Iterator[Table]:
     held = slice(TRAIN, None) if official else slice(most, TRAIN)
     for n in SIZES:
         yield Table(
-            f"ACS {n:,}", "logistic", dplr.Bounds(list(FEATURES.values())), X[:n], income[:n] > 50_000, X[held],
+            f"ACS {n // 1000}k", "logistic", dplr.Bounds(list(FEATURES.values())), X[:n], income[:n] > 50_000, X[held],
             income[held] > 50_000,
         )  # fmt: skip
     clipped = np.clip(income, *INCOME)
     for n in SIZES:
         bounds = dplr.Bounds(list(FEATURES.values()), target=INCOME)
-        yield Table(f"ACS income {n:,}", "linear", bounds, X[:n], clipped[:n], X[held], clipped[held])
+        yield Table(f"ACS income {n // 1000}k", "linear", bounds, X[:n], clipped[:n], X[held], clipped[held])
 
 
 def _kdd(folder: pathlib.Path) -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bounds]:

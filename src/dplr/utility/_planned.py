@@ -21,6 +21,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dplr.problem.geometry import Geometry
     from dplr.problem.plan import Plan
 
 SURE = 0.95
@@ -53,8 +54,6 @@ def excess_risk_of(planned: Plan) -> float | None:
         return None
     block, geometry = planned.released["coef"], problem.weighted(solved.weights).geometry
     radius = math.hypot(geometry.radius, geometry.intercept)
-    # A linear term of gauge 1 has at most the norm of a row.
-    scale = block.scale * (radius if block.law.startswith("gauge") else 1.0)
     d, l2, failure = math.prod(block.shape), solved.ridge / n, (1 - SURE) / 2
     facts: dict[str, Any] = {"d": d, "l2": l2, "failure": failure, "radius": radius}
     moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,))
@@ -62,11 +61,30 @@ def excess_risk_of(planned: Plan) -> float | None:
         root = math.sqrt(excess_risk(n, mechanism="output", eps=2 * radius / (solved.ridge * block.scale), **facts))
         moved += solved.tolerance / solved.ridge
     else:
-        noise_eps = min(planned.statement.eps, 2 * radius / scale)
-        root = math.sqrt(excess_risk(n, eps=planned.statement.eps, noise_eps=noise_eps, **facts))
+        if block.law.startswith("gauge"):  # lemma 4 itself, for another law of b
+            root = _gauge_norm(geometry, block.scale, failure) / math.sqrt(2 * n * solved.ridge)
+        else:
+            noise_eps = min(planned.statement.eps, 2 * radius / block.scale)
+            root = math.sqrt(excess_risk(n, eps=planned.statement.eps, noise_eps=noise_eps, **facts))
         root += solved.tolerance / math.sqrt(2 * n * solved.ridge)
         moved += solved.tolerance_noise * noise_norm_quantile(d, failure)
     return (root + math.sqrt((radius**2 / 4 + l2) / 2) * moved) ** 2
+
+
+def _gauge_norm(geometry: Geometry, scale: float, failure: float) -> float:
+    """Norm that a linear term with noise in the gauge of the body exceeds with probability at most `failure`.
+
+    It is scale R U with R of the Gamma(q + 1) law and U uniform in the body. ||U||^2 is a sum of independent terms, one a
+    group, between 0 and half-width^2: Hoeffding's bound.
+    """
+    from dplr.utility import noise_norm_quantile
+
+    firsts = (sum(geometry.groups[:g]) for g in range(len(geometry.groups)))
+    squares = [geometry.half_widths[first] ** 2 for first in firsts]
+    means = [2 * m * square / ((m + 1) * (m + 2)) for m, square in zip(geometry.groups, squares, strict=True)]
+    excess = math.sqrt(math.log(2 / failure) / 2) * math.hypot(*squares)
+    length = noise_norm_quantile(geometry.n_coefs + 1, failure / 2)
+    return scale * length * math.sqrt(min(sum(means) + excess, sum(squares)))
 
 
 def _covered(planned: Plan) -> bool:
