@@ -74,8 +74,8 @@ def excess_risk_of(planned: Plan) -> float | None:
 def _gauge_norm(geometry: Geometry, scale: float, failure: float) -> float:
     """Norm that a linear term with noise in the gauge of the body exceeds with probability at most `failure`.
 
-    It is scale R U with R of the Gamma(q + 1) law and U uniform in the body. ||U||^2 is a sum of independent terms, one a
-    group, between 0 and half-width^2: Hoeffding's bound.
+    It is scale R U with R of the Gamma(q + 1) law and U uniform in the body. ||U||^2 is a sum of independent terms, one
+    for each group, between 0 and half-width^2: Hoeffding's bound.
     """
     from dplr.utility import noise_norm_quantile
 
