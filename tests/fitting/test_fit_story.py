@@ -8,6 +8,7 @@ import pytest
 
 import dplr
 import fits as fitting
+from dplr.fitting.one_vs_rest import Planned
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
@@ -140,6 +141,24 @@ def test_two_fits_never_share_noise():
     bounds = dplr.Bounds([(-1, 2), (-2, 3)])
     first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds).released_["off_diagonal"] for _ in range(2))
     assert (first != second).all()
+
+
+def test_many_fits_of_one_level_are_planned_and_marked_once(monkeypatch):
+    """Audits run 100,000 of them: planning each anew would cost far more than the fits."""
+    calls = []
+
+    def count(owner, name):
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given: calls.append(name) or real(*given))
+
+    count(FunctionalMechanism, "plan")
+    count(Planned, "drawn_from")
+    prep, (X, y) = make_prep("cube", 2), make_data("cube", 20, 2)
+    problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20, None, ())
+    levels = [1.0, 2.0] * 10
+    done = fitting.run_many(as_rows(X, y, prep), problem, FunctionalMechanism(), levels, 0.0, NullLedger(), Source())
+    assert [fit.statement.eps for fit in done] == levels
+    assert sorted(calls) == ["drawn_from"] * 2 + ["plan"] * 2
 
 
 def test_infinite_eps_draws_no_noise_and_promises_nothing(entropy):

@@ -9,8 +9,8 @@ import sys
 import dplr
 
 
-def measure_on_a_patched_copy(script, name, runs, file, line, broken, folder):
-    """The lower bound of eps that the script prints for a case on the copy."""
+def measure_on_a_patched_copy(script, names, runs, file, line, broken, folder):
+    """The lower bounds of eps that the script prints for cases on the copy."""
     shutil.copytree(pathlib.Path(dplr.__file__).parent, folder / "dplr")
     source = (folder / "dplr" / file).read_text()
     assert source.count(line) == 1
@@ -20,7 +20,7 @@ def measure_on_a_patched_copy(script, name, runs, file, line, broken, folder):
     code = (
         f"import dplr, runpy, sys; assert dplr.__file__.startswith({str(folder)!r}); "
         f"sys.path[:0] = {folders!r}; "
-        f"sys.argv[1:] = [{name!r}, '{runs}']; runpy.run_path({str(path)!r}, run_name='__main__')"
+        f"sys.argv[1:] = {[str(runs), *names]!r}; runpy.run_path({str(path)!r}, run_name='__main__')"
     )
     environment = {"PYTHONPATH": str(folder), "PATH": ""}
     command = [sys.executable, "-c", code]

@@ -155,4 +155,4 @@ def measure(case, runs):
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(CASES[sys.argv[1]], int(sys.argv[2]))))
+    print(json.dumps([measure(CASES[name], int(sys.argv[1])) for name in sys.argv[2:]]))

@@ -47,4 +47,5 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "runs", "file", "line", "broken"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(name, runs, file, line, broken, tmp_path):
-    assert measure_on_a_patched_copy("ngd_audit.py", name, runs, file, line, broken, tmp_path) > EPS
+    (found,) = measure_on_a_patched_copy("ngd_audit.py", [name], runs, file, line, broken, tmp_path)
+    assert found > EPS

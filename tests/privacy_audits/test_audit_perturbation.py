@@ -74,9 +74,8 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "runs", "file", "line", "broken"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(name, runs, file, line, broken, tmp_path):
-    assert (
-        measure_on_a_patched_copy("perturbation_audit.py", name, runs, file, line, broken, tmp_path) > CASES[name].eps
-    )
+    (found,) = measure_on_a_patched_copy("perturbation_audit.py", [name], runs, file, line, broken, tmp_path)
+    assert found > CASES[name].eps
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
@@ -94,8 +93,10 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, ridge, width, iota, rel
     found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, **facts)
     assert 0.9 * eps <= found.log_ratio <= eps
     plan = OutputPerturbation().plan(problem, eps, 0.0)
+    # Each pair costs two minimisers. Of these plans 20,000 pairs find 0.999 eps or more, as 100,000 do.
+    facts["pairs"] = 20_000
     found = search(2, ridge=ridge, scale=plan.statement.noise_scale, mechanism="output", **facts)
-    assert found.log_ratio <= eps
+    assert 0.99 * eps <= found.log_ratio <= eps
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))

@@ -37,7 +37,8 @@ def run(
     the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data. A strict
     ledger gives nothing back, and what went wrong with the rows is not shown.
     """
-    marked = {id(each): each.drawn_from(source) for each in planned}  # one object for a plan, however often it runs
+    different = {id(each): each for each in planned}  # one object for a plan, however often it runs
+    marked = {key: each.drawn_from(source) for key, each in different.items()}
     plans, statements = zip(*(marked[id(each)] for each in planned), strict=True)
     work = functools.partial(fit_models, models, mechanism, plans, classes, source, track)
     return list(zip(statements, _accounted(ledger, statements, source, work), strict=True))
