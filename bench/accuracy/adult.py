@@ -1,4 +1,4 @@
-"""Test error on Adult (official split, complete rows), defaults throughout, 20 fits a setting.
+"""Test error on Adult (official split, complete rows) within declared bounds, defaults throughout, 20 fits a setting.
 
 DPLR_DATA=<folder> python -m bench.accuracy.adult bench/results/adult_accuracy.csv
 """
@@ -11,24 +11,22 @@ import sys
 import numpy as np
 
 import dplr
-from bench.data.adult import load
+from bench.data.tables import Table, tables
 
 FITS = 20
 DELTA = 1e-5
 
 
-def errors(mechanism, eps, delta, data, fits=FITS, model="logistic"):
+def errors(mechanism, eps, delta, table: Table, fits=FITS, model="logistic"):
     """Test errors of `fits` fits."""
-    X, y, X_test, y_test = data
-    scores = (
-        dplr.fit(X, y, mechanism=mechanism, model=model, eps=eps, delta=delta).score(X_test, y_test)
-        for _ in range(fits)
+    done = dplr.fit_many(
+        table.X, table.y, mechanism=mechanism, model=model, eps=[eps], delta=delta, repeats=fits, bounds=table.bounds
     )
-    return 1 - np.array(list(scores))
+    return 1 - np.array([est.score(table.held_X, table.held_y) for est in done])
 
 
 def main(path):
-    data = load(os.environ["DPLR_DATA"])
+    data = next(tables(os.environ["DPLR_DATA"], official=True))
     settings = [("logistic", "none", math.inf, 0.0)]
     for model, mechanism in (("logistic", "objective"), ("logistic", "output"), ("svm", "objective")):
         settings += [(model, mechanism, eps, delta) for delta in (0.0, DELTA) for eps in (0.1, 0.5, 1.0, 2.0)]
