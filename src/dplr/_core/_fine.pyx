@@ -13,7 +13,6 @@ from libc.string cimport memset
 
 from dplr._core._dense cimport add_exactly
 from dplr._core._loss cimport LossRows, loss_shape
-from dplr._core._loss_rows cimport is_finite_raw, raw_entry
 from dplr._core._targets cimport load_targets
 from dplr._core._tiles cimport FINE_ROWS, GRID, GROUP_ROWS, FineBlock, LossPass, Tiles, add_fine
 
@@ -34,25 +33,26 @@ def square_low(double cut):
 
 
 cdef bint load_row(const LossPass *p, Py_ssize_t i, double *x) noexcept nogil:
-    """Row i into every FINE_ROWS-th place of x: clamped to the box, or up to a factor. Returns whether it counts."""
+    """Row i into every FINE_ROWS-th place of x: clamped to the box, or up to a factor. Returns whether it is finite."""
+    cdef const char *place = p.X.data + i * p.X.row_stride
     cdef Py_ssize_t j
-    cdef double v, largest = 0.0
+    cdef double v, nothing = 0.0, largest = 0.0
     cdef int power = 0
-    if not is_finite_raw(&p.X, i):
-        return False
     for j in range(p.X.d):
-        v = raw_entry(&p.X, i, j)
+        v = (<const float *> place)[0] if p.X.single else (<const double *> place)[0]
+        place += p.X.column_stride
+        nothing += v - v    # of a NaN or an infinity: NaN
         if p.map.box:
             v = (v - p.map.shift[j]) * p.map.scale[j]
             v = v if v < p.map.high[j] else p.map.high[j]
             v = (v if v > p.map.low[j] else p.map.low[j]) / GRID
         x[j * FINE_ROWS] = v
-        largest = max(largest, fabs(v))
+        largest = fabs(v) if fabs(v) > largest else largest
     if largest > _LONG:
         frexp(largest, &power)
         for j in range(p.X.d):
             x[j * FINE_ROWS] = ldexp(x[j * FINE_ROWS], 1 - power)   # the longest is at least 1
-    return True
+    return nothing == 0.0
 
 
 cdef void sum_chunk(

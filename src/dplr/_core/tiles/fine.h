@@ -90,11 +90,11 @@ INLINE Fine negative(Fine a) { return (Fine){opposite(a.h), opposite(a.l)}; }
 /* Times a power of two, or a sign. */
 INLINE Fine scaled_by(Fine a, vec factor) { return (Fine){a.h * factor, a.l * factor}; }
 
+/* Off by some 2^-104 (|a| + |b|). */
 INLINE Fine sum_of(Fine a, Fine b)
 {
-    Fine s = exact_sum(a.h, b.h), t = exact_sum(a.l, b.l);
-    s = ordered_sum(s.h, s.l + t.h);
-    return ordered_sum(s.h, s.l + t.l);
+    Fine s = exact_sum(a.h, b.h);
+    return ordered_sum(s.h, s.l + (a.l + b.l));
 }
 
 INLINE Fine product_of(Fine a, Fine b)
@@ -124,7 +124,14 @@ INLINE Fine either(mask which, Fine yes, Fine no)
 
 INLINE Fine magnitude_of(Fine a) { return either((mask)(a.h < all(0.0)), negative(a), a); }
 
-/* e^-a for a >= 0: 2^k (1 + s) with s = e^r - 1, from r / 256 by eight doublings s := 2 s + s^2. */
+/* 2 s + s^2 for |s| < 1. */
+INLINE Fine doubled(Fine s)
+{
+    Fine square = exact_product(s.h, s.h), twice = ordered_sum(s.h + s.h, square.h);
+    return (Fine){twice.h, twice.l + ((s.l + s.l) + (square.l + (s.h + s.h) * s.l))};
+}
+
+/* e^-a for a >= 0: 2^k (1 + s) with s = e^r - 1, from r / 256 by eight doublings of r. */
 INLINE Fine fine_exp_of_minus(Fine a)
 {
     a = either((mask)(a.h > all(700.0)), constant(700.0, 0.0), a);
@@ -141,7 +148,7 @@ INLINE Fine fine_exp_of_minus(Fine a)
     tail = square.h * square.h * (tail + all(1.0 / 24));
     Fine s = sum_of(product_of(cube, constant(0x1.5555555555555p-3, 0x1.5555555555555p-57)), fine(tail));
     s = sum_of(r, sum_of(scaled_by(square, all(0.5)), s));
-    for (int doubling = 0; doubling < 8; ++doubling) s = sum_of(scaled_by(s, all(2.0)), product_of(s, s));
+    for (int doubling = 0; doubling < 8; ++doubling) s = doubled(s);
     return scaled_by(sum_of(fine(all(1.0)), s), power_of_two(shifted));
 }
 
