@@ -92,6 +92,7 @@ def add_fine_gradient(
     cdef Py_ssize_t q = rows.q, d = p.X.d, chunk, start, j, r
     cdef const Tiles *tiles = rows.row_map.tiles
     cdef FineBlock block
+    cdef double h = 0.0, l = 0.0
     if high.shape[0] != q or low.shape[0] != q or hi.shape[0] < q or lo.shape[0] < q:
         raise ValueError("high, low, hi and lo must have an entry for each column and the intercept")
     cdef double[:, ::1] memory = np.zeros((3 * d + 5, FINE_ROWS))
@@ -110,6 +111,9 @@ def add_fine_gradient(
             sum_chunk(rows, &p, &block, start, min(_CHUNK_ROWS, rows.n - start), add_fine if tiles == NULL else
                       tiles.add_fine)
             for j in range(q):
+                h, l = 0.0, 0.0
                 for r in range(FINE_ROWS):
-                    add_exactly(&hi[j], &lo[j], block.sum[j * FINE_ROWS + r])
-                    lo[j] += block.rest[j * FINE_ROWS + r]
+                    add_exactly(&h, &l, block.sum[j * FINE_ROWS + r])
+                    l += block.rest[j * FINE_ROWS + r]
+                add_exactly(&hi[j], &lo[j], h)
+                lo[j] += l
