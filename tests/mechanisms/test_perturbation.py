@@ -633,7 +633,7 @@ def test_the_tolerance_of_a_plan_covers_the_rounding_at_the_longest_minimum_and_
     # With all rows and labels of one sign, the minimum solves rows sigma(-w) + linear = ridge (w - start).
     longest = optimize.brentq(lambda w: rows * expit(-w) + linear - ridge * (w - start), 0, 1e12)
     norm = problem.geometry.row_norm
-    bound = fine_rounding_bound(LOGISTIC, rows, norm, longest, ridge, start, linear)
+    bound = fine_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
     assert solved.tolerance >= 8 * bound
     plain = gradient_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
     assert erm.minimisation(problem, ridge, linear, 0.0).tolerance >= 8 * plain

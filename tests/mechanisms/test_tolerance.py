@@ -34,21 +34,21 @@ def share(plan, hessian):
 @pytest.mark.parametrize(
     ("n", "relation", "tau"),
     [
-        (10**3, "replace_one", 1.258634e-05),
-        (10**5, "replace_one", 1.533866e-07),
-        (10**7, "replace_one", 1.534963e-09),
-        (10**5, "add_remove", 7.669330e-08),
+        (10**3, "replace_one", 1.623297e-05),
+        (10**5, "replace_one", 1.838996e-07),
+        (10**7, "replace_one", 1.841443e-09),
+        (10**5, "add_remove", 9.194981e-08),
     ],
 )
 def test_the_tolerance_is_that_of_a_hand(n, relation, tau):
-    plan = planned(n, eps=1.0, l2=2.5 / n, relation=relation)
+    plan = planned(n, eps=1.0, l2=3 / n, relation=relation)
     assert plan.minimisation.tolerance == pytest.approx(tau, rel=1e-6)
 
 
 @pytest.mark.parametrize(("eps", "delta"), BUDGETS)
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("loss", [LOGISTIC, huber_svm(0.5)], ids=lambda loss: loss.name)
-@pytest.mark.parametrize(("n", "d"), [(200, 2), (20_000, 13), (10**6, 3), (10**8, 50)])
+@pytest.mark.parametrize(("n", "d"), [(200, 2), (20_000, 13), (10**6, 3), (10**7, 50)])
 def test_what_pays_for_the_tolerance_adds_at_most_a_thousandth_whatever_the_rows(n, d, loss, relation, eps, delta):
     plan, rng = planned(n, d, eps, delta, loss=loss, relation=relation), np.random.default_rng(0)
     ridge, q = plan.minimisation.ridge, d + 1

@@ -61,7 +61,7 @@ def test_gradients_in_pairs_are_as_exact_as_their_bound_says_and_the_same_on_eve
         assert_array_equal(found[path][1], lo, err_msg=path)
     exact = gradient_of(X, y, prep, loss, high, low)
     error = float(mp.norm([mp.mpf(h) + mp.mpf(l) - g for h, l, g in zip(hi.tolist(), lo.tolist(), exact, strict=True)]))
-    assert error <= fine_rounding_bound(loss, n, math.sqrt(1.25), float(np.linalg.norm(high)), 0.0, 0.0, 0.0)
+    assert error <= fine_rounding_bound(loss, n, d, math.sqrt(1.25), float(np.linalg.norm(high)), 0.0, 0.0, 0.0)
 
 
 def test_rows_in_a_box_and_in_single_precision_are_those_of_the_other_kernels():

@@ -11,7 +11,7 @@ from libc.math cimport NAN, fabs, frexp, ldexp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from dplr._core._dense cimport add_exactly
+from dplr._core._dense cimport add_exactly, add_pair
 from dplr._core._loss cimport LossRows, loss_shape
 from dplr._core._targets cimport load_targets
 from dplr._core._tiles cimport FINE_ROWS, GRID, GROUP_ROWS, FineBlock, LossPass, Tiles, add_fine
@@ -115,5 +115,4 @@ def add_fine_gradient(
                 for r in range(FINE_ROWS):
                     add_exactly(&h, &l, block.sum[j * FINE_ROWS + r])
                     l += block.rest[j * FINE_ROWS + r]
-                add_exactly(&hi[j], &lo[j], h)
-                lo[j] += l
+                add_pair(&hi[j], &lo[j], h, l)

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dplr.problem.losses import Loss
 
 _UNIT = 2.0**-53
-# The relative error of a row's gradient in pairs of numbers.
-_FINE_UNIT = 2.0**-76
 # Newton's method has taken 5 to 40; after that many the slow descent begins.
 NEWTON_PASSES = 1000
 # Fits in a C integer, and nobody lives to see it.
@@ -86,17 +84,23 @@ def rounding_line(objective: Objective, n: int, d: int, radius: float) -> tuple[
 
 
 def fine_rounding_bound(
-    loss: Loss, n: int, radius: float, coef_norm: float, ridge: float, center_norm: float, linear_norm: float
+    loss: Loss,
+    n: int,
+    d: int,
+    radius: float,
+    coef_norm: float,
+    ridge: float,
+    center_norm: float,
+    linear_norm: float,
 ) -> float:
-    """The same for the gradient in pairs of numbers, and for rounding the point itself to float64.
+    """The same for the gradient in pairs of numbers, of at most 2^35 rows with at most 4096 features.
 
-    Source: `_core/loss.md`, theorem 3.
+    Source: `_core/loss.md`, theorem 2.
     """
     residual = residual_bound(loss, radius, coef_norm)
-    ends = ridge * (coef_norm + center_norm) + linear_norm
-    added = (n / 4096 + 1200) ** 2 * _UNIT**2
-    rows = n * radius * (_FINE_UNIT * loss.smoothness * radius * coef_norm + (_FINE_UNIT + added) * residual)
-    return 1.01 * (rows + _FINE_UNIT * ends + _UNIT * ridge * coef_norm) + 1e-280
+    rows = n * radius * (loss.smoothness * radius * coef_norm + residual)
+    unit = 2.0**-81 + 8 * (d + 2) ** 2 * _UNIT**2
+    return 1.01 * unit * (rows + ridge * (coef_norm + center_norm) + linear_norm) + 1e-280
 
 
 def largest_norm(
@@ -117,10 +121,14 @@ def largest_norm(
 def least_tolerance(
     loss: Loss, n: int, d: int, radius: float, ridge: float, center_norm: float, linear_norm: float, fine: bool = True
 ) -> float:
-    """The least tolerance that can surely be certified: eight times the rounding, in pairs of numbers if `fine`."""
+    """The least tolerance that surely is kept: eight times the rounding of gradients, in pairs of numbers if `fine`.
+
+    There, twice the rounding of the point to float64 is added.
+    """
     _, coef_norm = largest_norm(loss, n, radius, ridge, center_norm, linear_norm)
     if fine:
-        return 8 * fine_rounding_bound(loss, n, radius, coef_norm, ridge, center_norm, linear_norm)
+        rounding = fine_rounding_bound(loss, n, d, radius, coef_norm, ridge, center_norm, linear_norm)
+        return 8 * rounding + 2 * _UNIT * ridge * coef_norm
     return 8 * gradient_rounding_bound(loss, n, d, radius, coef_norm, ridge, center_norm, linear_norm)
 
 
@@ -134,12 +142,12 @@ def descent_steps(
 ) -> int:
     """How many steps of length 1 / `curvature_bound` surely suffice: a function of public numbers.
 
-    Source: `_core/loss.md`, theorem 2.
+    Source: `_core/loss.md`, theorem 3.
     """
     far, _ = largest_norm(loss, n, radius, ridge, center_norm, linear_norm)
     condition = curvature_bound(loss, n, radius, ridge) / ridge  # infinite for the smallest ridges
-    halvings = max(1.0, math.log(max(1.0, 2 * ridge * far / tau)))
-    return 1 + int(min(condition * halvings, _MOST_PASSES))
+    halvings = max(1.0, math.log(max(1.0, 4 * ridge * far / tau)))
+    return 1 + int(min(2 * condition * halvings, _MOST_PASSES))
 
 
 def pass_limit(loss: Loss, n: int, radius: float, ridge: float, tau: float, linear_norm: float = 0.0,

@@ -59,7 +59,7 @@ class FineObjective:
         o = self.objective
         norms = float(np.linalg.norm(o.center)) * _UP, float(np.linalg.norm(o.linear)) * _UP
         coef_norm = float(np.linalg.norm(high)) * _UP
-        rounding = fine_rounding_bound(o.loss, self.n, self.radius, coef_norm, o.ridge, *norms)
+        rounding = fine_rounding_bound(o.loss, self.n, len(high), self.radius, coef_norm, o.ridge, *norms)
         return (float(np.linalg.norm(gradient)) + o.ridge * float(np.linalg.norm(low))) * _UP + rounding
 
 
@@ -110,7 +110,7 @@ def descend(fine: FineObjective, tau: float, most: int) -> tuple[Vector, float]:
         if bound <= tau:
             return high, bound
         high, low = moved(high, low, -rate * gradient)
-    return high, tau  # by theorem 2
+    return high, tau  # by theorem 3
 
 
 def moved(high: Vector, low: Vector, step: Vector) -> tuple[Vector, Vector]:

@@ -59,12 +59,18 @@ class RealTotal:
         """Merge with the total of other rows. Bits depend on the order of merging, by less than the bound allows."""
         if self.hi.shape != other.hi.shape or (self.upper is None) != (other.upper is None):
             raise ValueError("only totals of the same query can be merged")
-        hi = self.hi + other.hi
-        part = hi - self.hi
-        error = (self.hi - (hi - part)) + (other.hi - part)
+        hi, error = _exact_sum(self.hi, other.hi)
+        hi, lo = _exact_sum(hi, (self.lo + error) + other.lo)
         upper = None if self.upper is None or other.upper is None else self.upper + other.upper
         has_loss = self.has_loss and other.has_loss
-        return RealTotal(hi, (self.lo + error) + other.lo, upper, has_loss, self.faults + other.faults)
+        return RealTotal(hi, lo, upper, has_loss, self.faults + other.faults)
+
+
+def _exact_sum(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """a + b and its rounding error."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 class RealPartial:
