@@ -49,7 +49,9 @@ def planned(n, eps, delta):
 def linear_term(block):
     """A draw of b."""
     source = Source(0)
-    return source.normal(block.scale, D + 1) if block.law.startswith("Gaussian") else source.norm_gamma(block.scale, D + 1)
+    return (
+        source.normal(block.scale, D + 1) if block.law.startswith("Gaussian") else source.norm_gamma(block.scale, D + 1)
+    )
 
 
 def seconds(work):

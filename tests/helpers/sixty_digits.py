@@ -58,7 +58,9 @@ def distance_to_minimum(X, y, counts, prep, objective, coef):
     ridge, q = mp.mpf(objective.ridge), len(coef)
     for _ in range(60):
         gradient = gradient_of(X, y, prep, objective.loss, point, [0] * q, counts)
-        gradient = mp.matrix([g + ridge * (p - c) + b for g, p, c, b in zip(gradient, point, center, linear, strict=True)])
+        gradient = mp.matrix(
+            [g + ridge * (p - c) + b for g, p, c, b in zip(gradient, point, center, linear, strict=True)]
+        )
         hessian = ridge * mp.eye(q)
         for row, count in zip(rows, counts.tolist(), strict=True):
             p = 1 / (1 + mp.exp(mp.fdot(row, point)))

@@ -25,9 +25,7 @@ def share(plan, hessian):
     """Excess loss of the noise that pays for the tolerance, in that of the linear term: quadratic model."""
     block, q = plan.released["coef"], len(hessian)
     own = (1 if block.law.startswith("Gaussian") else q + 1) * block.scale**2
-    return (
-        (q + 1) * plan.minimisation.tolerance_noise**2 * np.trace(hessian) / own / np.trace(np.linalg.inv(hessian))
-    )
+    return (q + 1) * plan.minimisation.tolerance_noise**2 * np.trace(hessian) / own / np.trace(np.linalg.inv(hessian))
 
 
 # By hand: sqrt(1.25) 2^-13 / (1 - 2^-8) Lam / (Lam + n 1.25 / 4 / 14), half of it under add_remove.
@@ -52,7 +50,7 @@ def test_the_tolerance_is_that_of_a_hand(n, relation, tau):
 def test_what_pays_for_the_tolerance_adds_at_most_a_thousandth_whatever_the_rows(n, d, loss, relation, eps, delta):
     plan, rng = planned(n, d, eps, delta, loss=loss, relation=relation), np.random.default_rng(0)
     ridge, q = plan.minimisation.ridge, d + 1
-    most = n * loss.smoothness * plan.problem.geometry.row_norm ** 2
+    most = n * loss.smoothness * plan.problem.geometry.row_norm**2
     for spread in (0.0, 1.0, 10.0):  # of the logarithms of the curvatures; their sum is that of the steepest rows
         weights = np.exp(spread * rng.normal(size=q))
         basis, _ = np.linalg.qr(rng.normal(size=(q, q)))
@@ -64,15 +62,16 @@ def test_what_pays_for_the_tolerance_adds_at_most_a_thousandth_whatever_the_rows
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 def test_the_share_is_attained_where_all_directions_are_as_steep_as_they_can_be(relation, eps, delta):
     plan = planned(10**6, 3, eps, delta, relation=relation)
-    steepest = plan.minimisation.ridge + 10**6 * plan.problem.geometry.row_norm ** 2 / 4 / 4
+    steepest = plan.minimisation.ridge + 10**6 * plan.problem.geometry.row_norm**2 / 4 / 4
     assert share(plan, steepest * np.eye(4)) == pytest.approx(2.0**-10, rel=1e-6)
 
 
 @pytest.mark.parametrize("calibration", ["cm08", "cms11"])
 def test_printed_algorithms_keep_their_tolerance_where_it_is_smaller(calibration):
-    assert planned(20, 3, l2=0.5, calibration=calibration).minimisation.tolerance == 2.0**-20 * planned(
-        20, 3
-    ).problem.geometry.row_norm
+    assert (
+        planned(20, 3, l2=0.5, calibration=calibration).minimisation.tolerance
+        == 2.0**-20 * planned(20, 3).problem.geometry.row_norm
+    )
     many = planned(10**6, 3, l2=1e-5, calibration=calibration).minimisation.tolerance
     assert many < 2.0**-20
 

@@ -60,7 +60,7 @@ def test_gradients_in_pairs_are_as_exact_as_their_bound_says_and_the_same_on_eve
         assert_array_equal(found[path][0], hi, err_msg=path)
         assert_array_equal(found[path][1], lo, err_msg=path)
     exact = gradient_of(X, y, prep, loss, high, low)
-    error = float(mp.norm([mp.mpf(h) + mp.mpf(l) - g for h, l, g in zip(hi.tolist(), lo.tolist(), exact, strict=True)]))
+    error = float(mp.norm([mp.mpf(a) + mp.mpf(b) - g for a, b, g in zip(hi.tolist(), lo.tolist(), exact, strict=True)]))
     assert error <= fine_rounding_bound(loss, n, d, math.sqrt(1.25), float(np.linalg.norm(high)), 0.0, 0.0, 0.0)
 
 
