@@ -1,4 +1,4 @@
-"""The tolerance of objective perturbation: what pays for it is lost beside the linear term's noise, whatever the rows."""
+"""The tolerance of objective perturbation: what pays for it is lost beside the linear term, whatever the rows."""
 
 import math
 

@@ -71,7 +71,7 @@ def test_rows_in_a_box_and_in_single_precision_are_those_of_the_other_kernels():
     high, low = rng.normal(size=4), np.zeros(4)
     hi, lo = fine_sums(np.asfortranarray(X), y, prep, LOGISTIC, high, low)
     exact = gradient_of(X, y, prep, LOGISTIC, high, low)
-    assert max(abs(mp.mpf(h) + mp.mpf(l) - g) for h, l, g in zip(hi.tolist(), lo.tolist(), exact, strict=True)) < 1e-24
+    assert max(abs(mp.mpf(a) + mp.mpf(b) - g) for a, b, g in zip(hi.tolist(), lo.tolist(), exact, strict=True)) < 1e-24
 
 
 def test_faulty_rows_count_as_zero_and_threads_change_no_bit():

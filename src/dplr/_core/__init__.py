@@ -20,6 +20,6 @@ from dplr._core._row_map import RowMap, cpu_paths
 
 __all__ = [
     "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "RowMap",
-    "add_fine_gradient", "add_moments", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set", "minimise",
-    "moments_work_size",
+    "add_fine_gradient", "add_moments", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set",
+    "minimise", "moments_work_size",
 ]  # fmt: skip

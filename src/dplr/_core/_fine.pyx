@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from libc.math cimport NAN, fabs, frexp, ldexp
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from dplr._core._dense cimport add_exactly, add_pair
@@ -92,7 +91,7 @@ def add_fine_gradient(
     cdef Py_ssize_t q = rows.q, d = p.X.d, chunk, start, j, r
     cdef const Tiles *tiles = rows.row_map.tiles
     cdef FineBlock block
-    cdef double h = 0.0, l = 0.0
+    cdef double total = 0.0, rest = 0.0
     if high.shape[0] != q or low.shape[0] != q or hi.shape[0] < q or lo.shape[0] < q:
         raise ValueError("high, low, hi and lo must have an entry for each column and the intercept")
     cdef double[:, ::1] memory = np.zeros((3 * d + 5, FINE_ROWS))
@@ -111,8 +110,8 @@ def add_fine_gradient(
             sum_chunk(rows, &p, &block, start, min(_CHUNK_ROWS, rows.n - start), add_fine if tiles == NULL else
                       tiles.add_fine)
             for j in range(q):
-                h, l = 0.0, 0.0
+                total, rest = 0.0, 0.0
                 for r in range(FINE_ROWS):
-                    add_exactly(&h, &l, block.sum[j * FINE_ROWS + r])
-                    l += block.rest[j * FINE_ROWS + r]
-                add_pair(&hi[j], &lo[j], h, l)
+                    add_exactly(&total, &rest, block.sum[j * FINE_ROWS + r])
+                    rest += block.rest[j * FINE_ROWS + r]
+                add_pair(&hi[j], &lo[j], total, rest)

@@ -162,7 +162,7 @@ def minimise(
 ):
     """Coefficients at which gradient + rounding error <= tau, or None when `cap` calls of `sums` were not enough.
 
-    Where rounding may be half of tau, it ends at a gradient of eight times that: with more digits others go on from there.
+    Where rounding may be half of tau, it ends at a gradient of eight times that, for others to go on from there.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def minimise(
 
     Returns
     -------
-    coef (q,) and the certified bound on the gradient's norm, above tau if rounding hides more; or None and infinity.
+    coef (q,) and the certified bound on the gradient's norm, above tau if rounding hides more; or None, infinity.
     """
     cdef Search search = Search(sums, 1.0, ridge, center, linear), start
     cdef Py_ssize_t q = sums.q

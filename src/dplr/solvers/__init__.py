@@ -6,5 +6,6 @@ from dplr.solvers.quadratic import is_positive_definite, solve_quadratic
 from dplr.solvers.refits import newton_many
 
 __all__ = [
-    "FineObjective", "certified", "descend", "is_positive_definite", "newton", "newton_many", "refine", "sample_step", "solve_quadratic",
+    "FineObjective", "certified", "descend", "is_positive_definite", "newton", "newton_many", "refine",
+    "sample_step", "solve_quadratic",
 ]  # fmt: skip

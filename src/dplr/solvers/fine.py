@@ -103,13 +103,13 @@ def descend(fine: FineObjective, tau: float, most: int) -> tuple[Vector, float]:
     if steps > most:
         raise NotCertified
     high, low = o.center.copy(), np.zeros_like(o.center)
-    rate = 1 / curvature_bound(o.loss, fine.n, fine.radius, o.ridge)
+    rate: float = 1 / curvature_bound(o.loss, fine.n, fine.radius, o.ridge)
     for _ in range(steps):
         gradient = fine.gradient_at(high, low)
         bound = fine.bound(gradient, high, low)
         if bound <= tau:
             return high, bound
-        high, low = moved(high, low, -rate * gradient)
+        high, low = moved(high, low, np.asarray(-rate * gradient, np.float64))
     return high, tau  # by theorem 3
 
 

@@ -23,7 +23,7 @@ from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
 
 # The tolerance as a share of one record's largest gradient: what it adds to a sensitivity is at most twice that share.
 TOLERANCE = 2.0**-13
-# What the noise that pays for the tolerance adds to the excess loss is at most this squared of what the linear term adds.
+# The noise that pays for the tolerance adds at most this squared of the excess loss that the linear term adds.
 _NOISE_SHARE = 2.0**-5
 # The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
 MISSED = ABOUT_OBJECTIVE.least_delta

@@ -167,8 +167,8 @@ class ObjectivePerturbation(Mechanism):
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; R~ = {norm:.6g}, Lam = {noise.ridge:.6g}; minimum within tau/Lam, "
-            f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef{missed}"
-            f"{_bias(asked, problem.loss)}",
+            f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on coef"
+            f"{missed}{_bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
