@@ -82,7 +82,7 @@ def refine(fine: FineObjective, start: Vector, tau: float) -> tuple[Vector, floa
             return None
         before = size
         try:
-            step = -np.linalg.solve(fine.hessian(high) + identity, gradient)
+            step = np.asarray(-np.linalg.solve(fine.hessian(high) + identity, gradient), np.float64)
         except np.linalg.LinAlgError:
             return None
         high, low = moved(high, low, step)
@@ -103,13 +103,13 @@ def descend(fine: FineObjective, tau: float, most: int) -> tuple[Vector, float]:
     if steps > most:
         raise NotCertified
     high, low = o.center.copy(), np.zeros_like(o.center)
-    rate: float = 1 / curvature_bound(o.loss, fine.n, fine.radius, o.ridge)
+    rate = 1 / curvature_bound(o.loss, fine.n, fine.radius, o.ridge)
     for _ in range(steps):
         gradient = fine.gradient_at(high, low)
         bound = fine.bound(gradient, high, low)
         if bound <= tau:
             return high, bound
-        high, low = moved(high, low, np.asarray(-rate * gradient, np.float64))
+        high, low = moved(high, low, -rate * gradient)
     return high, tau  # by theorem 3
 
 
