@@ -24,7 +24,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
-from dplr.solvers.certificate import NotCertified, gradient_rounding_bound
+from dplr.solvers.certificate import NotCertified, fine_rounding_bound, gradient_rounding_bound
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
 UNCUT = dplr.ObjectivePerturbation(cut=None)
@@ -136,7 +136,10 @@ def test_constants_of_a_plan():
     objective = UNCUT.plan(problem, 0.5, 0.0)
     assert objective.statement.sensitivity == pytest.approx(2 * norm)
     assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
-    assert objective.minimisation.tolerance_noise == pytest.approx(2 * tau / ridge / (0.5 * 2**-8))
+    curvature = ridge + 1000 * 1.25 / 4 / 4  # a quarter of R~^2 for each row, spread over four coefficients
+    beside = norm * 2**-13 / (1 - 2**-8) * ridge / curvature
+    assert objective.minimisation.tolerance == pytest.approx(beside)
+    assert objective.minimisation.tolerance_noise == pytest.approx(2 * beside / ridge / (0.5 * 2**-8))
     assert objective.statement.guarantee == Approx(0.5, 2.0**-64)
     assert objective.statement.delta == 2.0**-64
     gaussian = dplr.ObjectivePerturbation().plan(problem, 0.5, 1e-6)
@@ -640,8 +643,11 @@ def test_the_tolerance_of_a_plan_covers_the_rounding_at_the_longest_minimum_and_
     # With all rows and labels of one sign, the minimum solves rows sigma(-w) + linear = ridge (w - start).
     longest = optimize.brentq(lambda w: rows * expit(-w) + linear - ridge * (w - start), 0, 1e12)
     norm = problem.geometry.row_norm
-    bound = gradient_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
+    bound = fine_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
     assert solved.tolerance >= 8 * bound
+    plain = gradient_rounding_bound(LOGISTIC, rows, 1, norm, longest, ridge, start, linear)
+    assert erm.minimisation(problem, ridge, linear, 0.0).tolerance >= 8 * plain
+    assert erm.minimisation(problem, ridge, linear, 1e-30).tolerance >= 8 * bound
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

@@ -28,6 +28,24 @@ cdef inline void add_exactly(double *hi, double *lo, double value) noexcept nogi
     hi[0] = total
 
 
+cdef inline void settle_pair(double *hi, double *lo) noexcept nogil:
+    """Make hi the rounded hi + lo, and lo the rest."""
+    cdef double low = lo[0]
+    lo[0] = 0.0
+    add_exactly(hi, lo, low)
+
+
+cdef inline void add_pair(double *hi, double *lo, double value, double rest) noexcept nogil:
+    """hi + lo + (value + rest), settled: what lo loses stays as small as its own last place.
+
+    Whether value + rest was settled before changes no bit.
+    """
+    settle_pair(&value, &rest)
+    add_exactly(hi, lo, value)
+    lo[0] += rest
+    settle_pair(hi, lo)
+
+
 cdef inline void factorise(double *upper, Py_ssize_t q) noexcept nogil:
     """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
 

@@ -12,7 +12,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from dplr._core._dense cimport add_exactly
+from dplr._core._dense cimport add_exactly, add_pair
 from dplr._core._loss_rows cimport add_loss_portably, settle_rows, sigmoid, softplus
 from dplr._core._row_map cimport RowMap, tiles_of
 from dplr._core._targets cimport load_targets, sign_labels_portably
@@ -58,8 +58,7 @@ cdef void merge(const Sums *part, Py_ssize_t q, Sums *out) noexcept nogil:
     """Add the sums of a chunk."""
     cdef Py_ssize_t j
     for j in range(q + 1):
-        add_exactly(&out.hi[j], &out.lo[j], part.hi[j])
-        out.lo[j] += part.lo[j]
+        add_pair(&out.hi[j], &out.lo[j], part.hi[j], part.lo[j])
     if out.hessian != NULL:
         for j in range(q * q):
             out.hessian[j] += part.hessian[j]

@@ -162,6 +162,8 @@ def minimise(
 ):
     """Coefficients at which gradient + rounding error <= tau, or None when `cap` calls of `sums` were not enough.
 
+    Where rounding may be half of tau, it ends at a gradient of eight times that, for others to go on from there.
+
     Parameters
     ----------
     sums : over all rows.
@@ -171,11 +173,11 @@ def minimise(
 
     Returns
     -------
-    coef (q,) and the certified bound on the gradient's norm; or None and infinity.
+    coef (q,) and the certified bound on the gradient's norm, above tau if rounding hides more; or None, infinity.
     """
     cdef Search search = Search(sums, 1.0, ridge, center, linear), start
     cdef Py_ssize_t q = sums.q
-    cdef double bound, target
+    cdef double bound, hidden, target
     cdef Py_ssize_t chances = 0 if sample is None else 2    # for L-BFGS: with the sample's Hessian, then with all rows'
     cdef DataSums few
     if center.shape[0] != q or linear.shape[0] != q:
@@ -196,8 +198,9 @@ def minimise(
         search.begin(&center[0], True)
     while True:
         # The last factors cover the rounding of the two norms.
-        bound = search.gradient_norm * (1 + 1e-12) + rounding + rounding_slope * length(search.point, q) * (1 + 1e-12)
-        if bound <= tau:
+        hidden = rounding + rounding_slope * length(search.point, q) * (1 + 1e-12)
+        bound = search.gradient_norm * (1 + 1e-12) + hidden
+        if bound <= tau or tau <= 2 * hidden and search.gradient_norm <= 8 * hidden:
             return np.array(search.vectors[0]), bound
         if sums.calls >= cap:
             return None, np.inf

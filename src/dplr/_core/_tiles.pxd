@@ -91,6 +91,25 @@ cdef extern from "loss.h":
             const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const double *targets, const LossWork *work
         ) noexcept nogil
 
+cdef extern from "fine.h":
+    enum: FINE_ROWS
+
+    ctypedef struct FineBlock "struct FineBlock":
+        LossShape shape
+        double square_low
+        double intercept
+        double edge
+        bint ball
+        Py_ssize_t d
+        const double *x
+        const double *target
+        const double *high
+        const double *low
+        double *sum
+        double *rest
+
+    void add_fine(const FineBlock *block) noexcept nogil
+
 cdef extern from "clip.h":
     enum: TILE_ROWS
     enum: MOST_COLUMNS
@@ -156,6 +175,7 @@ cdef extern from "tiles.h":
             const LossShape *shape, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
             const double *target, const double *coefs, double *margins, double *gradients
         ) noexcept nogil
+        void (*add_fine)(const FineBlock *block) noexcept nogil
         void (*measure_rows)(
             const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, double *block, double *squared_norm, double *excess
         ) noexcept nogil

@@ -178,7 +178,7 @@ def gradient_gauge(records: int, lipschitz: float) -> float:
 def minimiser(records: int, lipschitz: float, row_norm: float, ridge: float, tolerance: float) -> float:
     """L2 sensitivity of the minimiser of sum l_i(w) + Lam ||w - w0||^2 / 2 (output.md, theorem 1).
 
-    The gradient at each of the two returned points has norm at most the tolerance.
+    Each of the two returned points lies within tolerance / Lam of its minimum.
     """
     return (gradient(records, lipschitz, row_norm) + 2 * tolerance) / ridge
 

@@ -22,7 +22,7 @@ class Minimisation:
     Attributes
     ----------
     ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2, for the weighted problem.
-    tolerance : tau; the gradient of the sum objective at the returned coefficients has norm at most this.
+    tolerance : tau; the returned coefficients lie within tau / Lam of the minimum.
     passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
     tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
     weights : (q,) what columns are multiplied by, and coefficients divided by, before they are minimised over: a ridge
@@ -151,7 +151,7 @@ class Plan:
         ]
         if self.minimisation is not None:
             solved = self.minimisation
-            certified = f"gradient norm <= {solved.tolerance:.3g}"
+            certified = f"certified within {solved.tolerance / solved.ridge:.3g} of the minimum"
             ridge = " to ".join(f"{each:.6g}" for each in solved.ridges)
             lines.append(f"  minimisation  ridge {ridge} on the sum objective, {certified}")
         if self.descent is not None:

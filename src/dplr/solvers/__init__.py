@@ -1,9 +1,11 @@
 """Solvers: know no rows and no privacy."""
 
+from dplr.solvers.fine import FineObjective, descend, refine
 from dplr.solvers.newton import certified, newton, sample_step
 from dplr.solvers.quadratic import is_positive_definite, solve_quadratic
 from dplr.solvers.refits import newton_many
 
 __all__ = [
-    "certified", "is_positive_definite", "newton", "newton_many", "sample_step", "solve_quadratic",
+    "FineObjective", "certified", "descend", "is_positive_definite", "newton", "newton_many", "refine",
+    "sample_step", "solve_quadratic",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dplr.problem.losses import Loss
 
 _UNIT = 2.0**-53
+# Newton's method has taken 5 to 40; after that many the slow descent begins.
+NEWTON_PASSES = 1000
 # Fits in a C integer, and nobody lives to see it.
 _MOST_PASSES = 2.0**60
 
@@ -81,16 +83,74 @@ def rounding_line(objective: Objective, n: int, d: int, radius: float) -> tuple[
     return at_zero, (at_one - at_zero) + 1e-12 * at_one
 
 
-def pass_limit(loss: Loss, n: int, radius: float, ridge: float, tau: float, linear_norm: float = 0.0,
-               center_norm: float = 0.0) -> int:  # fmt: skip
-    """How many passes over the rows surely suffice for a gradient below tau: a function of public numbers.
+def fine_rounding_bound(
+    loss: Loss,
+    n: int,
+    d: int,
+    radius: float,
+    coef_norm: float,
+    ridge: float,
+    center_norm: float,
+    linear_norm: float,
+) -> float:
+    """The same for the gradient in pairs of numbers, of at most 2^35 rows with at most 4096 features.
 
     Source: `_core/loss.md`, theorem 2.
     """
-    curvature = ridge + n * loss.smoothness * radius**2
-    condition = curvature / ridge  # infinite for the smallest ridges
-    first = n * radius * residual_bound(loss, radius, center_norm) + linear_norm
-    halvings = max(1.0, math.ceil(math.log2(max(2.0, 2 * first / tau))))
-    between = 1 + 20 * condition * condition * math.log(4 * condition)
-    trials = 2 + math.log2(20 * condition)
-    return 64 + int(min(halvings * between * trials, _MOST_PASSES))
+    residual = residual_bound(loss, radius, coef_norm)
+    rows = n * radius * (loss.smoothness * radius * coef_norm + residual)
+    unit = 2.0**-81 + 8 * (d + 2) ** 2 * _UNIT**2
+    return 1.01 * unit * (rows + ridge * (coef_norm + center_norm) + linear_norm) + 1e-280
+
+
+def largest_norm(
+    loss: Loss, n: int, radius: float, ridge: float, center_norm: float, linear_norm: float
+) -> tuple[float, float]:
+    """(how far the minimum may be from the center, largest norm of a point no farther from it than the center).
+
+    Source: `_core/loss.md`, lemma 2.
+    """
+    at_center = 1 + loss.width + loss.lipschitz * radius * center_norm
+    if math.isinf(loss.lipschitz):
+        at_center = (1 + radius * center_norm) ** 2
+    pull = linear_norm / ridge
+    far = (pull + math.sqrt(pull * pull + 4 * (n / ridge) * at_center)) / 2
+    return far, center_norm + 2 * far
+
+
+def least_tolerance(
+    loss: Loss, n: int, d: int, radius: float, ridge: float, center_norm: float, linear_norm: float, fine: bool = True
+) -> float:
+    """The least tolerance that surely is kept: eight times the rounding of gradients, in pairs of numbers if `fine`.
+
+    There, twice the rounding of the point to float64 is added.
+    """
+    _, coef_norm = largest_norm(loss, n, radius, ridge, center_norm, linear_norm)
+    if fine:
+        rounding = fine_rounding_bound(loss, n, d, radius, coef_norm, ridge, center_norm, linear_norm)
+        return 8 * rounding + 2 * _UNIT * ridge * coef_norm
+    return 8 * gradient_rounding_bound(loss, n, d, radius, coef_norm, ridge, center_norm, linear_norm)
+
+
+def curvature_bound(loss: Loss, n: int, radius: float, ridge: float) -> float:
+    """The largest eigenvalue that the objective's Hessian can have, rounded up."""
+    return (ridge + n * loss.smoothness * radius**2) * (1 + 2.0**-20)
+
+
+def descent_steps(
+    loss: Loss, n: int, radius: float, ridge: float, tau: float, center_norm: float = 0.0, linear_norm: float = 0.0
+) -> int:
+    """How many steps of length 1 / `curvature_bound` surely suffice: a function of public numbers.
+
+    Source: `_core/loss.md`, theorem 3.
+    """
+    far, _ = largest_norm(loss, n, radius, ridge, center_norm, linear_norm)
+    condition = curvature_bound(loss, n, radius, ridge) / ridge  # infinite for the smallest ridges
+    halvings = max(1.0, math.log(max(1.0, 4 * ridge * far / tau)))
+    return 1 + int(min(2 * condition * halvings, _MOST_PASSES))
+
+
+def pass_limit(loss: Loss, n: int, radius: float, ridge: float, tau: float, linear_norm: float = 0.0,
+               center_norm: float = 0.0) -> int:  # fmt: skip
+    """How many passes over the rows are surely enough for a distance of tau / Lam: a function of public numbers."""
+    return NEWTON_PASSES + descent_steps(loss, n, radius, ridge, tau, center_norm, linear_norm)

@@ -41,13 +41,15 @@ def newton(
     total : total(coef, with_hessian, step), the `RealTotal` over every step-th row.
     objective : in sum form.
     n, d, radius : rows, features, and the bound on a row's norm, the intercept's constant included.
-    tau : the norm of the gradient, computed and rounding error together, ends at most there.
+    tau : the norm of the gradient, computed and rounding error together, ends at most there, or where float64 can say
+        no more.
     cap : no step begins after this many passes over all rows; one step takes 60 at most.
 
     Returns
     -------
     coef : (q,)
-    bound : certified bound on the gradient's norm, at most tau. Depends on the data: never release it.
+    bound : certified bound on the gradient's norm; above tau where rounding may be an eighth of the gradient. Depends
+        on the data: never release it.
 
     Raises
     ------

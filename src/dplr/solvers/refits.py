@@ -37,7 +37,8 @@ def newton_many(
     Returns
     -------
     coefs : (k, q)
-    bounds : (k,) certified bounds on the gradients' norms; infinite for those that must be solved alone.
+    bounds : (k,) certified bounds on the gradients' norms, above tau where rounding hides more; infinite for those that
+        must be solved alone.
     """
     common = Common(objectives, n, d, radius)
     values, vectors = np.linalg.eigh(hessian)
@@ -50,8 +51,9 @@ def newton_many(
     history: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for _ in range(_SHARED_PASSES):
         length = np.linalg.norm(gradient, axis=1) * (1 + 1e-12)
-        bound = length + common.rounding(active, coefs[active])
-        done = bound <= tau
+        hidden = common.rounding(active, coefs[active])
+        bound = length + hidden
+        done = (bound <= tau) | ((tau <= 2 * hidden) & (length <= 8 * hidden))
         bounds[active[done]] = bound[done]
         going = ~done & (length < before)
         active, gradient, before = active[going], gradient[going], length[going]

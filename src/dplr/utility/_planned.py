@@ -3,11 +3,11 @@
 Let J be the regularised mean objective, L = R^2 / 4 + l2 its smoothness. Lemmas 3 and 4 of CM08 (`dplr.utility`) bound
 J(w) - min J for the exact minimiser and the noise of the mechanism. What is released also differs by
 
-- the solver's tolerance tau, a bound on the gradient of the sum objective. Objective perturbation: it adds to the
-  noise b in the gradient -(b + g) / n at w, and J(w) - min J <= ||b + g||^2 / (2 n Lam), so the root of the excess
-  grows by at most tau / sqrt(2 n Lam). Output perturbation: it moves w by at most tau / Lam.
-- the noise that pays for the tolerance, and rounding to the grid. Moving w by z adds at most sqrt(L / 2) ||z|| to the
-  root of the excess: J(w + z) <= J(w) + ||grad J(w)|| ||z|| + L ||z||^2 / 2 and ||grad J(w)||^2 <= 2 L (J(w) - min J).
+- the solver's tolerance tau, which moves w by at most tau / Lam.
+- the noise that pays for the tolerance, and rounding to the grid.
+
+Moving w by z adds at most sqrt(L / 2) ||z|| to the root of the excess: J(w + z) <= J(w) + ||grad J(w)|| ||z|| +
+L ||z||^2 / 2 and ||grad J(w)||^2 <= 2 L (J(w) - min J).
 
 The linear term's lemma holds for every convex loss, and needs the norm of b alone; the soft logistic loss is as smooth
 as the logistic one. Where coefficients have ridges of their own, all of this is about the weighted problem.
@@ -56,17 +56,16 @@ def excess_risk_of(planned: Plan) -> float | None:
     radius = math.hypot(geometry.radius, geometry.intercept)
     d, l2, failure = math.prod(block.shape), solved.ridge / n, (1 - SURE) / 2
     facts: dict[str, Any] = {"d": d, "l2": l2, "failure": failure, "radius": radius}
-    moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,))
+    # Grid and rounding are about the coefficients, tolerance and its noise about those over their weights.
+    moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,)) + solved.tolerance / solved.ridge
     if planned.statement.mechanism == "output":  # the eps for which the lemma has the noise of this plan
         root = math.sqrt(excess_risk(n, mechanism="output", eps=2 * radius / (solved.ridge * block.scale), **facts))
-        moved += solved.tolerance / solved.ridge
     else:
         if block.law.startswith("gauge"):  # lemma 4 itself, for another law of b
             root = _gauge_norm(geometry, block.scale, failure) / math.sqrt(2 * n * solved.ridge)
         else:
             noise_eps = min(planned.statement.eps, 2 * radius / block.scale)
             root = math.sqrt(excess_risk(n, eps=planned.statement.eps, noise_eps=noise_eps, **facts))
-        root += solved.tolerance / math.sqrt(2 * n * solved.ridge)
         moved += solved.tolerance_noise * noise_norm_quantile(d, failure)
     return (root + math.sqrt((radius**2 / 4 + l2) / 2) * moved) ** 2
 

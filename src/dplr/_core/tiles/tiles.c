@@ -2,6 +2,7 @@
 #include "tile_gram.h"
 #include "tile_snap.h"
 #include "tile_columns.h"
+#include "fine.h"
 
 #define QUOTE(name) #name
 #define QUOTED(name) QUOTE(name)
@@ -9,5 +10,5 @@
 #define JOINED(a, b) JOIN(a, b)
 
 const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
-                                           add_losses, measure_rows, add_clipped,
+                                           add_losses, add_fine, measure_rows, add_clipped,
                                            add_clipped_many, add_columns, sign_labels, sigmoids, softplus};

@@ -53,6 +53,7 @@ typedef struct {
 typedef struct LossShape LossShape;
 typedef struct LossPass LossPass;
 typedef struct LossWork LossWork;
+struct FineBlock;
 typedef struct ClipPass ClipPass;
 typedef struct ClipModel ClipModel;
 typedef struct ClipWork ClipWork;
@@ -78,6 +79,8 @@ typedef struct {
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
     void (*add_losses)(const LossShape *shape, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
                        const double *target, const double *coefs, double *margins, double *gradients);
+    /* Add gradients of a block in pairs of numbers: see fine.h. */
+    void (*add_fine)(const struct FineBlock *block);
     /* Rows on the grid and sums of clipped gradients: see tile_pack.h, tile_clip.h. */
     void (*measure_rows)(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *block, double *squared_norm,
                          double *excess);

@@ -19,10 +19,12 @@ from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.losses import LossGradient
-from dplr.solvers.certificate import Objective, gradient_rounding_bound, pass_limit
+from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
 
-# The tolerance as a share of one record's largest gradient: what it costs in noise is twice that share.
+# The tolerance as a share of one record's largest gradient: what it adds to a sensitivity is at most twice that share.
 TOLERANCE = 2.0**-13
+# The noise that pays for the tolerance adds at most this squared of the excess loss that the linear term adds.
+_NOISE_SHARE = 2.0**-5
 # The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
 MISSED = ABOUT_OBJECTIVE.least_delta
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
@@ -73,21 +75,29 @@ def _covered(loss: Loss) -> bool:
 def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:
     """The tolerance that the solver can certify whatever the rows are; `linear_norm` bounds ||b||.
 
-    It is the given share of a record's largest gradient, or more where rounding needs more.
-
-    Lam ||w - w0||^2 / 2 <= sum l_i(w0) + ||b|| ||w - w0|| bounds the coefficients, and they bound the rounding of a
-    computed gradient; eight times that leaves room for the solver to stop.
+    It is the given share of a record's largest gradient, or more where rounding needs more: of sums in pairs of float64
+    numbers, and for a share of 0 of plain sums, which are quicker.
     """
     assert problem.n_rows is not None
-    loss, norm = problem.loss, problem.geometry.row_norm
+    loss, geometry = problem.loss, problem.geometry
     rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
-    start = math.hypot(*(problem.w0 or ()))
-    at_start = 1 + loss.width + loss.lipschitz * norm * start
-    pull = linear_norm / ridge
-    coef_norm = start + pull + math.sqrt(pull * pull + 2 * rows * at_start / ridge)
-    rounding = gradient_rounding_bound(loss, rows, problem.geometry.d, norm, coef_norm, ridge, start, linear_norm)
-    tolerance = max(share * loss.lipschitz * norm, 8 * rounding)
+    norm, start = geometry.row_norm, math.hypot(*(problem.w0 or ()))
+    least = least_tolerance(loss, rows, geometry.d, norm, ridge, start, linear_norm, fine=share > 0)
+    tolerance = max(share * loss.lipschitz * norm, least)
     return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
+
+
+def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:
+    """The share at which the noise that pays for the tolerance, with this eps, is lost beside the linear term's.
+
+    `deviation` is the mean of those of the linear term's coordinates, in sum form. In the quadratic model at the minimum
+    the added excess loss is at most 2^-10 of the linear term's own, whatever the rows are (objective.md, lemma 8).
+    """
+    assert problem.n_rows is not None
+    loss, norm, size = problem.loss, problem.geometry.row_norm, problem.geometry.n_coefs
+    curvature = ridge + problem.n_rows * loss.smoothness * norm**2 / size
+    tolerance = _NOISE_SHARE * eps * deviation / (2 * math.sqrt(size + 1)) * (ridge / curvature)
+    return min(TOLERANCE, tolerance / (loss.lipschitz * norm))
 
 
 def check_rows(rows: Rows, problem: Problem) -> None:
@@ -102,7 +112,7 @@ def check_rows(rows: Rows, problem: Problem) -> None:
 
 
 def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Coefficients of the weighted problem: their gradient of the sum objective is certified to meet the tolerance."""
+    """Coefficients of the weighted problem, certified to lie within tolerance / ridge of its minimum."""
     solved = plan.minimisation
     assert solved is not None
     coef, _ = rows.weighted(solved.weights).minimise(_objective(plan, linear), solved.tolerance, solved.passes)

@@ -33,7 +33,7 @@ from dplr.rows import Rows
 _CALIBRATIONS = ("tight", "cms11", "cm08")
 # The share of eps that pays for the solver's tolerance.
 _TOLERANCE_SHARE = 2.0**-8
-# The printed algorithms have no tolerance: theirs is so small that its noise does not show.
+# The printed algorithms have no tolerance: theirs is so small that its noise does not show, even with few rows.
 _PRINTED_TOLERANCE = 2.0**-20
 # Within these limits the solver was seen to reach its tolerance; from 1e20 on it did not.
 _LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
@@ -114,7 +114,7 @@ class ObjectivePerturbation(Mechanism):
             noise = _gaussian(problem, for_noise, left, ridge)
         else:
             noise = _PURE[self.calibration](weighted, for_noise, ridge)
-        share = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
+        share = self._tolerance(weighted, noise, eps)
         stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
         longest = noise.longest(weighted.geometry, stated)
         solved = replace(minimisation.minimisation(weighted, noise.ridge, longest, share), weights=weights)
@@ -123,6 +123,14 @@ class ObjectivePerturbation(Mechanism):
             solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
             delta = delta or minimisation.MISSED
         return Plan(problem, self._statement(problem, asked, noise, solved, stated, delta), solved)
+
+    def _tolerance(self, problem: Problem, noise: _Noise, eps: float) -> float:
+        """The tolerance as a share of one record's largest gradient."""
+        most = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
+        if math.isinf(eps):
+            return most
+        deviation = float(noise.deviations(problem.geometry).mean())
+        return min(most, minimisation.share_beside_noise(problem, noise.ridge, deviation, _TOLERANCE_SHARE * eps))
 
     def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
         """The problem with the loss that is minimised."""
@@ -175,8 +183,8 @@ class ObjectivePerturbation(Mechanism):
             guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
             neighbouring=problem.neighbouring,
             released={"coef": block},
-            calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; gradient norm at most "
-            f"{solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
+            calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
+            f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{_bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),

@@ -13,23 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, NativeSums
+from dplr.problem.losses import Loss
 from dplr.rows.faults import refuse
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian, LossSums, RealTotal
+from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums, RealTotal
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import every
-from dplr.solvers import certified, newton, newton_many, sample_step
-from dplr.solvers.certificate import Objective
+from dplr.solvers import FineObjective, certified, descend, newton, newton_many, refine, sample_step
+from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 
 Vector = NDArray[np.float64]
 
 
 def minimise(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    """Minimise over all rows to a certified gradient norm of at most tau, in sum form: see `solvers.newton`.
+    """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.newton` and `solvers.refine`.
 
     Returns
     -------
     coef : (q,)
-    bound : certified bound on the gradient's norm. Depends on the data: never release it.
+    bound : the ridge times a certified bound on the distance. Depends on the data: never release it.
 
     Raises
     ------
@@ -38,8 +39,13 @@ def minimise(sums: LossSums, objective: Objective, tau: float, cap: int) -> tupl
     NotCertified
         `cap` passes over the rows were not enough.
     """
-    known = sums.loss_rows()
-    return _through_sums(sums, objective, tau, cap) if known is None else _compiled(sums, known, objective, tau, cap)
+    try:
+        coef, bound = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES))
+    except NotCertified:
+        if cap <= NEWTON_PASSES:
+            raise
+        return descend(_fine(sums, objective), tau, cap - NEWTON_PASSES)
+    return (coef, bound) if bound <= tau else _refined(sums, objective, coef, tau, cap)
 
 
 def minimise_many(
@@ -55,7 +61,7 @@ def minimise_many(
     Returns
     -------
     coefs : (len(objectives), q)
-    bounds : certified bounds on the gradients' norms. Depend on the data: never release them.
+    bounds : the ridges times certified bounds on the distances. Depend on the data: never release them.
 
     Raises
     ------
@@ -69,17 +75,49 @@ def minimise_many(
         raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
     base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
     start, _ = minimise(sums, base, max(tau, 1e-6 * n), cap)
-    hessian = sums.loss_sum(LossGradientHessian(loss, d, sums.geometry.intercept > 0), start).hessian
-    assert hessian is not None
 
     def gradients(coefs: Vector) -> Vector:
         return sums.loss_gradients(loss, coefs)
 
     with np.errstate(all="ignore"):  # what a refit does is secret
-        coefs, bounds = newton_many(gradients, hessian, start, objectives, n, d, _radius(sums), tau)
-    for k in np.flatnonzero(np.isinf(bounds)).tolist():
-        coefs[k], bounds[k] = minimise(sums, objectives[k], tau, cap)
+        coefs, bounds = newton_many(gradients, _hessian(sums, loss, start), start, objectives, n, d, _radius(sums), tau)
+    for k, objective in enumerate(objectives):
+        if np.isinf(bounds[k]):
+            coefs[k], bounds[k] = minimise(sums, objective, tau, cap)
+        elif bounds[k] > tau:
+            coefs[k], bounds[k] = _refined(sums, objective, coefs[k], tau, cap)
     return coefs, bounds
+
+
+def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+    known = sums.loss_rows()
+    return _through_sums(sums, objective, tau, cap) if known is None else _compiled(sums, known, objective, tau, cap)
+
+
+def _refined(sums: LossSums, objective: Objective, coef: Vector, tau: float, cap: int) -> tuple[Vector, float]:
+    """From a point that float64 certified to one that pairs of numbers do."""
+    fine = _fine(sums, objective)
+    return refine(fine, coef, tau) or descend(fine, tau, cap - NEWTON_PASSES)
+
+
+def _fine(sums: LossSums, objective: Objective) -> FineObjective:
+    query = FineGradient(objective.loss, sums.geometry.d, sums.geometry.intercept > 0)
+
+    def gradient(high: Vector, low: Vector) -> tuple[Vector, Vector]:
+        total = sums.loss_sum(query, np.array([high, low]))
+        return total.hi[:-1], total.lo[:-1]
+
+    def hessian(coef: Vector) -> Vector:
+        return _hessian(sums, objective.loss, coef)
+
+    return FineObjective(objective, len(sums), _radius(sums), gradient, hessian)
+
+
+def _hessian(sums: LossSums, loss: Loss, coef: Vector) -> Vector:
+    query = LossGradientHessian(loss, sums.geometry.d, sums.geometry.intercept > 0)
+    hessian = sums.loss_sum(query, coef).hessian
+    assert hessian is not None
+    return hessian
 
 
 def _radius(sums: LossSums) -> float:

@@ -103,12 +103,12 @@ class ArrayRows:
         return other
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
-        """Minimise over all rows to a certified gradient norm of at most tau, in sum form: see `solvers.newton`.
+        """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.newton`.
 
         Returns
         -------
         coef : (q,)
-        bound : certified bound on the gradient's norm. Depends on the data: never release it.
+        bound : the ridge times a certified bound on the distance. Depends on the data: never release it.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class ArrayRows:
         Returns
         -------
         coefs : (len(objectives), q)
-        bounds : certified bounds on the gradients' norms. Depend on the data: never release them.
+        bounds : the ridges times certified bounds on the distances. Depend on the data: never release them.
 
         Raises
         ------

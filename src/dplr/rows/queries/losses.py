@@ -1,4 +1,4 @@
-"""What may be summed in float64 over bounded rows: the gradient of a loss, its Hessian, its value.
+"""What may be summed in float64 over bounded rows: the gradient of a loss, also in pairs, its Hessian, its value.
 
 `LossSums` is what rows must offer for this: rows of an array do, and rows of files or of a cluster can.
 """
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import LossRows
+from dplr._core import LossRows, add_fine_gradient
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
@@ -59,12 +59,18 @@ class RealTotal:
         """Merge with the total of other rows. Bits depend on the order of merging, by less than the bound allows."""
         if self.hi.shape != other.hi.shape or (self.upper is None) != (other.upper is None):
             raise ValueError("only totals of the same query can be merged")
-        hi = self.hi + other.hi
-        part = hi - self.hi
-        error = (self.hi - (hi - part)) + (other.hi - part)
+        hi, error = _exact_sum(self.hi, other.hi)
+        hi, lo = _exact_sum(hi, (self.lo + error) + other.lo)
         upper = None if self.upper is None or other.upper is None else self.upper + other.upper
         has_loss = self.has_loss and other.has_loss
-        return RealTotal(hi, (self.lo + error) + other.lo, upper, has_loss, self.faults + other.faults)
+        return RealTotal(hi, lo, upper, has_loss, self.faults + other.faults)
+
+
+def _exact_sum(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """a + b and its rounding error."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 class RealPartial:
@@ -141,6 +147,16 @@ class LossGradientHessian(LossGradient):
         """(q, q) with q = d + intercept."""
         q = self.d + self.intercept
         return (q, q)
+
+
+@dataclass(frozen=True, slots=True)
+class FineGradient(LossGradient):
+    """The gradient in pairs of float64 numbers, at a point (2, q) that is the sum of its two rows."""
+
+    def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
+        """Add the sums over all rows of an array at coef[0] + coef[1]."""
+        add_fine_gradient(rows, self.loss.name, self.loss.width, coef[0], coef[1], out.hi, out.lo)
+        out.rows += rows.n
 
 
 class LossSums(Protocol):
