@@ -90,8 +90,9 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float, share: floa
 def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:
     """The share at which the noise that pays for the tolerance, with this eps, is lost beside the linear term's.
 
-    `deviation` is the mean of those of the linear term's coordinates, in sum form. In the quadratic model at the minimum
-    the added excess loss is at most 2^-10 of the linear term's own, whatever the rows are (objective.md, lemma 8).
+    `deviation` is the mean of those of the linear term's coordinates, in sum form. In the quadratic model at the
+    minimum the added excess loss is at most 2^-10 of the linear term's own, whatever the rows are (objective.md,
+    lemma 8).
     """
     assert problem.n_rows is not None
     loss, norm, size = problem.loss, problem.geometry.row_norm, problem.geometry.n_coefs
