@@ -95,7 +95,7 @@ def objective_scale(ridge, eps, delta):
     """Gamma scale or standard deviation of b, inf where the ridge is too small for eps."""
     kappa = RADIUS**2 / ridge
     if delta > 0:
-        return gaussian_sigma(eps, delta, RADIUS, kappa / 4, 2, one_signed=True) or math.inf
+        return gaussian_sigma(eps, delta, RADIUS, lambda e: logistic_loss(e, kappa, 1), 2, one_signed=True) or math.inf
     part = largest_noise_eps(lambda e: logistic_loss(e, kappa, 2), eps)
     return 2 * RADIUS / part if part else math.inf
 

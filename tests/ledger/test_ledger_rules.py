@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from scipy import stats
 
 import dplr
+from dplr.ledger import rules
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.handle import Ledger
-from dplr.ledger.rules import Basic, Cost, Pld, Zcdp
+from dplr.ledger.rules import Basic, Cost, Gdp, Pld, Zcdp, rule_for
 from dplr.privacy import accounting
 from dplr.privacy.composition import largest_rho
-from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement
 
@@ -48,8 +50,8 @@ def test_five_fifths_are_one_and_a_little_more_is_not():
     assert not Basic(1.0, 1e-6).fits({approx(0.1, 2e-6): 1})
 
 
-@pytest.mark.parametrize("rule_", [Basic(1.0, 1e-5), Zcdp(1.0, 1e-5), Pld(1.0, 1e-5, REPLACE)])
-@pytest.mark.parametrize("costs", [{}, {pure(0.1): 3}, {gaussian(0.05, 0.1): 4, approx(0.05, 1e-7): 2}])
+@pytest.mark.parametrize("rule_", [Basic(1.0, 1e-5), Zcdp(1.0, 1e-5), Gdp(1.0, 1e-5), Pld(1.0, 1e-5, REPLACE)])
+@pytest.mark.parametrize("costs", [{}, {pure(0.1): 3}, {gaussian(0.05, 0.1): 4, approx(0.05, 2e-9): 2}])
 def test_what_remains_fits_and_no_more(rule_, costs):
     eps, delta = rule_.remaining(costs)
     assert eps > 0
@@ -98,8 +100,10 @@ def response(eps, delta=0.0):
     return one, one[::-1]
 
 
-@pytest.mark.parametrize("rule_", [Basic(1.0, 1e-3), Zcdp(1.0, 1e-3), Pld(1.0, 1e-3, REPLACE)])
-@pytest.mark.parametrize("parts", [[(0.9, 0.0), (0.05, 5e-4)], [(0.3, 1e-4)] * 3, [(0.25, 0.0)] * 8])
+@pytest.mark.parametrize("rule_", [Basic(1.0, 1e-3), Zcdp(1.0, 1e-3), Gdp(1.0, 1e-3), Pld(1.0, 1e-3, REPLACE)])
+@pytest.mark.parametrize(
+    "parts", [[(0.7, 0.0), (0.1, 4e-7)], [(0.9, 0.0), (0.05, 5e-4)], [(0.3, 1e-4)] * 3, [(0.25, 0.0)] * 8]
+)
 def test_what_a_rule_takes_holds_for_the_worst_pair(rule_, parts):
     """Scaled until the rule only just takes them, the exact delta stays inside; the loss distribution is close."""
 
@@ -122,6 +126,100 @@ def test_what_a_rule_takes_holds_for_the_worst_pair(rule_, parts):
     assert exact <= 1e-3 * (1 + 1e-9)
     if isinstance(rule_, Pld):
         assert hockey_stick([response(eps * low * 1.02, delta) for eps, delta in parts], 1.0) > 1e-3
+
+
+def test_squares_of_mu_add_up_to_nearly_all_that_the_budget_allows():
+    budget = Gdp(1.0, 1e-6)
+    one = 0.01
+    count = next(k for k in range(1, 10**4) if not budget.fits({gaussian(one): k + 1}))
+    mu = math.sqrt(count) * one
+    assert gaussian_log_delta(1.0, mu) <= math.log(1e-6)
+    assert 0.98 * gaussian_mu(1.0, 1e-6) < mu
+    assert mu / math.sqrt(2 * Zcdp(1.0, 1e-6).most) > 1.09
+    eps, delta = budget.spent({gaussian(one): count})
+    assert 0.99 < eps <= 1.0
+    assert delta <= 1e-6
+    assert budget.fits({pure(0.5): 2})  # as many as add up
+    assert budget.spent({pure(0.5): 2}) == (1.0, 0.0)
+    assert not budget.fits({pure(0.5): 2, gaussian(1e-6, 1e-6): 1})
+    assert budget.fits({approx(0.01, 2.0**-64): 10})
+    assert not budget.fits({approx(0.01, 1e-8): 1})
+    assert not budget.fits({pure(800.0): 1})
+    assert not budget.fits({gaussian(1e-6, draws=10**6): 11})
+
+
+def value(loss, square, eps):
+    """E (1 - e^(eps - loss - N))_+ for N ~ N(square / 2, square): what an asker has who still gets one Gaussian."""
+    if square <= 0:
+        return max(0.0, -math.expm1(eps - loss))
+    if eps - loss < -700:
+        return 1.0
+    mu = math.sqrt(square)
+    near, far = (eps - loss) / mu - mu / 2, (eps - loss) / mu + mu / 2
+    return stats.norm.sf(near) - math.exp(eps - loss) * stats.norm.sf(far)
+
+
+def askers(eps, most, square_of_pure, depth, loss=0.0):
+    """The best delta of an asker who chooses, by the loss so far, the next mu or eps, or whether to go on."""
+    best = value(loss, 0.0, eps)
+    if not depth:
+        return best
+    for share in (0.3, 1.0):
+        square = share * most
+        x, weight = np.polynomial.hermite_e.hermegauss(9)
+        losses = loss + square / 2 + math.sqrt(square) * x
+        best = max(best, value(loss, square, eps))
+        if share < 1:
+            tried = [askers(eps, most - square, square_of_pure, depth - 1, at) for at in losses]
+            best = max(best, float(np.dot(weight, tried) / weight.sum()))
+    for own in (0.3, 0.8, 1.6):
+        own = own * math.sqrt(most)
+        if square_of_pure(own) > most:
+            continue
+        p, rest = 1 / (1 + math.exp(-own)), most - square_of_pure(own)
+        one, other = (
+            max(askers(eps, rest, square_of_pure, depth - 1, loss + at), value(loss + at, rest, eps))
+            for at in (own, -own)
+        )
+        best = max(best, p * one + (1 - p) * other)
+    return best
+
+
+@pytest.mark.parametrize(("eps", "delta"), [(1.0, 1e-3), (0.1, 0.1), (0.01, 0.3)])
+def test_an_asker_who_chooses_by_what_was_released_gains_nothing(eps, delta):
+    most = gaussian_mu(eps, delta) ** 2
+    gained = askers(eps, most, lambda own: pure_mu(own) ** 2, 2)
+    assert 0.99 * delta <= gained <= delta * (1 + 1e-3)  # nine points of a quadrature
+
+
+def test_pure_releases_that_were_charged_their_eps_for_mu_would_take_too_much(monkeypatch):
+    def just_fits(budget):
+        low, high = 0.0, 3.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if budget.fits({pure(middle): 1, gaussian(0.02): 1}) else (low, middle)
+        return low
+
+    def exact(own, eps=0.01):
+        p = 1 / (1 + math.exp(-own))
+        return p * value(own, 0.02**2, eps) + (1 - p) * value(-own, 0.02**2, eps)
+
+    budget = Gdp(0.01, 0.3)
+    assert 0.29 < exact(just_fits(budget)) <= 0.3
+    charged = rules.square_of
+    monkeypatch.setattr(
+        rules, "square_of", lambda cost: (cost.eps**2, 0.0) if isinstance(cost.guarantee, Pure) else charged(cost)
+    )
+    assert exact(just_fits(budget)) > 0.33
+
+
+def test_an_unknown_composition_and_a_budget_out_of_range_are_refused():
+    with pytest.raises(ValueError, match=r"`composition` must be one of basic, zcdp, gdp, pld; got .renyi."):
+        rule_for("renyi", 1.0, 1e-6, REPLACE)
+    with pytest.raises(ValueError, match=r"Use composition='zcdp'"):
+        rule_for("gdp", 1e-5, 1e-6, REPLACE)
+    with pytest.raises(ValueError, match="must be positive with composition='gdp'"):
+        rule_for("gdp", 1.0, 0.0, REPLACE)
 
 
 def test_loss_distributions_of_one_part_are_what_is_known_of_it():

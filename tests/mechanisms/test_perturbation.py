@@ -548,7 +548,11 @@ def test_every_calibration_takes_the_norm_with_the_intercept_its_square_and_the_
     assert scale("cms11") == pytest.approx(distance / printed, rel=1e-9)
     cm08 = dplr.ObjectivePerturbation("cm08").plan(problem, eps, 0.0).statement
     assert cm08.eps == pytest.approx(max(eps, spent(left) + eps * share), rel=1e-9)
-    sigma = objective_noise.gaussian_sigma(left, 1e-6, math.sqrt(square), curvature, signs, one_signed=True)
+
+    def alone(e):
+        return objective_noise.logistic_loss(e, square / ridge, 1) if loss.name == "logistic" else spent(e)
+
+    sigma = objective_noise.gaussian_sigma(left, 1e-6, math.sqrt(square), alone, signs, one_signed=True)
     assert scale("tight", 1e-6) == pytest.approx(sigma, rel=1e-9)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dplr
 from dplr.privacy import composition
-from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
+from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu, pure_eps, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement
 
@@ -205,3 +205,17 @@ def test_the_proof_page_names_every_public_function():
     page = pathlib.Path(composition.__file__).with_suffix(".md").read_text()
     names = ["rho_of", "pure_rho", "eps_of_rho", "largest_rho", "basic", "zcdp", "equal_shares", "Basic", "Zcdp", "Pld"]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.01, 0.3, 1.0, 4.0, 30.0])
+def test_a_pure_release_is_no_easier_to_tell_apart_than_the_gaussian_that_it_is_charged_for(eps):
+    """Randomised response against mu-GDP at every eps below its own; equal at 0, so that no smaller mu would do."""
+    mu = pure_mu(eps)
+    for at in np.linspace(0, eps, 50)[1:-1]:
+        exact = at + math.log(math.expm1(eps - at)) - math.log1p(math.exp(eps))
+        assert exact <= gaussian_log_delta(at, mu) + 1e-9
+    assert math.erf(mu / math.sqrt(8)) == pytest.approx(math.tanh(eps / 2), rel=1e-7)
+    assert pure_eps(mu) == pytest.approx(eps, rel=1e-6)
+    assert mu <= 1.2534 * eps
+    assert composition.pure_eps_of_square(Fraction(mu) ** 2) == pytest.approx(eps, rel=1e-6)
+    assert pure_mu(composition.pure_eps_of_square(Fraction(mu) ** 2)) <= mu

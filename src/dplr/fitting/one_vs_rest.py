@@ -14,6 +14,7 @@ from dplr._validation import sentence
 from dplr.mechanisms.protocol import Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy import composition
+from dplr.privacy.accounting import poisson_eps
 from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
@@ -26,6 +27,8 @@ from dplr.rows import Rows
 T = TypeVar("T")
 
 _ROUNDING = 2.0**-40
+_SHY = 2.0**-10
+_RAISED = 6  # how often the share of a class with Poisson batches is changed, towards all that the accountant allows
 _PRINTED = "Calibrations as printed do not compose to the eps asked for: use the default ones."
 
 
@@ -153,10 +156,10 @@ def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: 
         return _Share(plan, Pure(eps), delta, "no noise, nothing to compose")
     if isinstance(guarantee, Gaussian):
         return _gaussian_share(mechanism, plan, eps, delta, k)
+    if isinstance(guarantee, Poisson):
+        return _poisson_share(mechanism, plan, eps, delta, k)
     total, _ = composition.basic([plan.statement] * k)
     composed = "eps and delta add up" if total <= eps * (1 + _ROUNDING) else "composed as zCDP"
-    if isinstance(guarantee, Poisson):
-        return _Share(plan, replace(guarantee, steps=k * guarantee.steps), delta, composed)
     stated = delta or k * plan.statement.delta  # objective perturbation has a delta that nobody asked for
     return _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
 
@@ -172,6 +175,31 @@ def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, 
         mu = math.sqrt(k) * plan.statement.guarantee.mu * (1 + _ROUNDING)
         if mu <= _largest_mu(plan.statement.released, eps, delta, k):
             return _Share(plan, Gaussian(mu), delta, "squares of mu add up (Gaussian composition)")
+
+
+def _poisson_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:
+    """The accountant sees the steps of all classes, from a plan that basic composition or zCDP allows (theorem 3)."""
+    best, room = plan, _room(plan, eps, delta, k)
+    for _ in range(_RAISED):
+        if 1 <= room <= 1 + 4 * _SHY:
+            break
+        plan = mechanism.plan(plan.problem, min(plan.statement.eps * room * (1 - _SHY), eps), plan.statement.delta)
+        room = _room(plan, eps, delta, k)
+        best = plan if room >= 1 and plan.statement.eps > best.statement.eps else best
+    return _Share(best, _all_steps(best, k), delta, "steps of all models, composed by the accountant")
+
+
+def _all_steps(plan: Plan, k: int) -> Poisson:
+    guarantee = plan.statement.guarantee
+    assert isinstance(guarantee, Poisson)
+    return replace(guarantee, steps=k * guarantee.steps)
+
+
+def _room(plan: Plan, eps: float, delta: float, k: int) -> float:
+    """How many times the accountant's eps of all k models' steps fits into eps, the discreteness of noise charged."""
+    numbers = k * sum(math.prod(block.shape) for block in plan.statement.released.values())
+    left, continuous = continuous_target(eps, delta, numbers)
+    return left / max(poisson_eps(_all_steps(plan, k), continuous, plan.problem.neighbouring), 2.0**-40 * left)
 
 
 def _largest_mu(released: Mapping[str, Release], eps: float, delta: float, k: int) -> float:

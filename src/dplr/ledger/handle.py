@@ -84,8 +84,8 @@ class Ledger:
     path : the file, on a local disk. It is made where it does not exist; then `eps` is required.
     eps, delta : the whole budget. None takes what the file says; other numbers than the file's are refused.
     composition : how costs add up: `"basic"` (the default of a new ledger; eps and delta add), `"zcdp"` (for many
-        releases and delta > 0), or `"pld"` (dp-accounting, extra `accounting`; for releases whose guarantees were all
-        fixed in advance). See docs/use/ledger.md.
+        releases and delta > 0), `"gdp"` (for many with Gaussian noise), or `"pld"` (dp-accounting, extra `accounting`;
+        for releases whose guarantees were all fixed in advance). See docs/use/ledger.md.
     neighbouring : the relation of all releases, `"replace_one"` (of a new ledger) or `"add_remove"`.
     strict : for analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
         neither shown nor written, labels must be declared.

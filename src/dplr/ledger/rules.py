@@ -1,4 +1,4 @@
-"""When releases fit into one budget: basic, zCDP and loss distributions. Proofs in composition.md, section 3."""
+"""When releases fit into one budget: basic, zCDP, GDP and loss distributions. Proofs in composition.md, section 3."""
 
 from __future__ import annotations
 
@@ -11,13 +11,26 @@ from typing import Protocol
 from dplr._validation import sentence
 from dplr.privacy import accounting
 from dplr.privacy.calibration import continuous_target
-from dplr.privacy.composition import eps_of_rho, exact, float_down, float_up, largest_rho, pure_eps_of_rho, rho_of
-from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.composition import (
+    eps_of_rho,
+    exact,
+    float_down,
+    float_up,
+    largest_rho,
+    pure_eps_of_rho,
+    pure_eps_of_square,
+    rho_of,
+    square_of,
+)
+from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement
 
 Guarantee = Pure | Gaussian | Poisson | Approx
 _LARGEST_PLD_EPS = 100.0  # the time that a loss distribution takes grows with it; beyond 700 it overflows
+# Of a Gaussian ledger: the share of delta for lost releases, and the numbers with Gaussian noise in all its entries.
+_LOST = Fraction(1, 2**10)
+_MOST_DRAWS = 10**7
 _SEARCH_STEPS = 24  # of the search for what remains under loss distributions: to a 10^-7 part
 
 
@@ -103,41 +116,103 @@ class Zcdp:
     delta: float
 
     @property
-    def _half(self) -> float:
+    def for_lost(self) -> float:
+        """What releases with a delta of their own may lose."""
         return self.delta / 2
 
     @property
-    def _rho(self) -> Fraction:
-        return exact(largest_rho(self.eps, self._half))
+    def most(self) -> Fraction:
+        """What the costs of all releases may add up to."""
+        return exact(largest_rho(self.eps, self.delta / 2))
+
+    def one(self, cost: Cost) -> tuple[float, float]:
+        """What a release adds, and what it may lose."""
+        return rho_of(cost)
+
+    def way_back(self, total: float) -> tuple[float, float]:
+        """(eps, delta) of costs that add up to `total`."""
+        return eps_of_rho(total, self.delta / 2), self.delta / 2
+
+    def pure(self, left: Fraction) -> float:
+        """The eps of a pure release that adds no more than what is left."""
+        return pure_eps_of_rho(left)
 
     def _spent(self, costs: Costs) -> tuple[Fraction, Fraction, Fraction | None]:
-        """Sums of rho, of lost delta, and of eps; None where a Gaussian release has no eps of its own."""
-        rho = lost = Fraction(0)
+        """Sums of costs, of lost delta, and of eps; None where a Gaussian release has no eps of its own."""
+        total = lost = Fraction(0)
         for cost, count in costs.items():
-            one, gone = rho_of(cost)
-            rho, lost = rho + count * exact(one), lost + count * exact(gone)
+            one, gone = self.one(cost)
+            if math.isinf(one):
+                return self.most + 1, Fraction(1), None
+            total, lost = total + count * exact(one), lost + count * exact(gone)
         gaussian = any(isinstance(cost.guarantee, Gaussian) for cost in costs)
-        return rho, lost, None if gaussian else _sums(costs)[0]
+        return total, lost, None if gaussian else _sums(costs)[0]
 
     def fits(self, costs: Costs) -> bool:
         """The filter of theorem 4."""
-        rho, lost, eps = self._spent(costs)
+        total, lost, eps = self._spent(costs)
         added = eps is not None and eps <= exact(self.eps)
-        return lost <= exact(self._half) and (added or rho <= self._rho)
+        return lost <= exact(self.for_lost) and (added or total <= self.most)
 
     def spent(self, costs: Costs) -> tuple[float, float]:
         """The smaller eps, with the delta that it needs."""
-        rho, lost, eps = self._spent(costs)
-        through = eps_of_rho(float_up(rho), self._half) if rho else 0.0
+        total, lost, eps = self._spent(costs)
+        through, needed = self.way_back(float_up(total)) if total else (0.0, 0.0)
         if eps is not None and float_up(eps) <= through:
             return float_up(eps), float_up(lost)
-        return through, float_up(lost + exact(self._half)) if rho else float_up(lost)
+        return through, float_up(lost + exact(needed))
 
     def remaining(self, costs: Costs) -> tuple[float, float]:
-        """The larger eps of both ways, and what is left of the half for lost releases."""
-        rho, lost, eps = self._spent(costs)
-        through = pure_eps_of_rho(self._rho - rho) if rho < self._rho else 0.0
-        return max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self._half, lost)
+        """The larger eps of both ways, and what is left of delta for lost releases."""
+        total, lost, eps = self._spent(costs)
+        through = self.pure(self.most - total) if total < self.most else 0.0
+        return max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self.for_lost, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Gdp(Zcdp):
+    """mu^2 adds; a 1024th of delta for lost releases, all of the rest for the way back (theorem 6).
+
+    Where no release is Gaussian, sums of eps may stay inside instead.
+    """
+
+    @property
+    def for_lost(self) -> float:
+        """What releases with a delta of their own may lose."""
+        return float_down(exact(self.delta) * _LOST)
+
+    @property
+    def most(self) -> Fraction:
+        """The mu^2 of all releases together, rounded down."""
+        return exact(gaussian_mu(*self.target) ** 2 * (1 - 2.0**-46))
+
+    @property
+    def target(self) -> tuple[float, float]:
+        """What continuous noise must meet so that as many discrete numbers as a ledger takes meet the budget."""
+        rest = float_down(exact(self.delta) * (1 - _LOST))
+        return continuous_target(self.eps, rest, _MOST_DRAWS, "Use composition='zcdp'.")
+
+    def __post_init__(self) -> None:
+        """Refuse a budget that is out of the range of Gaussian noise."""
+        continuous_target(self.eps, self.delta / 2, _MOST_DRAWS, "Use composition='zcdp'.")
+
+    def one(self, cost: Cost) -> tuple[float, float]:
+        """mu^2, and what the release may lose."""
+        return square_of(cost)
+
+    def way_back(self, total: float) -> tuple[float, float]:
+        """(eps, delta) of squares of mu that add up to `total`, the noise's discreteness charged."""
+        eps, delta = self.target
+        return gaussian_eps(math.sqrt(total) * (1 + 2.0**-50), delta) + (self.eps - eps), self.delta - self.for_lost
+
+    def pure(self, left: Fraction) -> float:
+        """The eps of a pure release whose mu^2 is no more than what is left."""
+        return pure_eps_of_square(left)
+
+    def fits(self, costs: Costs) -> bool:
+        """The filter of theorem 6."""
+        draws = sum(cost.draws * count for cost, count in costs.items())
+        return draws <= _MOST_DRAWS and Zcdp.fits(self, costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +271,14 @@ def _alone(cost: Cost, delta: float) -> float:
     return promised.eps + math.log1p(-2 * delta) if delta < 0.5 else 0.0
 
 
-RULES = ("basic", "zcdp", "pld")
+RULES = ("basic", "zcdp", "gdp", "pld")
 
 
 def rule_for(composition: str, eps: float, delta: float, neighbouring: Neighbouring) -> Rule:
     """The rule by its name; raises ValueError for a budget that it cannot keep."""
+    if composition not in RULES:
+        remedy = "Another version of dplr made this ledger."
+        raise ValueError(sentence("composition", f"must be one of {', '.join(RULES)}", composition, remedy))
     if composition == "basic":
         return Basic(eps, delta)
     if delta == 0:
@@ -208,6 +286,8 @@ def rule_for(composition: str, eps: float, delta: float, neighbouring: Neighbour
         raise ValueError(sentence("delta", f"must be positive with composition={composition!r}", delta, remedy))
     if composition == "zcdp":
         return Zcdp(eps, delta)
+    if composition == "gdp":
+        return Gdp(eps, delta)
     accounting.check_installed()
     if delta < accounting.SMALLEST_DELTA:
         rule = f"must be at least {accounting.SMALLEST_DELTA:.2g} with composition='pld'"

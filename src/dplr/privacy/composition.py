@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
-from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
+from dplr.privacy.gaussian import gaussian_eps, gaussian_mu, pure_eps, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 
 
@@ -75,6 +75,21 @@ def rho_of(statement: Priced) -> tuple[float, float]:
     if isinstance(guarantee, Pure):
         return pure_rho(guarantee.eps), 0.0
     return pure_rho(statement.eps), statement.delta
+
+
+def square_of(statement: Priced) -> tuple[float, float]:
+    """The statement as a release that is lost with probability delta_lost, else mu-GDP: (mu^2, delta_lost), rounded up.
+
+    Pure and approximate ones by composition.md, lemmas 2 and 4. Raises ValueError for eps = inf.
+    """
+    guarantee = statement.guarantee
+    if isinstance(guarantee, Gaussian):
+        return guarantee.mu**2 * (1 + _MARGIN), 0.0
+    if math.isinf(statement.eps):
+        raise ValueError(sentence("eps", "must be finite to be composed", statement.eps))
+    if isinstance(guarantee, Pure):
+        return pure_mu(guarantee.eps) ** 2 * (1 + _MARGIN), 0.0
+    return pure_mu(statement.eps) ** 2 * (1 + _MARGIN), statement.delta
 
 
 def eps_of_rho(rho: float, delta: float) -> float:
@@ -181,12 +196,23 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
 
 def pure_eps_of_rho(rho: Fraction) -> float:
     """Largest eps with pure_rho(eps) <= rho, rounded down."""
-    low, high = 0.0, max(4.0, 2 * float(rho))
+    return _largest(pure_rho, rho, max(4.0, 2 * float(rho)))
+
+
+def pure_eps_of_square(square: Fraction) -> float:
+    """Largest eps whose pure_mu(eps)^2 is at most `square`, rounded down."""
+    high = 2 * pure_eps(math.sqrt(square))
+    return _largest(lambda eps: pure_mu(eps) ** 2 * (1 + _MARGIN), square, high)
+
+
+def _largest(cost: Callable[[float], float], budget: Fraction, high: float) -> float:
+    """Largest float below `high` that costs at most the budget; costs rise."""
+    low = 0.0
     for _ in range(1100):  # to the last float, however small
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if exact(pure_rho(middle)) <= rho else (low, middle)
+        low, high = (middle, high) if exact(cost(middle)) <= budget else (low, middle)
     return low
 
 

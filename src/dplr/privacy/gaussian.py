@@ -44,3 +44,13 @@ def gaussian_eps(mu: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_log_delta(middle, mu) > math.log(delta) else (low, middle)
     return high * (1 + 1e-12) + 4e-15 * (1 + mu * mu)
+
+
+def pure_mu(eps: float) -> float:
+    """Smallest mu such that eps-DP implies mu-GDP, 2 Phi^-1(e^eps/(1 + e^eps)), rounded up: composition.md, lemma 4."""
+    return -2 * float(special.ndtri(special.expit(-eps))) * (1 + 2.0**-40) + 2.0**-45
+
+
+def pure_eps(mu: float) -> float:
+    """The eps of `pure_mu`, log(Phi(mu / 2) / Phi(-mu / 2)), up to rounding."""
+    return float(special.log_ndtr(mu / 2) - special.log_ndtr(-mu / 2))

@@ -36,6 +36,41 @@ def moment_matrix(
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
 
+def agreeing(
+    problem: Problem, released: Mapping[str, NDArray[np.float64]], deviations: Mapping[str, float]
+) -> dict[str, NDArray[np.float64]]:
+    """Class sums and the intercept's cells by generalised least squares: post-processing (functional.md, lemma 9).
+
+    Every record has one class, so the class sums add up to the intercept's cells over iota. Both carry noise of their
+    own, and the difference is divided among them by variance. Without an intercept, or noise, nothing changes.
+    """
+    geometry, changed = problem.geometry, dict(released)
+    classes = [name for name in released if name.startswith("linear[")]
+    if not geometry.intercept or not deviations[classes[0]]:
+        return changed
+    whole, noise = np.empty(geometry.d + 1), np.empty(geometry.d + 1)
+    beside = blocks(geometry, problem.neighbouring)["off_diagonal"][1] == geometry.d
+    whole[:-1] = released["off_diagonal"][beside] / geometry.intercept
+    noise[:-1] = (deviations["off_diagonal"] / geometry.intercept) ** 2
+    counted = problem.neighbouring is Neighbouring.ADD_REMOVE
+    if counted:
+        whole[-1] = released["diagonal"][-1] / geometry.intercept
+        noise[-1] = (deviations["diagonal"] / geometry.intercept) ** 2
+    else:
+        assert problem.n_rows is not None
+        whole[-1], noise[-1] = problem.n_rows * geometry.intercept, 0.0
+    missing = whole - np.sum([released[name] for name in classes], axis=0)
+    missing /= noise + sum(deviations[name] ** 2 for name in classes)
+    for name in classes:
+        changed[name] = released[name] + deviations[name] ** 2 * missing
+    column = (whole - noise * missing) * geometry.intercept
+    changed["off_diagonal"] = released["off_diagonal"].copy()
+    changed["off_diagonal"][beside] = column[:-1]
+    if counted:
+        changed["diagonal"] = np.append(released["diagonal"][:-1], column[-1])
+    return changed
+
+
 def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 

@@ -191,8 +191,7 @@ class FunctionalMechanism(Mechanism):
         names = [name for name in plan.statement.released if name not in cells]
         parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
         released = _add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
-        fits = range(len(names))
-        return [Fit(self.solve(plan, one_class(released, k)), plan.statement, released) for k in fits]
+        return [Fit(coef, plan.statement, released) for coef in self.models_of(plan, [released] * len(names))]
 
     def _release(self, total: Total, plan: Plan, source: Source) -> Fit:
         cells = layout.blocks(plan.problem.geometry, plan.problem.neighbouring)
@@ -206,8 +205,11 @@ class FunctionalMechanism(Mechanism):
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""
-        models = parts if "linear" in parts[0] else [one_class(released, k) for k, released in enumerate(parts)]
-        return [self.solve(plan, model) for model in models]
+        if "linear" in parts[0]:
+            return [self.solve(plan, model) for model in parts]
+        deviations = {name: block.deviation for name, block in plan.statement.released.items()}
+        agreed = layout.agreeing(plan.problem, parts[0], deviations)  # all classes have one release
+        return [self.solve(plan, one_class(agreed, k)) for k in range(len(parts))]
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""

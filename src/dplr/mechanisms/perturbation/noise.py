@@ -15,6 +15,11 @@ from dplr.privacy.gaussian import gaussian_log_delta
 _CLOSE = 1e-12
 # Where a loss is flat in eps', a root that ends early is not below it: such losses are rounded up themselves.
 _ROUNDED_UP = 1 + 2.0**-50
+# Of eps, for the roundings of kappa and of a privacy loss where next to nothing is left.
+_ROUNDING = 2.0**-48
+_HALVINGS = 100  # of the logarithm of a standard deviation: to the last float
+# Shares of eps for the other record's gradient alone, of which the best is taken (objective.md, theorem 3).
+_SHARES = (1 / 2, 9 / 16, 3 / 4, 1.0)
 
 
 def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
@@ -43,7 +48,7 @@ def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -
     linear = 2 * kappa - product
     before = 2 * (slope + kappa) / (linear + math.sqrt(linear * linear + 4 * product * (slope + kappa)))
     before = min(turn, before)
-    after = min(cut, max(turn, cut - 1 / slope + 1 / kappa))
+    after = min(cut, max(turn, cut - _inverse(slope) + 1 / kappa))
     worst = max(
         slope * before + math.log1p(kappa * before * (1 - before)), slope * after + math.log1p(kappa * (cut - after))
     )
@@ -53,8 +58,12 @@ def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -
 def soft_huber_loss(noise_eps: float, kappa: float, signs: int) -> float:
     """The same for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, and largest where 1/t - 1/kappa is."""
     share = noise_eps / signs
-    rest = min(1.0, max(0.0, 1 / share - 1 / kappa))  # 1 - s/C
+    rest = min(1.0, max(0.0, _inverse(share) - 1 / kappa))  # 1 - s/C
     return (signs * share - share * rest + math.log1p(kappa * rest)) * _ROUNDED_UP
+
+
+def _inverse(value: float) -> float:
+    return 1 / value if value else math.inf
 
 
 def rank_one_loss(noise_eps: float, smoothness_kappa: float) -> float:
@@ -85,32 +94,60 @@ def cms11(eps: float, smoothness_kappa: float) -> tuple[float, float]:
 
 
 def gaussian_sigma(
-    eps: float, delta: float, row_norm: float, smoothness_kappa: float, signs: int, one_signed: bool
+    eps: float, delta: float, gradient: float, loss: Callable[[float], float], signs: int, one_signed: bool
 ) -> float | None:
     """Standard deviation of Gaussian noise in the objective (theorem 3), rounded up; None where eps is too small.
 
-    With e = eps - log(1 + c kappa) and s = L R~ / sigma: add/remove delta(eps) <= H_s(e), twice that for losses whose
-    derivative takes both signs; replace-one <= H_2s(e) + 2 H_s(e), or 4 H_2s(e).
+    `gradient` is the largest norm of one record's, and `loss` the privacy loss of pure noise under add/remove, where
+    one record differs: it says what the curvature costs together with a gradient.
     """
-    # Both numbers carry rounding errors, which count where next to nothing is left.
-    left = eps * (1 - 2.0**-50) - math.log1p(smoothness_kappa) * (1 + 2.0**-50)
-    if left <= 0:
-        return None
-
-    def log_delta(s: float) -> float:
-        if signs == 1:
-            return gaussian_log_delta(left, s) + (0.0 if one_signed else math.log(2))
-        far = gaussian_log_delta(left, 2 * s)
-        if not one_signed:
-            return far + math.log(4)
-        near = gaussian_log_delta(left, s) + math.log(2)
-        high, low = max(far, near), min(far, near)
-        return high if high == -math.inf else high + math.log1p(math.exp(low - high))
-
+    log_delta = _log_delta(eps, loss, signs, one_signed)
     low, high = 1e-12, 1e6
-    if log_delta(low) > math.log(delta):
-        return None  # more noise than the formulas can be evaluated for
-    for _ in range(200):
+    if log_delta is None or log_delta(low) > math.log(delta):
+        return None  # more noise than the formulas can be evaluated for, or than any
+    for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
-    return row_norm / (low * (1 - 1e-10 - 1e-15 / low))
+    return gradient / (low * (1 - 1e-10 - 1e-15 / low))
+
+
+def _log_delta(
+    eps: float, loss: Callable[[float], float], signs: int, one_signed: bool
+) -> Callable[[float], float] | None:
+    """Log of theorem 3's delta as a function of t, the largest gradient over sigma; None where eps is too small."""
+    sides = 0.0 if one_signed else math.log(2)
+    parts = {share: noise_eps_beside(eps, loss, share) for share in ((0.0,) if signs == 1 else (0.0, *_SHARES))}
+    if any(part is None for part in parts.values()):
+        return None
+    left = {share: part for share, part in parts.items() if part is not None}
+    alone = left.pop(0.0)
+
+    def log_delta(t: float) -> float:
+        if signs == 1:
+            return sides + gaussian_log_delta(alone, t)
+        first = gaussian_log_delta(alone, t) if one_signed else -math.inf
+        return min(_log_sum(first, _log_corners(t, part, share, one_signed)) for share, part in left.items())
+
+    return log_delta
+
+
+def noise_eps_beside(eps: float, loss: Callable[[float], float], share: float) -> float | None:
+    """The largest e with share e + loss((1 - share) e) <= eps, rounded down; None where none is positive."""
+    # What the floats of a loss may lack: kappa has a few roundings of its own.
+    return largest_noise_eps(lambda e: share * e + loss((1 - share) * e), eps * (1 - _ROUNDING))
+
+
+def _log_corners(t: float, part: float, share: float, one_signed: bool) -> float:
+    """Log of what the corners add where the other record's gradient is as long as can be (theorem 3)."""
+    near, far = gaussian_log_delta(share * part, t), gaussian_log_delta(part, 2 * t)
+    if one_signed:
+        return _log_sum(near, far)
+    # The four corners lie in pairs at t1 and t2, t1^2 + t2^2 = 4 t^2. Where H is convex in t^2, one pair counts.
+    convex = 4 * t * t <= 2 * part * part / (1 + math.hypot(1, part))
+    corners = far + math.log(2 if convex else 4)
+    return corners if share == 1 else _log_sum(near + math.log(2), corners)
+
+
+def _log_sum(one: float, other: float) -> float:
+    high, low = max(one, other), min(one, other)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

@@ -291,7 +291,7 @@ def _left(eps: float, delta: float) -> float:
 
 
 def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
-    privacy_loss = _privacy_loss(problem, ridge)
+    privacy_loss = _privacy_loss(problem, ridge, problem.neighbouring.records_changed)
     noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
     if noise_eps is None:
         raise _too_small(problem, eps)
@@ -308,7 +308,7 @@ def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
 
 
 def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
-    spent = _privacy_loss(problem, ridge)(eps)
+    spent = _privacy_loss(problem, ridge, problem.neighbouring.records_changed)(eps)
     named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
     return _Noise(ridge, "norm-Gamma", _moved(problem) / eps, spent, named)
 
@@ -328,9 +328,9 @@ def _curvature(problem: Problem, ridge: float) -> float:
     return problem.loss.smoothness * problem.geometry.row_norm**2 / ridge
 
 
-def _privacy_loss(problem: Problem, ridge: float) -> Callable[[float], float]:
+def _privacy_loss(problem: Problem, ridge: float, records: int) -> Callable[[float], float]:
     """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity)."""
-    loss, records = problem.loss, problem.neighbouring.records_changed
+    loss = problem.loss
     kappa = problem.geometry.row_norm**2 / ridge
     if loss.name == "logistic":
         return lambda e: objective_noise.logistic_loss(e, kappa, records)
@@ -356,7 +356,8 @@ def _theorem(problem: Problem) -> str:
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
     loss, records = problem.loss, problem.neighbouring.records_changed
     one_record = sensitivity.gradient(1, loss.lipschitz, problem.geometry.row_norm)
-    sigma = objective_noise.gaussian_sigma(eps, delta, one_record, _curvature(problem, ridge), records, loss.one_signed)
+    alone = _privacy_loss(problem, ridge, records=1)
+    sigma = objective_noise.gaussian_sigma(eps, delta, one_record, alone, records, loss.one_signed)
     if sigma is None:
         raise _too_small(problem, eps)
     return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")

@@ -55,7 +55,7 @@ def objective_ridge(
         return PLAIN
     c = noise_norm(size, eps, delta, loss.lipschitz * norm, signs)
     guess = _coef_guess(loss, size) if coef_norm is None else coef_norm
-    return max(c / guess, c * c / (4 * n_rows), _free_ridge(loss, eps, delta, norm, signs), _LEAST)
+    return max(c / guess, c * c / (4 * n_rows), _free_ridge(loss, eps, norm, signs), _LEAST)
 
 
 def gauge_ridges(
@@ -90,14 +90,15 @@ def _coef_guess(loss: Loss, size: int) -> float:
     return min(16.0, 2 * math.sqrt(size)) if loss.classification else 0.7 * math.sqrt(size)
 
 
-def _free_ridge(loss: Loss, eps: float, delta: float, norm: float, signs: int) -> float:
-    """The ridge at which the curvature costs nothing (pure eps, a curvature that fades), or next to nothing.
+def _free_ridge(loss: Loss, eps: float, norm: float, signs: int) -> float:
+    """The ridge at which the curvature costs nothing (a curvature that fades), or next to nothing.
 
-    Free: kappa <= eps/(s C), or eps/s (objective.md, theorem 5). All others: 4 h s R~^2 / eps, h the smoothness.
+    Free: kappa <= eps/(s C), or eps/s (objective.md, theorems 3 and 5; with Gaussian noise under replace-one it costs a
+    few percent of it). All others: 4 h s R~^2 / eps, h the smoothness.
     """
-    if delta == 0 and loss.fading == "logistic":
+    if loss.fading == "logistic":
         return signs * loss.lipschitz * norm**2 / eps
-    if delta == 0 and loss.fading == "linear":
+    if loss.fading == "linear":
         return signs * norm**2 / eps
     return 4 * loss.smoothness * signs * norm**2 / eps
 
