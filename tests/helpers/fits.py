@@ -8,7 +8,7 @@ from dplr.fitting.one_vs_rest import plan_models
 def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=silent):
     """One fit of one model for each eps of `levels`."""
     assert rows.geometry == problem.geometry
-    planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in levels}  # audits have many of one level
+    planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in set(levels)}  # audits have many of one level
     done = fitting.run(lambda _: rows, mechanism, [planned[eps] for eps in levels], 0, ledger, source, track)
     return [fit for _, (fit,) in done]
 

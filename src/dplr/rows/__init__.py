@@ -14,6 +14,7 @@ from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
@@ -45,6 +46,8 @@ class Rows(Protocol):
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
+    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
@@ -54,6 +57,10 @@ class Rows(Protocol):
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
         """Clipped gradients of one loss over all rows, each query at its points (k, q)."""
+        ...
+
+    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Rows:
+        """The same rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
         ...
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
