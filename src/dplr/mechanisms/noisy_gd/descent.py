@@ -39,7 +39,8 @@ def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> 
 
 def _descend_standardised(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
     """Every model goes alone, on rows that its own release of the columns centred and rescaled."""
-    total, fits = rows.total(ColumnMoments(rows.geometry.d)), []
+    total = rows.total(ColumnMoments(rows.geometry.d))
+    fits: list[Fit] = []
     for plan in plans:
         columns = _columns(total, plan, source)
         frame = frame_of(columns, plan)
