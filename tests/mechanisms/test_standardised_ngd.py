@@ -290,6 +290,16 @@ def test_many_fits_have_noise_and_frames_of_their_own():
         assert_array_equal(est.coef_, alone.coef_)
 
 
+def test_fits_of_which_auto_standardises_some_come_in_their_order():
+    X, y = made(300)
+    levels = [1.0, 0.05, 0.05, 2.0, 0.05]
+    mixed = dplr.fit_many(X, y, eps=levels, delta=1e-5, bounds=BOUNDS, mechanism="ngd")
+    assert [est.privacy_.eps for est in mixed] == levels
+    assert ["means" in est.released_ for est in mixed] == [True, False, False, True, False]
+    for est in mixed:
+        assert est.released_.keys() == est.privacy_.released.keys()
+
+
 def test_a_fit_has_the_same_bits_from_arrays_frames_and_threads(monkeypatch):
     X, y = made(700)
     named = dplr.Bounds({"a": (0, 100), "b": (-5, 5), "c": (0, 1)})

@@ -28,19 +28,32 @@ BLOCK = ABOUT.steps_in
 
 
 def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """One fit for each plan, with noise of its own; sums over all rows are made for all models in one pass."""
-    if any(plan.descent is not None and plan.descent.standardised for plan in plans):
-        return _descend_standardised(rows, plans, source, track)
+    """One fit for each plan, with noise of its own."""
+    together = iter(_together(rows, [plan for plan in plans if not _standardised(plan)], source, track))
+    alone = iter(_alone(rows, [plan for plan in plans if _standardised(plan)], source, track))
+    return [next(alone if _standardised(plan) else together) for plan in plans]
+
+
+def _standardised(plan: Plan) -> bool:
+    return plan.descent is not None and plan.descent.standardised
+
+
+def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+    """Sums over all rows are made for all models in one pass."""
+    if not plans:
+        return []
     walks = [_Walk(plan, sum(other is plan for other in plans)) for plan in {id(plan): plan for plan in plans}.values()]
     _go(rows, walks, source, track)
     fits = {id(walk.plan): walk.fits() for walk in walks}
     return [next(fits[id(plan)]) for plan in plans]
 
 
-def _descend_standardised(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
     """Every model goes alone, on rows that its own release of the columns centred and rescaled."""
-    total = rows.total(ColumnMoments(rows.geometry.d))
     fits: list[Fit] = []
+    if not plans:
+        return fits
+    total = rows.total(ColumnMoments(rows.geometry.d))
     for plan in plans:
         columns = _columns(total, plan, source)
         frame = frame_of(columns, plan)
