@@ -138,6 +138,19 @@ def gridded_rows(X, prep):
     return np.array(rows), np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=1)
 
 
+def column_moments(X, y, prep):
+    """Sums of the columns, then of their squares, in units of 2^-40, as Python integers; of sound rows."""
+    rows, counts = gridded_rows(X, prep)
+    assert counts.all()
+    features = rows[:, : prep.geometry.d]
+    sums, squares = [0] * prep.geometry.d, [0] * prep.geometry.d
+    for row in features:
+        for j, k in enumerate(row):
+            sums[j] += int(k) * 2**20
+            squares[j] += int(k) ** 2
+    return sums + squares
+
+
 def clipped_gradient(X, y, prep, loss, coef, clip):
     """Sum of clipped gradients in the query's units, as Python integers; `coef` on the grid."""
     per_unit = UNITS / 2.0 ** np.ceil(np.log2(clip))

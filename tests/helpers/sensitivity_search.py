@@ -97,16 +97,32 @@ def random_rows(rng, geometry, count):
 
 def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=100, steps=300):
     """Largest change found between neighbours: random pairs, then one group of one record at a time drawn anew."""
-    rng = np.random.default_rng(seed)
-    groups = [[column] for column in numeric_columns(geometry)]
-    groups += [list(range(first, first + size)) for first, size in geometry.blocks]
     replaced = relation == "replace_one"
-    pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
     labels = np.array([np.ones(count), np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)])
 
     def value(pair):
         return released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
 
+    return _climb(value, geometry, replaced, seed, count, steps)
+
+
+def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
+    """Largest L2 change found of (sum x, sum x^2 / half-width of the numbers) between neighbours."""
+    numbers, replaced = numeric_columns(geometry), relation == "replace_one"
+
+    def value(pair):
+        parts = [np.hstack([x, x[:, numbers] ** 2 / geometry.half_width]) for x in pair]
+        return np.linalg.norm(parts[0] - (parts[1] if replaced else 0.0), axis=1)
+
+    return _climb(value, geometry, replaced, seed, count, steps)
+
+
+def _climb(value, geometry, replaced, seed, count, steps):
+    """The largest value of a pair of records found."""
+    rng = np.random.default_rng(seed)
+    groups = [[column] for column in numeric_columns(geometry)]
+    groups += [list(range(first, first + size)) for first, size in geometry.blocks]
+    pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
     best = value(pair)
     for step in range(steps):
         tried, which, group = pair.copy(), rng.integers(1 + replaced), groups[rng.integers(len(groups))]

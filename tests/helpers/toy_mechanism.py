@@ -43,7 +43,7 @@ class LabelledMean(Mechanism):
         if problem.n_rows is None:
             raise ValueError(sentence("n_rows", 'is required with mechanism="toy"', None))
 
-    def blocks(self, problem, classes=()):
+    def blocks(self, problem, eps, delta, classes=()):
         return {"labelled": (problem.geometry.n_coefs,)}
 
     def plan(self, problem, eps, delta):

@@ -169,7 +169,7 @@ def test_every_plan_has_what_its_mechanism_says(name, relation, delta):
     assert (statement.mechanism, statement.arithmetic) == (name, spec.about.arithmetic)
     assert {block.law for block in statement.released.values()} <= set(spec.about.laws[delta > 0])
     assert statement.delta == (delta or spec.about.least_delta)
-    shapes = spec.blocks(plan.problem)
+    shapes = spec.blocks(plan.problem, eps, delta)
     assert shapes.keys() == statement.released.keys()
     for block, shape in shapes.items():
         assert all(size in (None, own) for own, size in zip(statement.released[block].shape, shape, strict=True))

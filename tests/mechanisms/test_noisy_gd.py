@@ -331,7 +331,8 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     X, y = make_data("cube", 100, 2)
     prep = make_prep("cube", 2)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
-    mechanism, source, rows = spec(steps=6, learning_rate=2.0, momentum=0.0, **options), Recorded(), as_rows(X, y, prep)
+    mechanism = spec(steps=6, learning_rate=2.0, momentum=0.0, standardise="off", **options)
+    source, rows = Recorded(), as_rows(X, y, prep)
     batches, levels = "batch" in options, [1.0, 3.0]
     fits = fitting.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
     plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
@@ -458,7 +459,7 @@ def run(book, track, loss=LOGISTIC, **options):
     X, y = make_data("cube", 100, 2, labels=loss.classification)
     prep = make_prep("cube", 2, labels=loss.classification)
     problem = Problem(loss, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
-    mechanism = spec(steps=8, **options)
+    mechanism = spec(steps=8, standardise="off", **options)
     return fitting.run_many(as_rows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
 
 

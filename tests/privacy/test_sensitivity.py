@@ -11,7 +11,15 @@ from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
-from sensitivity_search import change, random_rows, released_change, starts, worst_change, worst_released_change
+from sensitivity_search import (
+    change,
+    random_rows,
+    released_change,
+    starts,
+    worst_change,
+    worst_column_change,
+    worst_released_change,
+)
 
 LOSSES = {"logistic": (0.5, 0.125), "squared": (2.0, 1.0)}
 
@@ -125,6 +133,35 @@ def test_closed_maximum_over_numeric_columns_is_that_of_a_grid(numeric, iota, bl
         exact = sensitivity.groups_replace_one(numeric, blocks, c, 1.0, weight, iota)
         assert found <= exact * (1 + 1e-12)
         assert exact <= found * 1.002
+
+
+def stated_columns(geometry, relation):
+    """Numbers, blocks and the sensitivity that is stated for the sums of their columns and squares."""
+    sizes = [size for _, size in geometry.blocks]
+    numeric = geometry.d - sum(sizes)
+    if relation == "replace_one":
+        return numeric, sensitivity.columns_replace_one(numeric, sizes, geometry.half_width)
+    return numeric, sensitivity.columns_add_remove(numeric, len(sizes), geometry.half_width)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS])
+def test_search_over_columns_never_exceeds_their_sensitivity_and_reaches_it(kinds, relation):
+    geometry = layout(kinds, 0.5)
+    _, bound = stated_columns(geometry, relation)
+    found = worst_column_change(geometry, relation)
+    assert found <= bound * (1 + 1e-12)
+    assert bound <= found * 1.01
+
+
+def test_columns_of_known_layouts_have_these_sensitivities():
+    """Thirteen numbers in the unit ball; five numbers and eight blocks; a number and an indicator of one column."""
+    c = 1 / math.sqrt(13)
+    assert sensitivity.columns_replace_one(13, (), c) == pytest.approx(2.0)
+    assert sensitivity.columns_add_remove(13, 0, c) == pytest.approx(math.sqrt(2))
+    assert sensitivity.columns_replace_one(5, (8, 16, 7, 14, 6, 5, 2, 41), c) == pytest.approx(6 / math.sqrt(13))
+    assert sensitivity.columns_add_remove(5, 8, c) == pytest.approx(math.sqrt(18 / 13))
+    assert sensitivity.columns_replace_one(1, (1,), 0.5) == pytest.approx(math.sqrt(5) / 2)
 
 
 @pytest.mark.parametrize("iota", [0.0, 0.5])

@@ -12,7 +12,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_grid cimport GridRows
-from dplr._core._clip_rows cimport add_clipped_many_portably, add_clipped_portably
+from dplr._core._clip_rows cimport add_clipped_many_portably, add_clipped_portably, measure_rows_portably
+from dplr._core._clip_survey cimport MeasureRows
 from dplr._core._limbs cimport add_limbs
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
@@ -139,6 +140,42 @@ cdef class ClippedRows(GridRows):
                     exact &= flush(
                         &sums[m // PANEL_MODELS, 0, m % PANEL_MODELS], PANEL_MODELS, q, &hi[m, 0], &lo[m, 0])
                 start += rows
+        if not exact:
+            raise RuntimeError("X or y changed while they were summed")
+
+    def add_column_moments(self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo):
+        """Add the sums of the features of rows [start, end), then those of their squares, to hi * 2^32 + lo.
+
+        A row that counts as zero adds nothing. hi, lo : (2 d,) limbs, 0 <= lo < 2^32, in units of 2^-40.
+        """
+        cdef Py_ssize_t d = self.base.X.d, stride = self.base.stride, rows, r, j, unflushed = 0
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 4 * (MOST_BLOCK_ROWS + 8) + 2 * d)
+        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
+        cdef double *sums = numbers + 4 * (MOST_BLOCK_ROWS + 8)
+        cdef double v
+        cdef ClipPass raw = self.base
+        cdef MeasureRows measure = measure_rows_portably
+        cdef bint exact = True
+        if hi.shape[0] != 2 * d or lo.shape[0] != 2 * d:
+            raise ValueError("hi and lo must have two entries for each column")
+        _check_span(self.n, start, end, None)
+        if self.tiles != NULL:
+            measure = self.tiles.measure_rows
+        raw.kept = raw.columns = NULL
+        with nogil:
+            while start < end and exact:
+                rows = min(MOST_BLOCK_ROWS, end - start)
+                measure(&raw, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                for r in range(rows):
+                    if raw.inverse[start + r] != 0:
+                        for j in range(d):
+                            v = scratch[r * stride + j]
+                            sums[j] += v * GRID
+                            sums[d + j] += v * v
+                start, unflushed = start + rows, unflushed + rows
+                if unflushed > FLUSH_ROWS - MOST_BLOCK_ROWS or start == end:
+                    exact = flush(sums, 1, 2 * d, &hi[0], &lo[0])
+                    unflushed = 0
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
 

@@ -61,6 +61,20 @@ class Prep:
             offset = offset / y_scale + float(self.shift[d])
         return slopes, offset
 
+    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Prep:
+        """The way to factors * (x - center) instead of x, with another constant for the intercept. Needs bounds.
+
+        Only for sums over rows: coefficients come back as those of x. Nothing here makes sure that such rows lie in the
+        unit ball; a row outside it counts as zero in sums of clipped gradients.
+        """
+        shift, scale, low, high = (part.copy() for part in (self.shift, self.scale, self.low, self.high))
+        d, units = self.geometry.d, center * GRID
+        shift[:d] += units / scale[:d]
+        scale[:d] *= factors
+        low[:d], high[:d] = (low[:d] - units) * factors, (high[:d] - units) * factors
+        geometry = Geometry(d, half_width=1.0, intercept=constant)
+        return Prep(geometry, shift, scale, low, high, self.labels)
+
     def from_user_units(self, coef: NDArray[np.float64], intercept: float) -> tuple[float, ...]:
         """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
         d = self.geometry.d

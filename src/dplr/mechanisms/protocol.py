@@ -87,7 +87,7 @@ class Mechanism(ABC):
     def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise ValueError for a problem that has no plan at any eps and delta."""
 
-    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> Mapping[str, Shape]:
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Mapping[str, Shape]:
         """Return names and shapes of the blocks of one model's statement; None stands for any size.
 
         With `classes` they are those of one release for the models of all classes: see `joint`.

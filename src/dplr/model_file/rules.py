@@ -109,10 +109,11 @@ def check_blocks(
     if is_several(labels) and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
     if of_one is statement:
-        _check_shapes(where, statement, mechanism.blocks(problem))
+        _check_shapes(where, statement, mechanism.blocks(problem, of_one.eps, of_one.delta))
         return
     joint = mechanism.joint is not None
-    _check_shapes("model.statement_of_one.released", of_one, mechanism.blocks(problem, labels if joint else ()))
+    shapes = mechanism.blocks(problem, of_one.eps, of_one.delta, labels if joint else ())
+    _check_shapes("model.statement_of_one.released", of_one, shapes)
     whole = of_one.released if joint else by_class([of_one.released] * len(labels), labels)
     if list(statement.released.items()) != list(whole.items()):
         refuse(where, "must be those of the fits of all classes", list(statement.released))

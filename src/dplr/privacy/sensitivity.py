@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,6 +151,24 @@ def l2_replace_one(radius: float, linear: float, quadratic: float, iota: float =
     signal, cost = linear**2 * squared, quadratic**2 * squared**2
     rho = min(1.0, signal / (2 * cost)) if cost else 1.0
     return math.sqrt(2 * signal * (1 + rho) + 2 * cost * (1 - rho * rho))
+
+
+def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: float) -> float:
+    """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
+
+    A number moves by t c and its square by at most t (2 - t) c^2, 0 <= t <= 2: t^2 (1 + (2 - t)^2) c^2 together, which
+    grows with t to 4 c^2 (noisy_gd.md, lemma 1). A block moves by c^2 for the level that is left and c^2 for the new
+    one; a block of one column has no other level.
+    """
+    return half_width * math.sqrt(4 * numeric + sum(min(size, 2) for size in block_sizes))
+
+
+def columns_add_remove(numeric: int, blocks: int, half_width: float) -> float:
+    """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
+
+    A number adds x^2 + x^4 / c^2 <= 2 c^2, a block at most c^2.
+    """
+    return half_width * math.sqrt(2 * numeric + blocks)
 
 
 def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:

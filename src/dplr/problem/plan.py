@@ -57,6 +57,8 @@ class Descent:
     rows : rows of one sum, or the expected number of a Poisson batch: what a sum is divided by.
     rate_units : a row enters a sum with this probability, in units of 2^-32.
     radius : where the sum itself is clipped, its largest norm; inf for no such clip.
+    standardised : whether rows are centred and rescaled first, by sums that are released; rate and clip are then those
+        of the standardised problem.
     """
 
     steps: int
@@ -69,6 +71,7 @@ class Descent:
     rows: float
     rate_units: int = 2**32
     radius: float = math.inf
+    standardised: bool = False
 
     @property
     def rate(self) -> float:
@@ -157,6 +160,7 @@ class Plan:
         if self.descent is not None:
             walk = self.descent
             rows = "all rows" if walk.rate_units == 2**32 else f"Poisson batches of {walk.rows:.6g} rows expected"
+            rows += ", standardised" if walk.standardised else ""
             lines.append(
                 f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
                 f"momentum {walk.momentum:.6g}, clip {walk.clip:.6g}, the last {walk.tail} averaged"

@@ -14,6 +14,7 @@ from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
@@ -45,6 +46,8 @@ class Rows(Protocol):
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
+    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
@@ -58,6 +61,10 @@ class Rows(Protocol):
 
     def weighted(self, weights: Sequence[float]) -> Rows:
         """The same rows, their columns multiplied by these weights; themselves for (). For minimising alone."""
+        ...
+
+    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Rows:
+        """The same rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
         ...
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:

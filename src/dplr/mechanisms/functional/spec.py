@@ -108,7 +108,7 @@ class FunctionalMechanism(Mechanism):
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
         problem = self._released_problem(problem)
-        sizes = {name: size for name, (size,) in self.blocks(problem, classes).items()}
+        sizes = {name: size for name, (size,) in self.blocks(problem, eps, delta, classes).items()}
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
             released, named = self._no_noise(sizes), "none: eps = inf"
@@ -136,7 +136,7 @@ class FunctionalMechanism(Mechanism):
         )
         return Plan(problem, statement)
 
-    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
         """Return the released cells of the moment matrix; the linear block once for each class, if there are any."""
         problem = self._released_problem(problem)
         cells = layout.blocks(problem.geometry, problem.neighbouring)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from dplr.problem.losses import Loss
+from dplr.problem.problem import Problem
 
 MOMENTUM = 0.9
 # Share of the iterates, the last ones, that are averaged.
@@ -19,6 +20,9 @@ _CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
 # Margins of regression lie in about [-1, 1], those of a classifier reach much further.
 _REGRESSION_REACH = 0.2
 _WARM_REACH = 1 / 3
+# On standardised rows less far: their noise is larger in the directions that matter less.
+_STANDARDISED_HORIZON = 0.7
+_LARGEST_BLUR = 1.0
 
 
 class Defaults(NamedTuple):
@@ -27,6 +31,15 @@ class Defaults(NamedTuple):
     steps: int
     learning_rate: float
     clip: float
+
+
+def pays(problem: Problem, blur: float) -> bool:
+    """Whether standardising rows that can be standardised is worth its share of the budget (decision record 22).
+
+    `blur` is the deviation of the noise of a released mean, in half-widths of the bounds: beyond one the means say
+    nothing. A regression from good public coefficients loses up to 0.6 %.
+    """
+    return blur <= _LARGEST_BLUR and (problem.loss.classification or problem.w0 is None)
 
 
 def reach(size: int) -> float:
@@ -41,7 +54,7 @@ def largest_rate(loss: Loss, row_norm: float, momentum: float) -> float:
 
 def defaults(
     loss: Loss, row_norm: float, size: int, noise_per_clip: float, warm: bool, momentum: float,
-    steps: int | None = None, clip: float | None = None,
+    steps: int | None = None, clip: float | None = None, standardised: bool = False,
 ) -> Defaults:  # fmt: skip
     """Steps, learning rate and clip; those that are given stay.
 
@@ -50,6 +63,7 @@ def defaults(
     size : number of coefficients.
     noise_per_clip : expected norm of the noise in a mean gradient if one step spent all, for a clip of 1.
     warm : whether the descent starts at public coefficients.
+    standardised : whether rows are; `row_norm` is then that of their mean square.
     """
     if clip is None:
         smallest, scale = _SMALLEST_CLIP_NUMBERS, _CLIP_SCALE_NUMBERS
@@ -63,7 +77,7 @@ def defaults(
     # As ridges: what noise alone asks for, and what it asks for where it drowns the data.
     ridge = noise / distance + noise**2 / (2 * closeness**2)
     largest = largest_rate(loss, row_norm, momentum)
-    horizon = 1 / ridge if ridge > 0 else math.inf
+    horizon = (_STANDARDISED_HORIZON if standardised else 1.0) / ridge if ridge > 0 else math.inf
     if steps is None:
         steps = math.ceil(min(max(horizon / largest, _FEWEST_STEPS), _MOST_STEPS))
     return Defaults(steps, min(horizon / steps, largest), clip)

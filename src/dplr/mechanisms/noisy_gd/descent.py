@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from dplr._core import go_down
 from dplr._progress import Track
 from dplr.mechanisms.noisy_gd import ABOUT
+from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, numeric_columns
 from dplr.noise import Source
 from dplr.privacy.calibration import RATE_UNITS
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Descent, Plan
 from dplr.rows import Rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.totals import Total, stack
 
 Vector = NDArray[np.float64]
@@ -25,14 +28,60 @@ BLOCK = ABOUT.steps_in
 
 
 def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """One fit for each plan, with noise of its own; sums over all rows are made for all models in one pass."""
+    """One fit for each plan, with noise of its own."""
+    together = iter(_together(rows, [plan for plan in plans if not _standardised(plan)], source, track))
+    alone = iter(_alone(rows, [plan for plan in plans if _standardised(plan)], source, track))
+    return [next(alone if _standardised(plan) else together) for plan in plans]
+
+
+def _standardised(plan: Plan) -> bool:
+    return plan.descent is not None and plan.descent.standardised
+
+
+def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+    """Sums over all rows are made for all models in one pass."""
+    if not plans:
+        return []
     walks = [_Walk(plan, sum(other is plan for other in plans)) for plan in {id(plan): plan for plan in plans}.values()]
+    _go(rows, walks, source, track)
+    fits = {id(walk.plan): walk.fits() for walk in walks}
+    return [next(fits[id(plan)]) for plan in plans]
+
+
+def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+    """Every model goes alone, on rows that its own release of the columns centred and rescaled."""
+    fits: list[Fit] = []
+    if not plans:
+        return fits
+    total = rows.total(ColumnMoments(rows.geometry.d))
+    for plan in plans:
+        columns = _columns(total, plan, source)
+        frame = frame_of(columns, plan)
+        walk = _Walk(plan, 1, frame, columns)
+        _go(frame.of(rows), [walk], source, track)
+        fits += walk.fits()
+    return fits
+
+
+def _columns(total: Total, plan: Plan, source: Source) -> dict[str, Vector]:
+    """The sums of the columns, and of squared numbers, on their grids with noise."""
+    d = plan.problem.geometry.d
+    cells = {MEANS: np.arange(d), SQUARES: d + np.flatnonzero(numeric_columns(plan.problem.geometry))}
+    released = {}
+    for name in (name for name in cells if name in plan.statement.released):
+        block = plan.statement.released[name]
+        value = total.integers(math.frexp(block.grid)[1] - 1, cells[name])
+        if block.units:
+            value = value + source.gaussian(block.units, len(value))
+        released[name] = value * block.grid
+    return released
+
+
+def _go(rows: Rows, walks: Sequence[_Walk], source: Source, track: Track) -> None:
     for step in track(range(max(walk.descent.steps for walk in walks)), "noisy gradient descent"):
         active = [walk for walk in walks if step < walk.descent.steps]
         for walk, total in zip(active, _totals(rows, active, source), strict=True):
             walk.step(step, total, source)
-    fits = {id(walk.plan): walk.fits() for walk in walks}
-    return [next(fits[id(plan)]) for plan in plans]
 
 
 def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> Iterable[Total]:
@@ -42,21 +91,30 @@ def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> Iterable[Tota
 
 
 class _Walk:
-    """Models of one plan on their ways, a row each."""
+    """Models of one plan on their ways, a row each; in a frame, whose `columns` were released, points are those there.
 
-    def __init__(self, plan: Plan, models: int) -> None:
+    Rows in a frame, and so their gradients, are `shrink` times the standardised rows that plan and release are about.
+    """
+
+    def __init__(
+        self, plan: Plan, models: int, frame: Frame | None = None, columns: Mapping[str, Vector] = MappingProxyType({})
+    ) -> None:
         assert plan.descent is not None
         geometry, self.plan, self.descent = plan.problem.geometry, plan, plan.descent
-        self.query = ClippedGradient(plan.problem.loss, geometry.d, geometry.intercept > 0, self.descent.clip)
+        self.frame, self.columns = frame, columns
+        self.shrink = 1.0 if frame is None else frame.shrink
+        clip = self.descent.clip * self.shrink
+        self.query = ClippedGradient(plan.problem.loss, geometry.d, geometry.intercept > 0, clip)
         (size,) = self.query.shape
         self.center = np.zeros(size) if plan.problem.w0 is None else np.array(plan.problem.w0)
-        self.coefs = on_coef_grid(np.tile(self.descent.start, (models, 1)))
+        start = np.tile(self.descent.start, (models, 1))
+        self.coefs = on_coef_grid(start if frame is None else frame.points(start))
         self.velocity = np.zeros((models, size))
         self.iterates = np.empty((models, self.descent.steps + 1, size))
-        self.iterates[:, 0] = self.coefs
+        self.iterates[:, 0] = self._scaled()
         self.gradients = np.empty((models, self.descent.steps, size))
         self.block = plan.statement.released[BLOCK]
-        self.exponent = math.frexp(self.block.grid)[1] - 1
+        self.exponent = math.frexp(self.block.grid * self.shrink)[1] - 1
 
     def of_batches(self, rows: Rows, source: Source) -> Total:
         """The exact sum of each model at its point, over a fresh Poisson batch of its own."""
@@ -74,15 +132,20 @@ class _Walk:
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
         coefs = self.coefs  # becomes the next point, before it is rounded to the grid
-        go_down(gradients, walk.rows, walk.l2, self.center, walk.momentum, walk.learning_rate, self.velocity, coefs)
+        slopes, rate = gradients * self.shrink, walk.learning_rate / self.shrink**2
+        go_down(slopes, walk.rows, walk.l2, self.center, walk.momentum, rate, self.velocity, coefs)
         self.coefs = on_coef_grid(coefs)
-        self.iterates[:, number + 1] = self.coefs
+        self.iterates[:, number + 1] = self._scaled()
+
+    def _scaled(self) -> Vector:
+        """The points in the scaled problem."""
+        return self.coefs if self.frame is None else self.frame.coefs(self.coefs)
 
     def fits(self) -> Iterator[Fit]:
         """The average of the last iterates of each model: post-processing of what was released."""
         coefs = self.iterates[:, -self.descent.tail :].mean(axis=1)
         for coef, gradients, iterates in zip(coefs, self.gradients, self.iterates, strict=True):
-            yield Fit(coef, self.plan.statement, {BLOCK: gradients}, iterates)
+            yield Fit(coef, self.plan.statement, {**self.columns, BLOCK: gradients}, iterates)
 
 
 def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 from scipy import special
 
@@ -23,6 +24,8 @@ from dplr.privacy.calibration import (
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
 
+# Of mu^2, where rows are standardised: chosen by measurement (decision record 22).
+COLUMNS_SHARE = Fraction(1, 10)
 _STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
 
 
@@ -45,6 +48,11 @@ def _step_block(
     return charged, block
 
 
+def _root(number: Fraction) -> Fraction:
+    """The square root, rounded up by at most 2^-64."""
+    return Fraction(math.isqrt(math.ceil(number * 4**64) - 1) + 1, 2**64)
+
+
 @functools.lru_cache(maxsize=256)
 def discrete_gaussian_steps(
     sensitivity: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int = SUM_EXPONENT
@@ -63,9 +71,44 @@ def discrete_gaussian_steps(
     """
     numbers = _check_numbers(steps, size)
     mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    ratio = Fraction(math.isqrt(steps * 4**64 - 1) + 1, 2**64) / Fraction(mu)  # the square root, rounded up
-    charged, block = _step_block(sensitivity, ratio, size, eps, sum_exponent)
+    charged, block = _step_block(sensitivity, _root(Fraction(steps)) / Fraction(mu), size, eps, sum_exponent)
     return charged, mu, block
+
+
+class Columns(NamedTuple):
+    """What is released before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
+
+    sensitivity: float
+    weights: tuple[float, ...]
+    sizes: tuple[int, ...]
+
+
+class StandardisedSteps(NamedTuple):
+    """mu of all releases together; charged sensitivities (rounded up) and blocks of the columns and of one step."""
+
+    mu: float
+    charged_columns: float
+    columns: tuple[GaussianBlock, ...]
+    charged_step: float
+    step: GaussianBlock
+
+
+@functools.lru_cache(maxsize=256)
+def standardised_gaussian_steps(
+    columns: Columns, sensitivity: float, eps: float, delta: float, steps: int, size: int,
+    sum_exponent: int = SUM_EXPONENT,
+) -> StandardisedSteps:  # fmt: skip
+    """As `discrete_gaussian_steps`, after a release of columns that takes `COLUMNS_SHARE` of mu^2.
+
+    Squares of mu add up, and the draws of both count together (noisy_gd.md, theorem 3).
+    """
+    numbers = _check_numbers(steps, size) + sum(columns.sizes)
+    mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
+    of_columns, of_step = _root(1 / COLUMNS_SHARE) / Fraction(mu), _root(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)
+    found = gaussian_blocks(columns.sensitivity, of_columns, columns.weights, columns.sizes, SUM_EXPONENT)
+    if found is None:
+        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use standardise='off'."))
+    return StandardisedSteps(mu, *found, *_step_block(sensitivity, of_step, size, eps, sum_exponent))
 
 
 @functools.lru_cache(maxsize=256)

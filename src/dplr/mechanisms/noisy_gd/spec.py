@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
-from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, reach
+from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, pays, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
+from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, column_sizes
 from dplr.mechanisms.protocol import Description, Mechanism, Shape
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
 from dplr.privacy.gaussian import gaussian_mu
-from dplr.privacy.guarantees import Gaussian, Poisson, Pure
+from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import model_of, models_with
@@ -32,6 +33,7 @@ from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient
 
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
@@ -53,6 +55,10 @@ class NoisyGradientDescent(Mechanism):
     batch : `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
         independently. Arrays and frames only; needs the extra `accounting`.
     init : `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
+    standardise : `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and
+        descends on rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay
+        (noisy_gd.md, section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and
+        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units.
     clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
     composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
         (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
@@ -85,6 +91,7 @@ class NoisyGradientDescent(Mechanism):
     averaging: str = "tail"
     batch: int | str = "full"
     init: str = "public"
+    standardise: str = "auto"
     clipping: str = "example"
     composition: str = "exact"
 
@@ -106,11 +113,15 @@ class NoisyGradientDescent(Mechanism):
         else:
             check_count("batch", self.batch)
         check_choice("init", self.init, ("public", "zero"))
+        check_choice("standardise", self.standardise, ("auto", "on", "off"))
         check_choice("clipping", self.clipping, ("example", "aggregate"))
         check_choice("composition", self.composition, ("exact", "per-step"))
         if self.batch != "full" and self._printed:
             rule = "must be 'full' with clipping='aggregate' or composition='per-step'"
             raise ValueError(sentence("batch", rule, self.batch, "HHA23 sums over all rows."))
+        if self.standardise == "on" and (self._printed or self.batch != "full"):
+            rule = "must be 'auto' or 'off' with Poisson batches, clipping='aggregate' or composition='per-step'"
+            raise ValueError(sentence("standardise", rule, "on", "Use batch='full' and the default algorithm."))
 
     @property
     def _printed(self) -> bool:
@@ -129,7 +140,7 @@ class NoisyGradientDescent(Mechanism):
             delta=delta,
             guarantee=cost.guarantee,
             neighbouring=problem.neighbouring,
-            released={BLOCK: cost.release},
+            released=cost.released,
             calibration=f"{descent.steps} sums over {batch}, {_clipping(descent)}{cost.remark}",
             assumptions=problem.assumptions,
             arithmetic="integer",
@@ -160,10 +171,20 @@ class NoisyGradientDescent(Mechanism):
             raise ValueError(
                 sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
             )
+        if self.standardise == "on" and (lacking := _lacking(problem)):
+            raise ValueError(sentence("standardise", f"must be 'auto' or 'off' {lacking.where}", "on", lacking.remedy))
 
-    def blocks(self, problem: Problem, classes: Sequence[Any] = ()) -> dict[str, Shape]:
-        """Return the sums of all steps: their number follows from eps and delta too, unless it is an option."""
-        return {BLOCK: (self.steps, problem.geometry.n_coefs)}
+    def standardises(self, problem: Problem, eps: float, delta: float) -> bool:
+        """Whether rows of this problem are standardised."""
+        if self.standardise != "auto":
+            return self.standardise == "on"
+        able = self.batch == "full" and not self._printed and _lacking(problem) is None
+        return able and pays(problem, _blur(problem, eps, delta))
+
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
+        """Return the sums of the columns, if there are any, and of all steps, whose number may be a default."""
+        steps: dict[str, Shape] = {BLOCK: (self.steps, problem.geometry.n_coefs)}
+        return column_sizes(problem.geometry) | steps if self.standardises(problem, eps, delta) else steps
 
     @property
     def keeps_eps(self) -> bool:
@@ -184,7 +205,13 @@ class NoisyGradientDescent(Mechanism):
         mu = math.inf if math.isinf(eps) else gaussian_mu(eps, delta)
         per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (problem.n_rows * mu)
         started = problem.w0 if self.init == "public" else None
-        own = defaults(problem.loss, norm, size, per_clip, started is not None, self.momentum, self.steps, self.clip)
+        standardised = self.standardises(problem, eps, delta)
+        if standardised:  # what the steps are left with
+            per_clip /= math.sqrt(1 - step_noise.COLUMNS_SHARE)
+        warm = started is not None
+        own = defaults(
+            problem.loss, norm, size, per_clip, warm, self.momentum, self.steps, self.clip, standardised=standardised
+        )
         rate_units = RATE_UNITS if self.batch == "full" else _rate(int(self.batch), problem.n_rows)
         descent = Descent(
             steps=own.steps,
@@ -196,10 +223,32 @@ class NoisyGradientDescent(Mechanism):
             start=started or (0.0,) * size,
             rows=problem.n_rows * rate_units / RATE_UNITS,
             rate_units=rate_units,
+            standardised=standardised,
         )
         descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
         _check_moves(descent, problem.w0 or ())
         return descent
+
+
+class _Lack(NamedTuple):
+    """What standardisation needs and a problem has not, and what to do."""
+
+    where: str
+    remedy: str
+
+
+def _lacking(problem: Problem) -> _Lack | None:
+    """Centred rows need a range of every column, an intercept that takes the centre up, and no ridge.
+
+    A ridge is on the coefficients of the scaled problem, and the descent knows those of the standardised one.
+    """
+    if problem.geometry.half_width is None:
+        return _Lack("without bounds", "Declare what is public about the columns: bounds=.")
+    if not problem.geometry.intercept:
+        return _Lack("without an intercept", "Use fit_intercept=True.")
+    if problem.l2:
+        return _Lack("with a ridge", "Use l2='auto', which is none here.")
+    return None
 
 
 def _check_moves(descent: Descent, center: Sequence[float]) -> None:
@@ -231,11 +280,11 @@ def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What the noise is and what all steps cost."""
+    """What is released with which noise, and what all of it costs."""
 
     eps: float
     guarantee: Pure | Gaussian | Poisson
-    release: Release
+    released: dict[str, Release]
     theorem: str
     remark: str = ""
 
@@ -247,8 +296,11 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     records = problem.neighbouring.records_changed
     moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
     if math.isinf(eps):
-        exact = Release((descent.steps, size), moved, "none", 0.0, math.ldexp(1.0, query.exponent))
+        exact = _exact_columns(problem) if descent.standardised else {}
+        exact[BLOCK] = Release((descent.steps, size), moved, "none", 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
+    if descent.standardised:
+        return _standardised(problem, descent, query, moved, eps, delta)
     if spec.composition == "per-step":
         return _as_printed(problem, descent, query, moved, eps, delta)
     if descent.rate_units < RATE_UNITS:
@@ -256,13 +308,63 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
             descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
         )
         guarantee = Poisson(descent.rate, multiplier, descent.steps)
-        return _Cost(eps, guarantee, _release(descent, size, charged, noise), "theorem 2")
+        return _Cost(eps, guarantee, {BLOCK: _release((descent.steps, size), charged, noise)}, "theorem 2")
     charged, mu, noise = step_noise.discrete_gaussian_steps(moved, eps, delta, descent.steps, size, query.exponent)
-    return _Cost(eps, Gaussian(mu), _release(descent, size, charged, noise), "theorem 1")
+    return _Cost(eps, Gaussian(mu), {BLOCK: _release((descent.steps, size), charged, noise)}, "theorem 1")
 
 
-def _release(descent: Descent, size: int, charged: float, noise: GaussianBlock) -> Release:
-    return Release((descent.steps, size), charged, "discrete Gaussian", noise.scale, noise.grid, 1.0, noise.units)
+def _release(shape: tuple[int, ...], charged: float, noise: GaussianBlock, weight: float = 1.0) -> Release:
+    return Release(shape, charged, "discrete Gaussian", noise.scale, noise.grid, weight, noise.units)
+
+
+def _columns(problem: Problem) -> step_noise.Columns:
+    """Sums of the columns, and of squared numbers over the half-width: their sensitivity, weights and sizes."""
+    geometry, sizes = problem.geometry, column_sizes(problem.geometry)
+    assert geometry.half_width is not None
+    c, numeric, levels = geometry.half_width, sizes.get(SQUARES, (0,))[0], [size for _, size in geometry.blocks]
+    if problem.neighbouring is Neighbouring.REPLACE_ONE:
+        moved = sensitivity.columns_replace_one(numeric, levels, c)
+    else:
+        moved = sensitivity.columns_add_remove(numeric, len(levels), c)
+    weights = {MEANS: 1.0, SQUARES: 1 / c}
+    return step_noise.Columns(moved, tuple(weights[name] for name in sizes), tuple(size for (size,) in sizes.values()))
+
+
+def _standardised(
+    problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
+) -> _Cost:
+    """The columns first, then the steps, on what is left."""
+    size, columns = problem.geometry.n_coefs, _columns(problem)
+    noise = step_noise.standardised_gaussian_steps(columns, moved, eps, delta, descent.steps, size, query.exponent)
+    released = {
+        name: _release(shape, noise.charged_columns, block, weight)
+        for (name, shape), block, weight in zip(
+            column_sizes(problem.geometry).items(), noise.columns, columns.weights, strict=True
+        )
+    }
+    released[BLOCK] = _release((descent.steps, size), noise.charged_step, noise.step)
+    share = f"{float(step_noise.COLUMNS_SHARE):.0%} of mu^2"
+    remark = f"; rows centred and rescaled by sums of the columns, released before for {share}"
+    return _Cost(eps, Gaussian(noise.mu), released, "theorem 3", remark)
+
+
+def _blur(problem: Problem, eps: float, delta: float) -> float:
+    """Deviation of the noise of a released mean, in half-widths; inf where there is no noise that could be private."""
+    if math.isinf(eps):
+        return 0.0
+    if delta == 0 or problem.n_rows is None or problem.geometry.half_width is None:
+        return math.inf
+    noise = _columns(problem).sensitivity / gaussian_mu(eps, delta) / math.sqrt(step_noise.COLUMNS_SHARE)
+    return noise / problem.n_rows / problem.geometry.half_width
+
+
+def _exact_columns(problem: Problem) -> dict[str, Release]:
+    """The blocks of the columns without noise."""
+    exact, columns = math.ldexp(1.0, ColumnMoments.exponent), _columns(problem)
+    return {
+        name: Release(shape, columns.sensitivity, "none", 0.0, exact, weight)
+        for (name, shape), weight in zip(column_sizes(problem.geometry).items(), columns.weights, strict=True)
+    }
 
 
 def _as_printed(
@@ -281,7 +383,8 @@ def _as_printed(
         moved, deviation, eps, delta, descent.steps, size, query.exponent
     )
     remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
-    return _Cost(real, Gaussian(mu), _release(descent, size, charged, noise), "section 6", remark)
+    released = {BLOCK: _release((descent.steps, size), charged, noise)}
+    return _Cost(real, Gaussian(mu), released, "section 6", remark)
 
 
 def _clipping(descent: Descent) -> str:

@@ -75,7 +75,7 @@ def gauge_ridges(
     ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * n_rows)), _LEAST)
     firsts = np.cumsum((0, *geometry.groups[:-1]))  # the columns of a block have one half-width, and so one ridge
     kappa = float((np.square(geometry.half_widths) / ridges)[firsts].sum())
-    return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 0.0, 1.0, signs)))
+    return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 1.0, signs)))
 
 
 def gauge_deviations(geometry: Geometry) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, s
 from dplr.rows.array.clipped import ClippedSums
 from dplr.rows.faults import refuse, warn_outside
 from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
@@ -66,6 +67,8 @@ class ArrayRows:
 
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
@@ -142,6 +145,11 @@ class ArrayRows:
             `cap` passes over the rows were not enough for one of them.
         """
         return _minimise.minimise_many(self, objectives, tau, cap)
+
+    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
+        """The same rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
+        prep = self._prep.standardised(center, factors, constant)
+        return ArrayRows(*self._whole().arrays(), prep, block_rows=self._block_rows, threads=self._threads)
 
     def __len__(self) -> int:
         """Return the number of rows."""

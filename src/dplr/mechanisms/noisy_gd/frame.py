@@ -1,0 +1,108 @@
+"""Centred and rescaled rows, from released sums of the columns: post-processing. See noisy_gd.md, section 7."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.problem.geometry import Geometry
+from dplr.problem.plan import Plan
+from dplr.rows import Rows
+
+Vector = NDArray[np.float64]
+MEANS, SQUARES = "means", "squares"
+# A number is divided by its deviation to this power; deviations below the floor, a share of the half-width, or below
+# this many deviations of the noise of a mean are not believed.
+_POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
+# The best guess of a mean with noise of deviation s: means anywhere in [-c, c] have variance c^2 / 3.
+_DOUBT = 3.0
+# Least mean square of the norm of centred rows that is believed, in squared half-widths of all groups together.
+_LEAST_SPREAD = 0.02
+# Rows are shrunk so far that they stay inside the unit ball when they are rounded to the grid.
+_ROOM = 1 + 2.0**-10
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frame:
+    """Rows as factors * (x - center), with a constant of iota * shrink.
+
+    Attributes
+    ----------
+    center, factors : (d,)
+    shrink : a power of two, which the factors hold too: rows lie in the unit ball, and times 1 / shrink they are the
+        standardised rows, whose mean square norm is about 1.
+    iota : the intercept's constant.
+    """
+
+    center: Vector
+    factors: Vector
+    shrink: float
+    iota: float
+
+    def of(self, rows: Rows) -> Rows:
+        """The rows in this frame."""
+        return rows.standardised(self.center, self.factors, self.iota * self.shrink)
+
+    def coefs(self, points: Vector) -> Vector:
+        """Coefficients (..., q) of the scaled problem, from those of rows in this frame."""
+        coefs = np.empty_like(points)
+        coefs[..., :-1] = points[..., :-1] * self.factors
+        coefs[..., -1] = points[..., -1] * self.shrink - coefs[..., :-1] @ self.center / self.iota
+        return coefs
+
+    def points(self, coefs: Vector) -> Vector:
+        """The way back."""
+        points = np.empty_like(coefs)
+        points[..., :-1] = coefs[..., :-1] / self.factors
+        points[..., -1] = (coefs[..., -1] + coefs[..., :-1] @ self.center / self.iota) / self.shrink
+        return points
+
+
+def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
+    """Which columns are outside every one-hot block, (d,)."""
+    numeric = np.ones(geometry.d, dtype=bool)
+    for first, size in geometry.blocks:
+        numeric[first : first + size] = False
+    return numeric
+
+
+def column_sizes(geometry: Geometry) -> dict[str, tuple[int]]:
+    """Shapes of the released blocks of the columns, in their order; no squares where there are no numbers."""
+    numeric = int(numeric_columns(geometry).sum())
+    sizes: dict[str, tuple[int]] = {MEANS: (geometry.d,)}
+    return sizes | ({SQUARES: (numeric,)} if numeric else {})
+
+
+def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
+    """The frame that released sums of columns and of squared numbers suggest."""
+    geometry, n = plan.problem.geometry, plan.problem.n_rows
+    assert geometry.half_width is not None
+    assert n is not None
+    c, numeric = geometry.half_width, numeric_columns(geometry)
+    noise = plan.statement.released[MEANS].scale / n
+    center = np.clip(released[MEANS] / n, np.where(numeric, -c, 0.0), c)
+    center[numeric] /= 1 + _DOUBT * (noise / c) ** 2
+    variance = center * (c - center)  # of a cell that is 0 or c
+    if SQUARES in released:
+        variance[numeric] = np.maximum(released[SQUARES] / n - center[numeric] ** 2, 0.0)
+    deviation = np.maximum(np.clip(np.sqrt(variance), _FLOOR * c, c), _NOISES * noise)
+    factors = np.where(numeric, (deviation / c) ** -_POWER, 1.0)
+    factors /= math.sqrt(max(float(factors**2 @ variance), _LEAST_SPREAD))
+    shrink = math.ldexp(1.0, -max(0, math.ceil(math.log2(_largest_norm(geometry, center, factors) * _ROOM))))
+    return Frame(center, factors * shrink, shrink, geometry.intercept)
+
+
+def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:
+    """Largest norm of factors * (x - center) over all rows x of the geometry."""
+    assert geometry.half_width is not None
+    c, numeric = geometry.half_width, numeric_columns(geometry)
+    total = float(((factors * (c + np.abs(center)))[numeric] ** 2).sum())
+    for first, size in geometry.blocks:
+        own = factors[first : first + size] * center[first : first + size]
+        hot = factors[first : first + size] * (c - center[first : first + size])
+        total += float(own @ own + max(0.0, (hot**2 - own**2).max()))
+    return math.sqrt(total)

@@ -1,0 +1,61 @@
+"""Sums of every column and of its squares: an exact sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds.scaling import Prep
+from dplr.rows.queries.clipped import clipped_rows
+from dplr.rows.queries.totals import ExactSums, Faults, Total
+from dplr.rows.selection import ALL, Selection
+
+
+class ColumnPartial:
+    """One thread's accumulators for sums of columns."""
+
+    def __init__(self, query: ColumnMoments) -> None:
+        self.hi = np.zeros(query.shape, np.int64)
+        self.lo = np.zeros(query.shape, np.int64)
+        self.faults = Faults(0, 0, 0, (0,) * (query.d + 1))
+
+    def total(self) -> Total:
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        return Total(self.hi, self.lo, ColumnMoments.exponent, self.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMoments:
+    """Sums of the features over the rows of clipped gradients, then of their squares. Exact.
+
+    A row that counts as zero there adds nothing here. Sensitivity: sensitivity.columns_*. Counts of values outside
+    their bounds stay zero.
+    """
+
+    d: int
+
+    counts_outside = False
+    exponent = -40
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(2 d,): sums, then sums of squares."""
+        return (2 * self.d,)
+
+    def sum_over(self, rows: ExactSums, coef: None = None, selection: Selection = ALL) -> Total:
+        """The exact sum over the selected rows; faults are left to the caller."""
+        return rows.exact_sum(self, coef, selection)
+
+    def partial(self) -> ColumnPartial:
+        """Fresh accumulators."""
+        return ColumnPartial(self)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: ColumnPartial) -> None:
+        """Bound, scale and snap the rows of a block and add their sums to `out`."""
+        rows = clipped_rows(X, y, prep)
+        rows.add_column_moments(0, len(X), out.hi, out.lo)
+        non_finite, unknown = rows.faults.tolist()
+        out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))

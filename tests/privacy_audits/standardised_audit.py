@@ -1,0 +1,104 @@
+"""Empirical privacy of standardised noisy gradient descent through `fitting.run`: can two neighbours be told apart?
+
+As a script (``python standardised_audit.py CASE RUNS``) it prints the measured lower bound of eps as JSON: tests run it
+on patched copies of the package to show that the audit sees a broken one.
+"""
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+import fits as fitting
+from dplr.audit import gaussian_eps, mu_lower_bound
+from dplr.bounds.scaling import box_prep
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms import NoisyGradientDescent
+from dplr.noise import Source
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
+from dplr.rows import as_rows
+
+# A large eps: the columns have a small share of it, which few fits would not show.
+EPS, DELTA, OTHERS, STEPS = 8.0, 1e-5, 500, 2
+# The largest share of mu that the columns alone may show, and the steps.
+COLUMNS, GRADIENTS = math.sqrt(0.1), math.sqrt(0.9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows in the middle of their bounds, and one more at one end or the other; the point hardly moves.
+
+    Attributes
+    ----------
+    score : what of the release is looked at: `"all"` weighs every number as the likelihood ratio does, `"columns"` and
+        `"steps"` look at one part.
+    balanced : whether the gradients of the other rows cancel, whatever the frame is; else they show where it lies.
+    """
+
+    score: str
+    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
+    balanced: bool = True
+
+    def plan_and_rows(self, last):
+        prep = box_prep([(-1.0, 1.0)], True, (-1.0, 1.0))
+        X, y = np.zeros((OTHERS + 1, 1)), np.append(np.resize([-1.0, 1.0 if self.balanced else -1.0], OTHERS), 1.0)
+        if self.neighbouring is Neighbouring.ADD_REMOVE:
+            X[-1] = 1.0
+            X, y = X[: OTHERS + last], y[: OTHERS + last]
+        else:
+            X[-1] = last
+        problem = Problem(LOGISTIC, prep.geometry, self.neighbouring, OTHERS + 1, None, ())
+        spec = NoisyGradientDescent(
+            steps=STEPS, learning_rate=1e-9, clip=0.25, averaging="last", standardise="on", momentum=0.0
+        )
+        return problem, spec, as_rows(X, y, prep)
+
+
+CASES = {
+    "columns": Case("columns"),
+    "columns, add_remove": Case("columns", neighbouring=Neighbouring.ADD_REMOVE),
+    "steps": Case("steps", balanced=False),
+    "all": Case("all"),
+    "all, add_remove": Case("all", neighbouring=Neighbouring.ADD_REMOVE),
+}
+
+
+def scores(case, last, runs, seed):
+    """One number for each fit: sums of released numbers, each over its variance where they are weighed."""
+    problem, spec, rows = case.plan_and_rows(last)
+    fits = fitting.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
+    parts = {name: np.array([fit.released[name].ravel() for fit in fits]) for name in fits[0].released}
+    columns = parts["means"][:, 0].copy()
+    if case.neighbouring is Neighbouring.ADD_REMOVE:  # the square moves as much, in these units
+        columns += parts["squares"][:, 0]
+    steps = parts["gradients"][:, 0::2].sum(axis=1)
+    if case.score != "all":
+        return (columns if case.score == "columns" else steps).round(9)
+    # The last row has x = 1 or -1 (or is not there), and the clip is the length of its gradient, towards -x.
+    released = fits[0].statement.released
+    moved = 2.0 if case.neighbouring is Neighbouring.REPLACE_ONE else 1.0
+    weighed = columns * moved / released["means"].scale ** 2 - steps * moved * 0.25 / released["gradients"].scale ** 2
+    return weighed.round(9)
+
+
+def measure(case, runs):
+    """Lower bound of eps at DELTA, for Gaussian scores."""
+    neighbours = (0, 1) if case.neighbouring is Neighbouring.ADD_REMOVE else (1.0, -1.0)
+    low, high = sorted((scores(case, last, runs, k) for k, last in enumerate(neighbours)), key=np.median)
+    return gaussian_eps(mu_lower_bound(high, low), DELTA)
+
+
+def stated(case):
+    """The eps that the statement allows to what is looked at."""
+    problem, spec, _ = case.plan_and_rows(1)
+    mu = spec.plan(problem, EPS, DELTA).statement.guarantee.mu
+    return gaussian_eps(mu * {"columns": COLUMNS, "steps": GRADIENTS, "all": 1.0}[case.score], DELTA)
+
+
+if __name__ == "__main__":
+    value = measure(CASES[sys.argv[1]], int(sys.argv[2]))
+    print(json.dumps(value if math.isfinite(value) else 0.0))
