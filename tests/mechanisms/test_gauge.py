@@ -1,6 +1,7 @@
 """Noise in the gauge of the body that declared bounds give: its law, the weighted problem, and whole fits."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import stats
 import dplr
 from dplr.audit import HuberSVM, Logistic, SoftHuber, SoftLogistic, log_density, log_density_ratio, search
 from dplr.bounds.scaling import layout_prep
+from dplr.mechanisms.perturbation.noise import soft_logistic_loss
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges
 from dplr.noise import Source
 from dplr.problem.geometry import Geometry
@@ -174,7 +176,26 @@ def test_constants_of_a_plan():
     allowed = 255 / 256 / (2 * 0.5)
     np.testing.assert_allclose(ridges, expected * max(1, kappa / allowed), rtol=1e-9)
     assert solved.weights[-1] == 1.0
-    assert "a ridge for each coefficient" in str(plan)
+
+
+@pytest.mark.parametrize("l2", ["auto", 0.01])
+def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
+    """From its own words alone: eps' and kappa for theorem 5, the body for the law, tau and Lam for theorem 4."""
+    bounds = dplr.Bounds(SHAPES["a block"])
+    plan = dplr.plan(n_rows=1000, n_features=2, eps=1.0, l2=l2, bounds=bounds, mechanism="objective")
+    words, block = plan.statement.calibration, plan.released["coef"]
+
+    def said(name, number=r"([0-9.e+-]*[0-9])"):
+        return float(re.search(name + number, words)[1])
+
+    lam, cut = said("Lam = "), said(r"minimises the soft_logistic \(")
+    kappa = said("kappa = ") if l2 == "auto" else said("R~ = ") ** 2 / lam
+    tolerance_eps = 2 * said("gradient norm at most ") / lam / said("norm-Gamma noise of scale ")
+    assert soft_logistic_loss(said("eps' = "), kappa, 2, cut) + tolerance_eps == pytest.approx(1.0, abs=1e-4)
+    assert block.scale == pytest.approx(2 * cut / said("eps' = "), rel=1e-5)
+    assert "N the gauge of rows in 2 groups of size 0.707107: 1 numeric columns and 1 one-hot blocks (3 c" in words
+    assert "intercept constant 0.5" in words
+    assert block.noise_words.endswith("for a sensitivity of 1 in the gauge")
 
 
 @pytest.mark.parametrize("signs", [1, 2])

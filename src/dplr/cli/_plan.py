@@ -92,7 +92,6 @@ def _noise(planned: Plan) -> list[str]:
     n = None if on_coef else planned.problem.n_rows
     lines = []
     for name, block in planned.released.items():
-        noise = f"standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"
         each = "" if n is None else f"; over the number of records {block.deviation / n:.3g}"
-        lines.append(f"Noise of {name}: {noise}{each}" if block.scale else f"Noise of {name}: none")
+        lines.append(f"Noise of {name}: {block.noise_words}{each}" if block.scale else f"Noise of {name}: none")
     return lines

@@ -21,7 +21,8 @@ class Release:
     Attributes
     ----------
     shape : shape of the block.
-    sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`).
+    sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`); of the
+        gradient where the noise is in the objective, and in its gauge N where the law is.
     law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
         exp(-||z|| / scale)), `"gauge"` (to exp(-N(z) / scale), N the gauge of the body that holds all rows),
         `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of the objective and not
@@ -32,7 +33,7 @@ class Release:
     grid : the block is released as integer multiples of this power of two.
     weight : factor of this block inside the norm in which the joint sensitivity is measured.
     units : what the integer sampler is given: the scale, or the variance, in grid units.
-    spread : root mean square of the noise's standard deviations on the numbers, for gauge noise; 0 for other laws.
+    spread : root mean square of the standard deviations of the noise's numbers, for gauge noise; 0 for other laws.
     """
 
     shape: tuple[int, ...]
@@ -46,12 +47,21 @@ class Release:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise on one number; root mean square where the numbers differ."""
+        """Standard deviation of one number of the noise; root mean square where they differ.
+
+        Noise `" in the objective"` is in the gradient: its effect on a coefficient depends on the data.
+        """
         if self.spread:
             return self.spread
         if self.law.startswith("norm-Gamma"):
             return self.scale * math.sqrt(math.prod(self.shape) + 1)
         return self.scale * math.sqrt(2) if self.law == "discrete Laplace" else self.scale
+
+    @property
+    def noise_words(self) -> str:
+        """Its deviation and the sensitivity that it covers, as a plan and a report say them."""
+        unit = " in the gauge" if self.law.startswith("gauge") else ""
+        return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
 
 @functools.cache

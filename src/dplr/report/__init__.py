@@ -177,12 +177,7 @@ def _blocks(statement: PrivacyStatement) -> list[str]:
     """The statement's lines on what was released, each with the sensitivity that its noise covers."""
     texts = [printable(text) for label, text in statement.lines if label == "released"]
     found = zip(texts, statement.released.values(), strict=True)
-    return [
-        f"{text}; the noise has standard deviation {block.deviation:.6g}, for a sensitivity of {block.sensitivity:.6g}"
-        if block.scale
-        else text
-        for text, block in found
-    ]
+    return [f"{text}; the noise has {block.noise_words}" if block.scale else text for text, block in found]
 
 
 def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:

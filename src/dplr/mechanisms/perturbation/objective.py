@@ -261,7 +261,8 @@ def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
         return f"R~ = {problem.geometry.row_norm:.6g}, Lam = {solved.ridge:.6g}"
     kappa = problem.weighted(solved.weights).geometry.row_norm ** 2 / solved.ridge
     least, largest = solved.ridges if len(solved.ridges) > 1 else solved.ridges * 2
-    return f"a ridge for each coefficient, {least:.6g} to {largest:.6g}, kappa = {kappa:.6g}"
+    ridges = f"{least:.6g} to {largest:.6g}, the last one Lam = {solved.ridge:.6g}"
+    return f"a ridge for each coefficient, {ridges}, kappa = {kappa:.6g}"
 
 
 def _checked_cut(cut: float) -> float:
@@ -298,6 +299,7 @@ def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
     named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
     if problem.geometry.half_width is None:
         return _Noise(ridge, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
+    named += f", N the gauge of {problem.geometry}"
     return _Noise(ridge, "gauge", _moved_in_gauge(problem) / noise_eps, eps, named)
 
 
