@@ -190,7 +190,7 @@ def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
 
     lam, cut = said("Lam = "), said(r"minimises the soft_logistic \(")
     kappa = said("kappa = ") if l2 == "auto" else said("R~ = ") ** 2 / lam
-    tolerance_eps = 2 * said("gradient norm at most ") / lam / said("norm-Gamma noise of scale ")
+    tolerance_eps = 2 * said("tau = ") / lam / said("norm-Gamma noise of scale ")
     assert soft_logistic_loss(said("eps' = "), kappa, 2, cut) + tolerance_eps == pytest.approx(1.0, abs=1e-4)
     assert block.scale == pytest.approx(2 * cut / said("eps' = "), rel=1e-5)
     assert "N the gauge of rows in 2 groups of size 0.707107: 1 numeric columns and 1 one-hot blocks (3 c" in words

@@ -146,6 +146,18 @@ def test_constants_of_a_plan():
     assert gaussian.statement.guarantee == Approx(0.5, 1e-6)
 
 
+@pytest.mark.parametrize("kind", [dplr.OutputPerturbation, dplr.ObjectivePerturbation])
+@pytest.mark.parametrize("coef_norm", [1e-308, 1e300])
+def test_a_guess_that_no_ridge_can_follow_is_refused_by_name(kind, coef_norm):
+    with pytest.raises(ValueError, match="`coef_norm` must be between"):
+        kind(coef_norm=coef_norm)
+    for limit in (2.0**-100, 2.0**100):
+        for eps in (1e-9, 1.0, 1e9):
+            for bounds in (None, dplr.Bounds([(-1, 1)] * 2)):
+                plan = dplr.plan(n_rows=10, n_features=2, bounds=bounds, eps=eps, mechanism=kind(coef_norm=limit))
+                assert 0 < plan.minimisation.ridge < math.inf
+
+
 def test_the_tolerance_is_paid_for_out_of_eps():
     """With the eps' of the whole eps the sum of both costs would exceed it."""
     problem, _ = problem_of(3, n=1000, l2=0.01)

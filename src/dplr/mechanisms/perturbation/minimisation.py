@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, model_of, models_with
@@ -34,6 +34,8 @@ _SMALLEST_RIDGE = 1e-6
 # Beyond these float64 has no digits left for the gradient, or for its certificate.
 _LARGEST_RIDGE = 1e15
 _LARGEST_START = 1e9
+# Guesses beyond these would make ridges that float64 does not have.
+_GUESSES = 2.0**-100, 2.0**100
 # The released numbers lie on a grid of this share of the noise.
 _GRID_BITS = 20
 _FINEST_GRID = -900  # as a power of two: any number over a finer one might overflow
@@ -60,6 +62,14 @@ def check(problem: Problem, mechanism: str) -> int:
         rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
         raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
     return problem.n_rows
+
+
+def check_guess(coef_norm: float) -> float:
+    """A guess of the coefficients' norm as a float within its limits."""
+    value, (least, largest) = check_positive("coef_norm", coef_norm), _GUESSES
+    if not least <= value <= largest:
+        raise ValueError(sentence("coef_norm", f"must be between {least:.3g} and {largest:.3g}", coef_norm))
+    return value
 
 
 def no_reference(mechanism: str) -> ValueError:

@@ -89,7 +89,7 @@ class ObjectivePerturbation(Mechanism):
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         if self.coef_norm is not None:
-            check_positive("coef_norm", self.coef_norm)
+            minimisation.check_guess(self.coef_norm)
         if isinstance(self.cut, str):
             check_choice("cut", self.cut, ["auto"])
         elif self.cut is not None:

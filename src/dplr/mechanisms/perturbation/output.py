@@ -65,9 +65,10 @@ class OutputPerturbation(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        for name in ("coef_norm", "projection"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+        if self.coef_norm is not None:
+            minimisation.check_guess(self.coef_norm)
+        if self.projection is not None:
+            check_positive("projection", self.projection)
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
