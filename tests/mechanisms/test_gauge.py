@@ -52,6 +52,7 @@ def test_groups_are_numbers_blocks_and_the_constant_in_their_order():
     assert MIXED.groups == (1, 3, 1, 1, 1)
     assert Geometry(6, half_width=0.5, blocks=((0, 2), (3, 3))).groups == (2, 1, 3)
     assert MIXED.half_widths == (0.5,) * 7
+    assert MIXED.firsts == (0, 1, 4, 5, 6)
 
 
 def test_weighted_rows_have_the_norm_of_their_groups():
@@ -59,6 +60,15 @@ def test_weighted_rows_have_the_norm_of_their_groups():
     weighted = MIXED.weighted(weights)
     assert weighted.half_widths == (1.0, 1.5, 1.5, 1.5, 0.5, 0.25, 0.5)
     assert weighted.radius == pytest.approx(math.sqrt(1 + 1.5**2 + 0.25 + 0.0625))
+
+
+def test_the_weighted_geometry_of_many_columns_takes_no_time(monkeypatch):
+    """The groups are counted a few times, and not once for each of them."""
+    counted, groups = [], Geometry.groups
+    monkeypatch.setattr(Geometry, "groups", property(lambda self: counted.append(1) or groups.fget(self)))
+    geometry = Geometry(500, half_width=0.04, intercept=0.5)
+    assert geometry.weighted([1.0] * 501).radius == pytest.approx(0.04 * math.sqrt(500))
+    assert len(counted) < 5
 
 
 def test_noise_of_a_body_has_a_gamma_gauge_and_the_stated_deviations():

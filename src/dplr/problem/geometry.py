@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 GRID = 2.0**20  # rows are snapped to multiples of 2^-20 (decision record 1)
 INTERCEPT = 0.5  # the constant appended for the intercept; chosen by measurement (decision record 4)
@@ -55,6 +56,11 @@ class Geometry:
         return (*sizes, 1) if self.intercept else tuple(sizes)
 
     @property
+    def firsts(self) -> tuple[int, ...]:
+        """The first coordinate of each group."""
+        return tuple(accumulate(self.groups, initial=0))[:-1]
+
+    @property
     def half_widths(self) -> tuple[float, ...]:
         """The largest size of each coordinate, the constant's included; needs a half-width."""
         assert self.half_width is not None
@@ -65,8 +71,8 @@ class Geometry:
     def weighted(self, weights: Sequence[float]) -> Geometry:
         """Where rows lie whose columns are multiplied by these weights, those of a one-hot block by the same."""
         scaled = replace(self, weights=tuple(weights[: self.d]))
-        firsts = [sum(self.groups[:g]) for g in range(len(self.groups) - (self.intercept > 0))]
-        return replace(scaled, radius=math.hypot(*(scaled.half_widths[first] for first in firsts)))
+        widths = scaled.half_widths
+        return replace(scaled, radius=math.hypot(*(widths[first] for first in self.firsts if first < self.d)))
 
     def __str__(self) -> str:
         """Return the geometry in words."""

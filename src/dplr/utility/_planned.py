@@ -78,8 +78,8 @@ def _gauge_norm(geometry: Geometry, scale: float, failure: float) -> float:
     """
     from dplr.utility import noise_norm_quantile
 
-    firsts = (sum(geometry.groups[:g]) for g in range(len(geometry.groups)))
-    squares = [geometry.half_widths[first] ** 2 for first in firsts]
+    widths = geometry.half_widths
+    squares = [widths[first] ** 2 for first in geometry.firsts]
     means = [2 * m * square / ((m + 1) * (m + 2)) for m, square in zip(geometry.groups, squares, strict=True)]
     excess = math.sqrt(math.log(2 / failure) / 2) * math.hypot(*squares)
     length = noise_norm_quantile(geometry.n_coefs + 1, failure / 2)

@@ -73,8 +73,8 @@ def gauge_ridges(
     else:
         guess = 1.5 * _coef_guess(loss, size) / math.sqrt(size) if loss.classification else 0.7
     ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * n_rows)), _LEAST)
-    firsts = np.cumsum((0, *geometry.groups[:-1]))  # the columns of a block have one half-width, and so one ridge
-    kappa = float((np.square(geometry.half_widths) / ridges)[firsts].sum())
+    first = list(geometry.firsts)  # the columns of a block have one half-width, and so one ridge
+    kappa = float((np.square(geometry.half_widths) / ridges)[first].sum())
     return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 1.0, signs)))
 
 
