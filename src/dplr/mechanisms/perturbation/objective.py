@@ -144,8 +144,8 @@ class ObjectivePerturbation(Mechanism):
         if isinstance(cut, str):
             if problem.n_rows is None:
                 raise minimisation.no_reference(self.about.name)
-            geometry, records = problem.geometry, problem.neighbouring.records_changed
-            cut = slope_cut(loss, problem.n_rows, geometry.n_coefs, eps, delta, geometry.row_norm, records)
+            records = problem.neighbouring.records_changed
+            cut = slope_cut(loss, problem.n_rows, problem.geometry, eps, delta, records)
         elif not numbers and cut > 1:
             raise ValueError(sentence("cut", "must be at most 1 with the logistic loss", cut, "Its slope is below 1."))
         return replace(problem, loss=soft_huber(cut) if numbers else soft_logistic(cut))

@@ -29,16 +29,21 @@ def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> 
     return math.sqrt(size * (size + 1)) * distance / eps
 
 
-def slope_cut(loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int) -> float:
+def slope_cut(loss: Loss, n_rows: int, geometry: Geometry, eps: float, delta: float, signs: int) -> float:
     """Largest slope C of the loss that objective perturbation minimises, between two public limits.
 
     Noise grows with C, and so does what the loss sees of rows that contradict the model. N is the norm of the noise a
-    row, at C = 1. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers: C = 0.05 / sqrt(N) in [0.3, 2].
+    row, at C = 1, in the gauge of declared bounds where delta is 0. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers:
+    C = 0.05 / sqrt(N) in [0.3, 2].
     """
     share, least, largest = (0.02, 0.5, 1.0) if loss.classification else (0.05, 0.3, 2.0)
     if math.isinf(eps):
         return largest
-    return min(largest, max(least, share / math.sqrt(noise_norm(size, eps, delta, norm, signs) / n_rows)))
+    if delta == 0 and geometry.half_width is not None:
+        norm = float(np.linalg.norm(gauge_deviations(geometry))) * signs / eps
+    else:
+        norm = noise_norm(geometry.n_coefs, eps, delta, geometry.row_norm, signs)
+    return min(largest, max(least, share / math.sqrt(norm / n_rows)))
 
 
 def objective_ridge(
