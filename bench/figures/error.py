@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import dplr
-from bench.data.adult import load
+from bench.data.tables import tables
 from dplr import plots
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -25,15 +25,17 @@ MECHANISMS = ("ngd", "objective", "output")
 
 def run(path):
     """Every fit's error, and those of the exact fit and of the larger class."""
-    X, y, X_test, y_test = load(os.environ["DPLR_DATA"])
-    exact = dplr.fit(X, y, mechanism="none", eps=math.inf)
+    adult = next(tables(os.environ["DPLR_DATA"], official=True))
+    X, y, X_test, y_test, bounds = adult.X, adult.y, adult.held_X, adult.held_y, adult.bounds
+    exact = dplr.fit(X, y, mechanism="none", eps=math.inf, bounds=bounds)
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["mechanism", "eps", "delta", "error"])
         writer.writerow(["non-private", math.inf, 0, f"{np.mean(exact.predict(X_test) != y_test):.5f}"])
         writer.writerow(["majority", 0, 0, f"{np.mean(y_test != (np.mean(y) > 0.5)):.5f}"])
         for mechanism in MECHANISMS:
-            for est in dplr.fit_many(X, y, mechanism=mechanism, eps=EPSILONS, repeats=FITS, delta=DELTA):
+            facts = {"mechanism": mechanism, "delta": DELTA, "bounds": bounds}
+            for est in dplr.fit_many(X, y, eps=EPSILONS, repeats=FITS, **facts):
                 writer.writerow([mechanism, est.eps, DELTA, f"{np.mean(est.predict(X_test) != y_test):.5f}"])
 
 

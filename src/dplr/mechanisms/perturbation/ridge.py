@@ -34,9 +34,9 @@ def slope_cut(loss: Loss, n_rows: int, geometry: Geometry, eps: float, delta: fl
 
     Noise grows with C, and so does what the loss sees of rows that contradict the model. N is the norm of the noise a
     row, at C = 1, in the gauge of declared bounds where delta is 0. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers:
-    C = 0.05 / sqrt(N) in [0.3, 2].
+    C = 0.035 / sqrt(N) in [0.3, 2].
     """
-    share, least, largest = (0.02, 0.5, 1.0) if loss.classification else (0.05, 0.3, 2.0)
+    share, least, largest = (0.02, 0.5, 1.0) if loss.classification else (0.035, 0.3, 2.0)
     if math.isinf(eps):
         return largest
     if delta == 0 and geometry.half_width is not None:
