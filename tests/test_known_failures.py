@@ -75,7 +75,7 @@ def test_a_large_ridge_shrinks_the_intercept_too(mechanism):
 def test_the_curvature_grows_with_the_square_of_the_row_norm():
     geometry = Geometry(2, radius=12.0)
     problem = Problem(LOGISTIC, geometry, Neighbouring.REPLACE_ONE, 100, 1.0, ())
-    plan = ObjectivePerturbation().plan(problem, 1.0, 0.0)
+    plan = ObjectivePerturbation(cut=None).plan(problem, 1.0, 0.0)
     eps = 1 - 2**-8
     noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
     assert noise_eps == pytest.approx(largest_noise_eps(lambda e: logistic_loss(e, 144 / 100, 2), eps), rel=1e-9)
@@ -96,7 +96,7 @@ def test_ridge_that_leaks_more_than_eps_elsewhere_is_refused_here(entropy):
 @pytest.mark.parametrize("relation", list(Neighbouring))
 def test_no_density_ratio_exceeds_eps_with_an_intercept(calibration, relation):
     problem = Problem(LOGISTIC, Geometry(1, intercept=0.5), relation, 1, 1.0, ())
-    plan = ObjectivePerturbation(calibration=calibration).plan(problem, 1.0, 0.0)
+    plan = ObjectivePerturbation(calibration=calibration, cut=None).plan(problem, 1.0, 0.0)
     ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
     options = {"loss": audit.Logistic(), "ridge": ridge, "neighbouring": relation, "iota": 0.5, "pairs": 20_000}
     worst = audit.search(1, scale=scale, **options).log_ratio

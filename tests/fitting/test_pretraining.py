@@ -158,18 +158,19 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
     """What is left of the gradient is the noise: the same seed gives the same vector, wherever the ridge pulls to."""
     real = Source.norm_gamma
     monkeypatch.setattr(Source, "norm_gamma", lambda self, scale, n: real(self, scale, n) * (scale > 1))  # linear term
-    (X, y), signs = PRIVATE, 2 * PRIVATE[1] - 1
+    (X, y), signs, uncut = PRIVATE, 2 * PRIVATE[1] - 1, dplr.ObjectivePerturbation(cut=None)
     left, blocks = [], []
     for public in (None, PUBLIC):
-        est = seeded(X, y, mechanism="objective", public=public)
-        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, mechanism="objective", public=public).minimisation
+        est = seeded(X, y, mechanism=uncut, public=public)
+        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, mechanism=uncut, public=public).minimisation
         prep = est._record.prep
         coef = np.array(prep.from_user_units(est.coef_[0], est.intercept_[0]))
         V = (X.to_numpy() - prep.shift[:3]) * prep.scale[:3] / 2**20
         V = signs[:, None] * np.column_stack([V, np.full(len(y), 0.5)])
         center = np.zeros(4) if public is None else w0(est)
-        left.append(V.T @ expit(-V @ coef) - planned.ridge * (coef - center))
-        blocks.append((planned.ridge, *est.privacy_.released.values()))
+        ridges = planned.ridge / np.square(planned.weights)
+        left.append(V.T @ expit(-V @ coef) - ridges * (coef - center))
+        blocks.append((*ridges, *est.privacy_.released.values()))
     assert blocks[0] == blocks[1]
     assert np.linalg.norm(left[0]) > 1
     assert_allclose(left[1], left[0], atol=1e-3)  # the solver's tolerance

@@ -90,4 +90,4 @@ def measure(case):
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(CASES[sys.argv[1]])))
+    print(json.dumps([measure(CASES[name]) for name in sys.argv[2:]]))

@@ -10,7 +10,7 @@ import dplr
 
 
 def measure_on_a_patched_copy(script, names, runs, file, line, broken, folder):
-    """The lower bounds of eps that the script prints for cases on the copy."""
+    """What the script measures of each case on the copy; its arguments are the number of runs and the cases."""
     shutil.copytree(pathlib.Path(dplr.__file__).parent, folder / "dplr")
     source = (folder / "dplr" / file).read_text()
     assert source.count(line) == 1

@@ -100,5 +100,5 @@ def stated(case):
 
 
 if __name__ == "__main__":
-    value = measure(CASES[sys.argv[1]], int(sys.argv[2]))
-    print(json.dumps(value if math.isfinite(value) else 0.0))
+    found = [measure(CASES[name], int(sys.argv[1])) for name in sys.argv[2:]]
+    print(json.dumps([value if math.isfinite(value) else 0.0 for value in found]))

@@ -41,5 +41,5 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "runs", "file", "line", "broken"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(name, runs, file, line, broken, tmp_path):
-    measured = measure_on_a_patched_copy("standardised_audit.py", name, runs, file, line, broken, tmp_path)
-    assert measured > stated(CASES[name])
+    (found,) = measure_on_a_patched_copy("standardised_audit.py", [name], runs, file, line, broken, tmp_path)
+    assert found > stated(CASES[name])

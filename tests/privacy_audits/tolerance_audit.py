@@ -47,4 +47,4 @@ def measure(name, runs):
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps([measure(name, int(sys.argv[1])) for name in sys.argv[2:]]))
