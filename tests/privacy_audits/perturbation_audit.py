@@ -90,8 +90,8 @@ CASES = {
         shared=((0.0, 0.0, 0.0, 1.0), -1.0),
     ),
     "gauge, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE, blocks=()),
-    "cm08, one record": Case(ObjectivePerturbation(calibration="cm08"), 0.01, *ALONE),
-    "cms11, one record": Case(ObjectivePerturbation(calibration="cms11"), 0.01, *ALONE),
+    "cm08, one record": Case(ObjectivePerturbation(calibration="cm08", cut=None), 0.01, *ALONE),
+    "cms11, one record": Case(ObjectivePerturbation(calibration="cms11", cut=None), 0.01, *ALONE),
 }
 
 
