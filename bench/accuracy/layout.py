@@ -51,7 +51,7 @@ def errors(layout, eps, delta, data, fits):
     rows = as_rows(X * factor, y.astype(float), prep)
     planned = [plan_models(FunctionalMechanism(), problem, eps, delta)] * fits
     done = fitting.run(lambda _: rows, FunctionalMechanism(), planned, 0, NullLedger(), Source())
-    found = [fit for _, (fit,) in done]
+    found = [fit for _, each in done for fit in each.fits]
     models = [prep.to_user_units(fit.coef) for fit in found]
     scores = [np.mean((X_test * factor @ slopes + offset > 0) != y_test) for slopes, offset in models]
     return np.array(scores), found[0].statement

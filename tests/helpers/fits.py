@@ -10,7 +10,7 @@ def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=sile
     assert rows.geometry == problem.geometry
     planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in set(levels)}  # audits have many of one level
     done = fitting.run(lambda _: rows, mechanism, [planned[eps] for eps in levels], 0, ledger, source, track)
-    return [fit for _, (fit,) in done]
+    return [fit for _, each in done for fit in each.fits]
 
 
 def run(rows, problem, mechanism, eps, delta, ledger, source):

@@ -147,7 +147,7 @@ SHAPES = {"numbers": [(-1, 1)] * 2, "a block": [(-1, 1), {"levels": [1, 2, 3]}]}
 def test_no_density_ratio_exceeds_what_a_plan_states_and_the_search_reaches_it(shape, model, cut, twin, relation, l2):
     bounds = dplr.Bounds(SHAPES[shape])
     facts = {"n_rows": 500, "n_features": 2, "bounds": bounds, "model": model, "neighbouring": relation, "l2": l2}
-    plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut), **facts)
+    plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut), ranges="off", **facts)
     body = body_of(plan.problem.geometry)
     found = search(plan.problem.geometry.d, loss=twin, ridge=ridges_of(plan), scale=plan.statement.noise_scale,
                    neighbouring=relation, iota=0.5, body=body, pairs=20_000)  # fmt: skip

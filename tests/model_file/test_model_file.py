@@ -213,9 +213,9 @@ def test_eps_infinity_is_a_word(tmp_path):
 
 KEYS = {
     "estimator", "parameters", "bounds", "n_features", "feature_names", "column_names", "n_rows", "start", "classes",
-    "coef", "intercept", "statement", "statement_of_one", "released", "history",
+    "coef", "intercept", "statement", "statement_of_one", "ranges", "released", "history",
 }  # fmt: skip
-PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "n_rows"}
+PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "ranges", "n_rows"}
 
 
 @pytest.mark.parametrize("which", MODELS)

@@ -26,6 +26,8 @@ class Prep:
     low, high : (d + 1,) clamp in grid units.
     labels : numeric codes of the negative and the positive label, or None for a numeric target.
     layout : how the columns of a table become those of the model; None where they are the same.
+    limits : least and greatest value of each column, (d,) each, in the user's units, that a narrowed model tells apart;
+        None for all.
 
     Without bounds the entries of the features are unused: rows are projected onto the ball instead.
     """
@@ -37,6 +39,7 @@ class Prep:
     high: NDArray[np.float64]
     labels: Pair | None = None
     layout: Layout | None = None
+    limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def weighted(self, weights: Sequence[float]) -> Prep:
         """The way of rows whose columns are multiplied by these weights; the target and the constant stay.
@@ -46,6 +49,23 @@ class Prep:
         factors = np.append(np.asarray(weights[: self.geometry.d], np.float64), 1.0)
         scale, low, high = (part * factors for part in (self.scale, self.low, self.high))
         return replace(self, geometry=self.geometry.weighted(weights), scale=scale, low=low, high=high)
+
+    def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
+        """The way of rows whose entries count as the nearest of middle +- half-width, stretched to all of [-c, c].
+
+        Both are (d,), in scaled units. A column of half-width c or more stays as it is. Needs bounds.
+        """
+        c, d = self.geometry.half_width, self.geometry.d
+        assert c is not None
+        shift, scale, low, high = (part.copy() for part in (self.shift, self.scale, self.low, self.high))
+        narrow, units = np.flatnonzero(half_widths < c), c * GRID
+        shift[narrow] += middles[narrow] * GRID / scale[narrow]
+        scale[narrow] *= c / half_widths[narrow]
+        low[narrow], high[narrow] = -units, units
+        limits = np.full(d, -np.inf), np.full(d, np.inf)
+        for ends, end in zip(limits, (-units, units), strict=True):
+            ends[narrow] = shift[narrow] + end / scale[narrow]
+        return replace(self, shift=shift, scale=scale, low=low, high=high, limits=limits)
 
     def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""

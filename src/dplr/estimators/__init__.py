@@ -34,6 +34,7 @@ def fit(
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     public: PublicLike = None,
+    ranges: str = "auto",
     ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
@@ -46,8 +47,8 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
-        `LogisticRegression`; `classes` is for classifiers only.
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress :
+        as in `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
@@ -86,6 +87,7 @@ def fit(
         neighbouring=neighbouring,
         n_rows=n_rows,
         public=public,
+        ranges=ranges,
         ledger=ledger,
         rng=rng,
         progress=progress,

@@ -56,6 +56,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: PublicLike = None,
+        ranges: str = "auto",
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -69,6 +70,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.neighbouring = neighbouring
         self.n_rows = n_rows
         self.public = public
+        self.ranges = ranges
         self.ledger = ledger
         self.rng = rng
         self.progress = progress
@@ -114,7 +116,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         -------
         scikit-learn's `LogisticRegression`, `LinearRegression` or `LinearSVC` with the same `coef_`, `intercept_`,
         `classes_` and names of features. With more than two classes, logistic regression becomes a
-        `OneVsRestClassifier` of `LogisticRegression`.
+        `OneVsRestClassifier` of `LogisticRegression`. Where ranges were released, it ends a pipeline that clips first.
 
         Raises
         ------
@@ -148,12 +150,13 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Set what is known of a release, after a fit, a refit or the reading of a file: nothing else sets it."""
         self._record = record
         self.privacy_ = statement
-        self.released_: Any = record.parts[0]
+        released = record.parts[0]
         self.history_: Any = histories[0]
         if len(record.parts) > 1:
             classes = self.classes_.tolist()
-            self.released_ = published(record.parts, classes)
+            released = published(record.parts, classes)
             self.history_ = self.history_ and dict(zip(classes, histories, strict=True))
+        self.released_: Any = {**record.ranges, **released} if record.ranges else released
         return self
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
@@ -268,7 +271,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        matrix = rows_to_predict(self, X, self._record.prep.layout)
+        prep = self._record.prep
+        matrix = rows_to_predict(self, X, prep.layout)
+        if prep.limits is not None:
+            matrix = np.clip(matrix, *prep.limits)
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
@@ -278,6 +284,16 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
         return coef_names(self, self._record.prep.layout)
+
+    @property
+    def ranges_(self) -> dict[str, tuple[float, float]]:
+        """Name -> the range to which a fit and its predictions clip a number; empty where none were released."""
+        check_is_fitted(self)
+        limits = self._record.prep.limits
+        if limits is None:
+            return {}
+        ends = zip(self.coef_names_, limits[0].tolist(), limits[1].tolist(), strict=True)
+        return {name: (low, high) for name, low, high in ends if low > -np.inf}
 
     @property
     def named_coef_(self) -> dict[str, Any]:

@@ -20,15 +20,15 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
-        `LogisticRegression`; the mechanism is `"fm"`, `"objective"`, `"ngd"` or a spec of theirs. The target of the
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress : as
+        in `LogisticRegression`; the mechanism is `"fm"`, `"objective"`, `"ngd"` or a spec of theirs. The target of the
         bounds is ``(lower, upper)`` of y; without it y is assumed to lie in [-1, 1]. Values outside are clipped.
 
     Attributes
     ----------
     coef_ : (n_columns,) in the units of the user's columns and target.
     intercept_ : float.
-    coef_names_, named_coef_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
+    coef_names_, named_coef_, ranges_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
         `LogisticRegression`.
 
     Privacy

@@ -40,6 +40,10 @@ class LogisticRegression(PrivateClassifier):
         - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
         - ``(coef, intercept)``; or
         - a vector, the intercept last; without it where ``fit_intercept=False``.
+    ranges : whether numbers are clipped to narrower ranges than the bounds, in the fit and in predictions: mean and
+        three deviations to both sides, from sums that are released first, for at most 15 % of eps. `"on"`, `"off"`, or
+        `"auto"`, which does so for numeric targets with delta = 0 where the noise of a mean is at most a fifth of its
+        half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`.
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
@@ -51,6 +55,7 @@ class LogisticRegression(PrivateClassifier):
         more than two classes it is (n_classes, n_columns).
     coef_names_ : names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
     named_coef_ : name -> coefficient.
+    ranges_ : name -> the range to which a number is clipped; empty where none were released.
     intercept_ : (1,) or (n_classes,).
     classes_ : labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
     privacy_ : the `PrivacyStatement`.

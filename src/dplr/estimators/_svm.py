@@ -22,7 +22,7 @@ class HuberSVC(PrivateClassifier):
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional mechanism has
         no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ledger, rng, progress : as in
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress : as in
         `LogisticRegression`.
 
     Attributes
@@ -62,6 +62,7 @@ class HuberSVC(PrivateClassifier):
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: PublicLike = None,
+        ranges: str = "auto",
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -77,6 +78,7 @@ class HuberSVC(PrivateClassifier):
             neighbouring=neighbouring,
             n_rows=n_rows,
             public=public,
+            ranges=ranges,
             ledger=ledger,
             rng=rng,
             progress=progress,

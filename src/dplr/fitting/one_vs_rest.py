@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr._validation import sentence
+from dplr.fitting.ranges import Ranges
 from dplr.mechanisms.protocol import Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy import composition
@@ -47,11 +48,13 @@ class Planned(NamedTuple):
     Attributes
     ----------
     plan : what each model follows.
-    statement : of all models together.
+    statement : of all models together, and of their ranges.
+    ranges : what is released before; None for nothing.
     """
 
     plan: Plan
     statement: PrivacyStatement
+    ranges: Ranges | None = None
 
     @property
     def whole(self) -> Plan:
@@ -61,7 +64,8 @@ class Planned(NamedTuple):
     def drawn_from(self, source: Source) -> Planned:
         """The same, whose statements say whether their noise can be drawn again."""
         of_one = replace(self.plan.statement, reproducible=source.reproducible)
-        return Planned(replace(self.plan, statement=of_one), replace(self.statement, reproducible=source.reproducible))
+        of_all = replace(self.statement, reproducible=source.reproducible)
+        return self._replace(plan=replace(self.plan, statement=of_one), statement=of_all)
 
 
 def plan_models(

@@ -16,6 +16,7 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
+from dplr.fitting.ranges import CHOICES, plan_ranges, stated
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import Mechanism
 from dplr.privacy.guarantees import Neighbouring
@@ -32,8 +33,8 @@ class PublicFacts:
 
     Attributes
     ----------
-    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public : as the user gave them; of a shorthand the
-        mechanism that it stands for.
+    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public, ranges : as the user gave them; of a
+        shorthand the mechanism that it stands for.
     n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
     n_features, columns : of the table; the names are None where it has none.
     classes : the labels; None for a numeric target, and where they are not known.
@@ -50,6 +51,7 @@ class PublicFacts:
     l2: float | str
     neighbouring: str
     public: PublicLike
+    ranges: str
     n_rows: int | None
     n_features: int
     columns: Sequence[str] | None
@@ -72,7 +74,7 @@ class PublicFacts:
         if labels is not None:
             resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (labels.assumption,)
-        names = ("delta", "bounds", "fit_intercept", "l2", "neighbouring", "public")
+        names = ("delta", "bounds", "fit_intercept", "l2", "neighbouring", "public", "ranges")
         declared = {name: getattr(model, name) for name in names} | {"mechanism": as_mechanism(model.mechanism)}
         return cls(loss=model._loss(), **declared, n_rows=n_rows, n_features=n_features, columns=columns, **resolved)
 
@@ -85,6 +87,7 @@ class PublicFacts:
         check_flag("fit_intercept", self.fit_intercept)
         check_bounds(self.bounds)
         check_l2(self.l2)
+        check_choice("ranges", self.ranges, CHOICES)
         object.__setattr__(self, "delta", check_delta(self.delta))
 
     @cached_property
@@ -121,9 +124,13 @@ class PublicFacts:
         return replace(problem, assumptions=tuple(facts), w0=w0)
 
     def planned(self, eps: float) -> Planned:
-        """What a fit will release: one model, or one for each of more than two classes."""
+        """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
         classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
-        return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
+        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, eps, self.delta)
+        if ranges is None:
+            return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
+        planned = plan_models(self.mechanism, self.problem, ranges.left, self.delta, classes)
+        return Planned(planned.plan, stated(planned.statement, ranges, eps), ranges)
 
     @property
     def _target(self) -> Pair | None:
@@ -165,6 +172,7 @@ def plan(
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
     public: PublicLike = None,
+    ranges: str = "auto",
 ) -> Plan:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
@@ -181,6 +189,7 @@ def plan(
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
     public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
+    ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
 
     Returns
     -------
@@ -227,6 +236,7 @@ def plan(
         l2=l2,
         neighbouring=neighbouring,
         public=public,
+        ranges=ranges,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
         columns=bounds.names if bounds is not None else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from dplr.ledger.budget import Budget
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
-from dplr.problem.fit import Fit, History
+from dplr.problem.fit import History
 from dplr.problem.plan import Plan
 from dplr.rows import Labels, Rows, as_rows
 
@@ -34,12 +34,14 @@ class Record:
     plan : what each fit followed; with more than two classes its statement is that of one class alone.
     prep : the way from a raw row to a scaled row, and of coefficients back.
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
+    ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
     """
 
     mechanism: Mechanism
     plan: Plan
     prep: Prep
     parts: Sequence[Mapping[str, NDArray[np.float64]]]
+    ranges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,10 +78,12 @@ def release(
         return every if position is None else rows_of(position)
 
     done = fitting.run(models, facts.mechanism, planned, classes, ledger, source, track)
-    return [_released(facts, labels, statement, fits) for statement, fits in done]
+    return [_released(facts, labels, statement, each) for statement, each in done]
 
 
-def _released(facts: PublicFacts, labels: Labels | None, statement: PrivacyStatement, fits: list[Fit]) -> Released:
-    histories = [read_history(fit, facts.start, facts.problem, facts.prep, labels) for fit in fits]
+def _released(facts: PublicFacts, labels: Labels | None, statement: PrivacyStatement, done: fitting.Done) -> Released:
+    fits, prep = done.fits, facts.prep if done.intervals is None else facts.prep.narrowed(*done.intervals)
+    histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
     plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
-    return Released(Record(facts.mechanism, plan, facts.prep, parts), statement, [fit.coef for fit in fits], histories)
+    record = Record(facts.mechanism, plan, prep, parts, done.ranges)
+    return Released(record, statement, [fit.coef for fit in fits], histories)

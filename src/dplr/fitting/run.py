@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
+from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import Planned, fit_models
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
@@ -19,6 +23,22 @@ from dplr.rows import Rows
 from dplr.solvers.certificate import NotCertified
 
 T = TypeVar("T")
+Vector = NDArray[np.float64]
+
+
+class Done(NamedTuple):
+    """One release: the fits of all its models, and the ranges that were released before, if any.
+
+    Attributes
+    ----------
+    fits : of each model.
+    ranges : block name -> noisy numbers.
+    intervals : middle and half-width of each column that they gave; None for the bounds.
+    """
+
+    fits: list[Fit]
+    ranges: dict[str, Vector]
+    intervals: tuple[Vector, Vector] | None
 
 
 def run(
@@ -29,7 +49,7 @@ def run(
     ledger: Budget,
     source: Source,
     track: Track = silent,
-) -> list[tuple[PrivacyStatement, list[Fit]]]:
+) -> list[tuple[PrivacyStatement, Done]]:
     """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
 
     The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
@@ -39,9 +59,42 @@ def run(
     """
     different = {id(each): each for each in planned}  # one object for a plan, however often it runs
     marked = {key: each.drawn_from(source) for key, each in different.items()}
-    plans, statements = zip(*(marked[id(each)] for each in planned), strict=True)
-    work = functools.partial(fit_models, models, mechanism, plans, classes, source, track)
+    plans = [marked[id(each)] for each in planned]
+    statements = [each.statement for each in plans]
+    work = functools.partial(_fits, models, mechanism, plans, classes, source, track)
     return list(zip(statements, _accounted(ledger, statements, source, work), strict=True))
+
+
+def _fits(
+    models: Callable[[int | None], Rows],
+    mechanism: Mechanism,
+    planned: Sequence[Planned],
+    classes: int,
+    source: Source,
+    track: Track,
+) -> list[Done]:
+    """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
+    alone = [each for each in planned if each.ranges is not None]
+    moments = ranges.moments_of(models(None), alone[0].plan.problem) if alone else None
+    together = [each.plan for each in planned if each.ranges is None]
+    fits = iter(fit_models(models, mechanism, together, classes, source, track) if together else [])
+    done = []
+    for each in planned:
+        if each.ranges is None or moments is None:
+            done.append(Done(next(fits), {}, None))
+            continue
+        problem = each.plan.problem
+        numbers = ranges.drawn(moments, each.ranges, problem.geometry, source)
+        parts = ranges.intervals(numbers, each.ranges.released, problem)
+        narrowed = functools.partial(_narrowed, models, parts)
+        (of_models,) = fit_models(narrowed, mechanism, [each.plan], classes, source, track)
+        done.append(Done(of_models, numbers, parts))
+    return done
+
+
+def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:
+    """The rows of a model in their ranges."""
+    return models(position).narrowed(*intervals)
 
 
 def _accounted(

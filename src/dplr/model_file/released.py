@@ -9,22 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import describe
+from dplr.fitting.ranges import BLOCKS
 from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.readers import anything, array, list_of, table, text
 from dplr.model_file.strict_json import refuse
-from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import History
 
 Part = Mapping[str, NDArray[np.float64]]
 
-_PARTS = list_of(list_of(table({"block": text, "numbers": anything})), 1)
+_PART = list_of(table({"block": text, "numbers": anything}))
+_PARTS = list_of(_PART, 1)
 _HISTORIES = list_of(table(dict.fromkeys(("coefs", "intercepts", "public_loss"), anything)), 1)
 
 
 def write_parts(parts: Sequence[Part]) -> list[list[dict[str, Any]]]:
     """One list of blocks for each model, or one alone where all models come from one release."""
     own = parts[:1] if all(part is parts[0] for part in parts) else parts
-    return [[{"block": name, "numbers": numbers.tolist()} for name, numbers in part.items()] for part in own]
+    return [write_part(part) for part in own]
+
+
+def write_part(part: Part) -> list[dict[str, Any]]:
+    """The blocks of one model, or of the ranges."""
+    return [{"block": name, "numbers": numbers.tolist()} for name, numbers in part.items()]
 
 
 def read_parts(where: str, value: Any, statement: PrivacyStatement, models: int, shared: bool) -> list[Part]:
@@ -34,6 +41,14 @@ def read_parts(where: str, value: Any, statement: PrivacyStatement, models: int,
         refuse(where, f"must be {1 if shared else models} lists of blocks", values)
     parts = [_read_part(f"{where}[{k}]", part, statement) for k, part in enumerate(values)]
     return parts * models if shared else parts
+
+
+def read_ranges(where: str, value: Any, statement: PrivacyStatement) -> Part:
+    """The released numbers of the ranges that the statement is about; empty for none."""
+    stated = {name: block for name, block in statement.released.items() if name in BLOCKS}
+    if (value is None) is bool(stated):
+        refuse(where, "must be given where the statement is about ranges, and be null else", value)
+    return {} if value is None else _read_blocks(where, _PART(where, value), stated)
 
 
 def write_histories(history: Any) -> list[dict[str, Any]] | None:
@@ -68,7 +83,10 @@ def read_histories(
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:
     """The numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    stated = statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {}
+    return _read_blocks(where, value, statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {})
+
+
+def _read_blocks(where: str, value: list[dict[str, Any]], stated: Mapping[str, Release]) -> Part:
     names = [part["block"] for part in value]
     if names != list(stated):
         refuse(where, f"must hold the blocks {describe(list(stated))}", str(names))

@@ -11,10 +11,11 @@ import numpy as np
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
 from dplr.fitting.one_vs_rest import by_class, is_several
+from dplr.fitting.ranges import BLOCKS, missing
 from dplr.mechanisms.protocol import Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
-from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
 
@@ -38,6 +39,9 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
         refuse("model.parameters.eps", f"must be that of the statement, {statement.eps:g}", parameters["eps"])
     if not mechanism.about.private and math.isfinite(statement.eps):
         refuse("model.statement.eps", 'must be "inf" without privacy', statement.eps)
+    ranged = any(name in BLOCKS for name in statement.released)
+    if parameters["ranges"] == ("off" if ranged else "on"):
+        refuse("model.parameters.ranges", "must fit what the statement is about", parameters["ranges"])
     n_rows, given = values["n_rows"], parameters["n_rows"]
     if statement.neighbouring == "replace_one" and (n_rows is None or given not in (None, n_rows)):
         refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)
@@ -51,7 +55,7 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
         return asked
-    if any(block.law not in about.laws[asked > 0] for block in statement.released.values()):
+    if any(block.law not in about.laws[asked > 0] for name, block in statement.released.items() if name not in BLOCKS):
         return math.nan
     classes = values["classes"]
     least: float = about.least_delta * (len(classes) if is_several(classes) else 1)
@@ -101,22 +105,35 @@ def check_blocks(
     `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
     """
     where = "model.statement.released"
-    if (of_one is statement) is is_several(labels):
-        refuse("model.statement_of_one", "must be given for more than two classes, and null else", labels)
+    ranges, several = _check_ranges(where, problem, statement), is_several(labels)
+    if (of_one is statement) is (several or bool(ranges)):
+        rule = "must be given for more than two classes and where ranges are released, and null else"
+        refuse("model.statement_of_one", rule, labels)
     facts = [(kind.mechanism, kind.neighbouring) for kind in (of_one, statement)]
     if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
-    if is_several(labels) and problem.w0 is not None:
+    if several and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
     if of_one is statement:
         _check_shapes(where, statement, mechanism.blocks(problem, of_one.eps, of_one.delta))
         return
-    joint = mechanism.joint is not None
+    joint = several and mechanism.joint is not None
     shapes = mechanism.blocks(problem, of_one.eps, of_one.delta, labels if joint else ())
     _check_shapes("model.statement_of_one.released", of_one, shapes)
-    whole = of_one.released if joint else by_class([of_one.released] * len(labels), labels)
-    if list(statement.released.items()) != list(whole.items()):
+    whole = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released
+    if list(statement.released.items()) != [*ranges.items(), *whole.items()]:
         refuse(where, "must be those of the fits of all classes", list(statement.released))
+
+
+def _check_ranges(where: str, problem: Problem, statement: PrivacyStatement) -> Mapping[str, Release]:
+    """The blocks of ranges, both or none, which only bounds with numbers have."""
+    ranges = {name: block for name, block in statement.released.items() if name in BLOCKS}
+    shape = (len(problem.geometry.numbers),)
+    if ranges and (
+        missing(problem) or list(ranges) != list(BLOCKS) or {each.shape for each in ranges.values()} != {shape}
+    ):
+        refuse(where, f"must be about {shape[0]} numbers in each block of ranges", str(list(ranges)))
+    return ranges
 
 
 def _check_shapes(where: str, statement: PrivacyStatement, expected: Mapping[str, Shape]) -> None:

@@ -16,6 +16,7 @@ from dplr.estimators import ESTIMATORS
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
+from dplr.fitting.ranges import CHOICES, intervals
 from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
@@ -34,7 +35,14 @@ from dplr.model_file.readers import (
     table,
     text,
 )
-from dplr.model_file.released import read_histories, read_parts, write_histories, write_parts
+from dplr.model_file.released import (
+    read_histories,
+    read_parts,
+    read_ranges,
+    write_histories,
+    write_part,
+    write_parts,
+)
 from dplr.model_file.rules import check_blocks, check_labels, check_mechanism, check_names, check_parameters
 from dplr.model_file.statement import finite, read_mechanism, read_statement, write_mechanism, write_statement
 from dplr.model_file.strict_json import ModelFileError, refuse
@@ -50,6 +58,7 @@ _PARAMETERS = {
     "fit_intercept": flag,
     "l2": either("auto", number(0.0)),
     "neighbouring": choice("replace_one", "add_remove"),
+    "ranges": choice(*CHOICES),
     "n_rows": either(None, integer(1, 2**63)),
 }
 _CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
@@ -86,6 +95,7 @@ _MODEL = table(
         "intercept": anything,
         "statement": read_statement,
         "statement_of_one": either(None, read_statement),
+        "ranges": anything,
         "released": anything,
         "history": anything,
     }
@@ -111,6 +121,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "fit_intercept": problem.geometry.intercept > 0,
         "l2": "auto" if problem.l2 is None else float(problem.l2),
         "neighbouring": str(problem.neighbouring),
+        "ranges": fitted.ranges,
         "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
     }
     if hasattr(fitted, "classes_"):
@@ -130,6 +141,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "intercept": np.atleast_1d(fitted.intercept_).tolist(),
         "statement": write_statement(fitted.privacy_),
         "statement_of_one": None if of_one == fitted.privacy_ else write_statement(of_one),
+        "ranges": write_part(record.ranges) if record.ranges else None,
         "released": write_parts(record.parts),
         "history": write_histories(fitted.history_),
     }
@@ -159,7 +171,10 @@ def estimator_of(value: Any) -> Any:
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     _set_model(fitted, values, prep)
-    record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts)
+    numbers = read_ranges("model.ranges", values["ranges"], statement)
+    if numbers:
+        prep = prep.narrowed(*intervals(numbers, statement.released, problem))
+    record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts, numbers)
     return fitted._adopt(record, statement, histories)
 
 

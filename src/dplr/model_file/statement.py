@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr.fitting.ranges import BLOCKS, LAW
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.readers import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
@@ -122,7 +123,7 @@ def read_statement(where: str, value: Any) -> PrivacyStatement:
         if name in releases:
             refuse(f"{where}.released[{k}].block", "must name every block once", name)
         releases[name] = Release(**{**release, "shape": tuple(release["shape"])})
-        _check_release(f"{where}.released[{k}]", releases[name], fields)
+        _check_release(f"{where}.released[{k}]", releases[name], fields, name)
     fields["released"] = releases
     _check_guarantee(f"{where}.guarantee", fields["guarantee"], fields["eps"], fields["delta"])
     arithmetic = SHORTHANDS[fields["mechanism"]].arithmetic
@@ -183,9 +184,9 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
         refuse(where, "must be Pure with eps = inf", str(guarantee))
 
 
-def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> None:
+def _check_release(where: str, release: Release, fields: Mapping[str, Any], block: str) -> None:
     """The noise is that of the mechanism, and none exactly where eps = inf."""
-    law, laws = release.law, _laws(where, release, fields)
+    law, laws = release.law, _laws(where, release, fields, block)
     if law not in laws:
         refuse(f"{where}.law", f"must be {' or '.join(laws)} with this mechanism, eps and delta", law)
     if (release.scale == 0) is not (law == "none"):
@@ -200,10 +201,12 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any]) -> N
         refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
 
 
-def _laws(where: str, release: Release, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The laws that the noise may have with this mechanism, eps and delta."""
+def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str) -> tuple[str, ...]:
+    """The laws that the noise of a block may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
         return ("none",)
+    if block in BLOCKS:
+        return (LAW,)
     about, delta = SHORTHANDS[fields["mechanism"]], fields["delta"]
     unasked, asked = about.laws
     if about.least_delta == 0:

@@ -27,7 +27,7 @@ class Model:
     coef : (rows, columns) in the user's units; one row for two labels and for regression, else one for each label.
     intercept : (rows,)
     labels : of the rows of `coef`; empty for regression.
-    ranges : (columns, 2) declared bounds; None where there are none for these columns.
+    ranges : (columns, 2) declared bounds, or narrower ranges that were released; None where there are none.
     statement : None for a model of another library.
     history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
@@ -80,19 +80,19 @@ def read_model(est: Any) -> Model:
         coef=coef,
         intercept=np.broadcast_to(np.asarray(est.intercept_, dtype=np.float64), coef.shape[:1]),
         labels=tuple(classes if len(coef) > 1 else classes[-1:]),
-        ranges=_ranges(getattr(est, "bounds", None), names),
+        ranges=_ranges(est, names),
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
     )
 
 
-def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
-    """The declared range of every column of the model, where the bounds are of these columns."""
-    layout = getattr(bounds, "layout", None)
+def _ranges(est: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
+    """The released or declared range of every column of the model, where the bounds are of these columns."""
+    layout, released = getattr(getattr(est, "bounds", None), "layout", None), getattr(est, "ranges_", {})
     if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
-    return np.array(layout.pairs, dtype=np.float64)
+    return np.array([released.get(name, pair) for name, pair in zip(names, layout.pairs, strict=True)], np.float64)
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -171,6 +171,20 @@ def columns_add_remove(numeric: int, blocks: int, half_width: float) -> float:
     return half_width * math.sqrt(2 * numeric + blocks)
 
 
+def ranges_replace_one(numbers: int, half_width: float) -> float:
+    """Exact L1 sensitivity of (sum x, sum x^2 / c) of columns with |x| <= c, all of which one record may change.
+
+    A number moves by t <= 2c and its square by at most t (2c - t): t + t (2c - t) / c is largest at t = 3c/2, 9c/4
+    (ranges.md, lemma 1).
+    """
+    return 2.25 * half_width * numbers
+
+
+def ranges_add_remove(numbers: int, half_width: float) -> float:
+    """Exact L1 sensitivity of (sum x, sum x^2 / c) of columns with |x| <= c: a record adds at most c and c to each."""
+    return 2 * half_width * numbers
+
+
 def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:
     """FM12 as printed, for its own polynomial: d^2/4 + 3d (section 5.2), 2(1 + 2d + d^2) (section 4.2).
 

@@ -61,6 +61,12 @@ class Geometry:
         return tuple(accumulate(self.groups, initial=0))[:-1]
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """The columns outside every one-hot block."""
+        hot = {first + k for first, size in self.blocks for k in range(size)}
+        return tuple(column for column in range(self.d) if column not in hot)
+
+    @property
     def half_widths(self) -> tuple[float, ...]:
         """The largest size of each coordinate, the constant's included; needs a half-width."""
         assert self.half_width is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from dplr.fitting.ranges import SUMS
 from dplr.plots._view import Model, best_guess, printable
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
@@ -129,6 +130,11 @@ def reading(model: Model) -> list[str]:
         hints.append(
             "Columns have different units. To compare them, look at the effect across their declared bounds, "
             "which the picture shows."
+        )
+    if model.statement is not None and SUMS in model.statement.released:
+        hints.append(
+            "The bounds of numbers are ranges that were released before, within those declared. A value beyond them "
+            "counts as the nearest end, in predictions too."
         )
     if model.statement is not None and math.isfinite(model.statement.eps):
         hints.append(

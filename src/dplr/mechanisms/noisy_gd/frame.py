@@ -64,9 +64,8 @@ class Frame:
 
 def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
     """Which columns are outside every one-hot block, (d,)."""
-    numeric = np.ones(geometry.d, dtype=bool)
-    for first, size in geometry.blocks:
-        numeric[first : first + size] = False
+    numeric = np.zeros(geometry.d, dtype=bool)
+    numeric[list(geometry.numbers)] = True
     return numeric
 
 

@@ -59,6 +59,7 @@ class ArrayRows:
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
+        self._told = False
 
     @property
     def geometry(self) -> Geometry:
@@ -85,7 +86,7 @@ class ArrayRows:
         if total.faults.non_finite_rows and self._encoder is not None:
             refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        if query.counts_outside:
+        if query.counts_outside and not self._told:
             warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
@@ -97,12 +98,15 @@ class ArrayRows:
 
     def weighted(self, weights: Sequence[float]) -> ArrayRows:
         """The same rows, without a copy, their columns multiplied by these weights; themselves for ()."""
-        if not weights:
-            return self
-        other = copy.copy(self)
-        other.__dict__.pop("clipped_sums", None)  # of rows without weights
-        other._prep = self._prep.weighted(weights)
-        other._reader = self._whole().mapped(other._prep)
+        return self._mapped(self._prep.weighted(weights)) if weights else self
+
+    def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
+        """The same rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
+
+        Nobody is warned of what lies outside them: it is not the bounds that are wrong.
+        """
+        other = self._mapped(self._prep.narrowed(middles, half_widths))
+        other._told = True
         return other
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
@@ -214,6 +218,13 @@ class ArrayRows:
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
         return ClippedSums(*self._whole().arrays(), self._prep, self._threads)
+
+    def _mapped(self, prep: Prep) -> ArrayRows:
+        """The same rows, which take another way into a scaled problem."""
+        other = copy.copy(self)
+        other.__dict__.pop("clipped_sums", None)  # of rows that took the old way
+        other._prep, other._reader = prep, self._whole().mapped(prep)
+        return other
 
     def _parts(self, query: Any, n: int) -> int:
         """In how many parts, each on a thread of its own, a sum over n rows is made."""

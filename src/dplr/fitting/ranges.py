@@ -1,0 +1,171 @@
+"""Private ranges: bounds that are wider than the data, narrowed by a release of their own. Proofs: ranges.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.mechanisms.protocol import Mechanism
+from dplr.noise import Source
+from dplr.privacy import sensitivity
+from dplr.privacy.calibration import discrete_laplace
+from dplr.privacy.guarantees import Approx, Neighbouring, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.geometry import Geometry
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.queries.losses import LossGradient
+from dplr.rows.queries.totals import Total
+
+Vector = NDArray[np.float64]
+CHOICES = ("auto", "on", "off")
+BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
+LAW = "discrete Laplace"
+# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the noise with
+# which "auto" does without.
+_SHARE, _WANTED, _MOST = 0.15, 0.002, 0.2
+# A range reaches this many deviations to both sides of the mean, and is never narrower than this share of the bounds.
+_DEVIATIONS, _NARROWEST = 3.0, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """How ranges will be released before the models.
+
+    Attributes
+    ----------
+    eps, left : what they cost, and what the models have; together at most the eps asked for.
+    released : the two blocks, with a number for each numeric column: its sum, and that of its squares.
+    """
+
+    eps: float
+    left: float
+    released: Mapping[str, Release]
+
+
+def plan_ranges(choice: str, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Ranges | None:
+    """What a fit will release of ranges; None for nothing. A function of public facts.
+
+    Raises ValueError where they are asked for and cannot be had.
+    """
+    lacks = missing(problem)
+    if choice == "off" or (choice == "auto" and (lacks or not _pays(mechanism, problem, eps, delta))):
+        return None
+    if lacks:
+        raise ValueError(sentence("ranges", f'must be "off" or "auto" {lacks[0]}', choice, lacks[1]))
+    if math.isinf(eps):
+        return Ranges(eps, eps, _blocks(problem, eps))
+    share = min(_SHARE * eps, _noise(problem, 1.0) / _WANTED)
+    return Ranges(share, math.nextafter(eps - share, 0.0), _blocks(problem, share))
+
+
+def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
+    """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 1."""
+    total = eps if statement.eps <= ranges.left else (statement.eps + ranges.eps) * (1 + 2.0**-50)
+    cost = "without noise" if math.isinf(eps) else f"for eps = {ranges.eps:.6g}; the models have {statement.eps:.6g}"
+    fact = f"numbers are clipped to ranges that are released before, {cost} (basic composition)"
+    return replace(
+        statement,
+        eps=total,
+        guarantee=Approx(total, statement.delta) if statement.delta and math.isfinite(total) else Pure(total),
+        released={**ranges.released, **statement.released},
+        calibration=f"ranges of {ranges.released[SUMS].shape[0]} numbers first; then {statement.calibration}",
+        assumptions=(*statement.assumptions, fact),
+        source=f"{statement.source}; dplr ranges.md",
+    )
+
+
+def moments_of(rows: Rows, problem: Problem) -> Total:
+    """Exact sums of columns and squares. What is wrong with the rows, or outside their bounds, is said here."""
+    geometry = problem.geometry
+    rows.total(LossGradient(problem.loss, geometry.d, geometry.intercept > 0), np.zeros(geometry.n_coefs))
+    return rows.total(ColumnMoments(geometry.d))
+
+
+def drawn(total: Total, ranges: Ranges, geometry: Geometry, source: Source) -> dict[str, Vector]:
+    """The released numbers: sums on their grids with noise."""
+    columns, released = np.array(geometry.numbers), {}
+    for name, cells in ((SUMS, columns), (SQUARES, geometry.d + columns)):
+        block = ranges.released[name]
+        value = total.integers(math.frexp(block.grid)[1] - 1, cells)
+        if block.units:
+            value = value + source.laplace(block.units, len(value))
+        released[name] = np.asarray(value * block.grid, np.float64)
+    return released
+
+
+def intervals(numbers: Mapping[str, Vector], blocks: Mapping[str, Release], problem: Problem) -> tuple[Vector, Vector]:
+    """Middle and half-width of each column, (d,) in scaled units, from released numbers: post-processing.
+
+    The mean, and three deviations to both sides, of which the noise of the squares is a part.
+    """
+    geometry, n = problem.geometry, problem.n_rows
+    assert geometry.half_width is not None
+    assert n is not None
+    c, columns = geometry.half_width, np.array(geometry.numbers)
+    mean = np.clip(numbers[SUMS] / n, -c, c)
+    variance = np.clip(numbers[SQUARES] / n - mean**2, 0.0, c * c) + blocks[SQUARES].deviation / n
+    reach = np.maximum(_DEVIATIONS * np.sqrt(variance), _NARROWEST * c)
+    low, high = np.maximum(mean - reach, -c), np.minimum(mean + reach, c)
+    half_width = np.maximum((high - low) / 2, _NARROWEST * c)
+    middles, half_widths = np.zeros(geometry.d), np.full(geometry.d, c)
+    middles[columns], half_widths[columns] = np.clip((low + high) / 2, half_width - c, c - half_width), half_width
+    return middles, half_widths
+
+
+def missing(problem: Problem) -> tuple[str, str] | None:
+    """What ranges need and the problem has not: a rule and a remedy."""
+    if problem.geometry.half_width is None:
+        return "without bounds", "Declare `bounds`, which they narrow."
+    if not problem.geometry.intercept:
+        return "without an intercept", "Ranges have a middle, which a model through zero cannot have."
+    if not problem.geometry.numbers:
+        return "where no column is a number", "Levels have no ranges."
+    if problem.w0 is not None:
+        return "with `public`", "Declare narrower bounds: public rows show where numbers lie."
+    if problem.n_rows is None:
+        return "without n_rows", "Declare a reference, which means are divided by."
+    return None
+
+
+def _pays(mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> bool:
+    """Whether "auto" spends on ranges: for numeric targets with pure eps, where the noise is small (decision 23)."""
+    if delta > 0 or math.isinf(eps) or problem.loss.classification or not mechanism.about.private:
+        return False
+    return _noise(problem, _SHARE * eps) <= _MOST
+
+
+def _noise(problem: Problem, eps: float) -> float:
+    """Standard deviation of the noise of a mean, in half-widths."""
+    assert problem.geometry.half_width is not None
+    assert problem.n_rows is not None
+    return math.sqrt(2) * _sensitivity(problem) / eps / problem.n_rows / problem.geometry.half_width
+
+
+def _sensitivity(problem: Problem) -> float:
+    count, c = len(problem.geometry.numbers), problem.geometry.half_width
+    assert c is not None
+    if problem.neighbouring is Neighbouring.REPLACE_ONE:
+        return sensitivity.ranges_replace_one(count, c)
+    return sensitivity.ranges_add_remove(count, c)
+
+
+def _blocks(problem: Problem, eps: float) -> dict[str, Release]:
+    """Both blocks, eps-DP together; exact sums where eps is infinite."""
+    count, c, moved = len(problem.geometry.numbers), problem.geometry.half_width, _sensitivity(problem)
+    assert c is not None
+    weights = {SUMS: 1.0, SQUARES: 1 / c}
+    if math.isinf(eps):
+        exact = math.ldexp(1.0, ColumnMoments.exponent)
+        return {name: Release((count,), moved, "none", 0.0, exact, weight) for name, weight in weights.items()}
+    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), (count, count))
+    return {
+        name: Release((count,), charged, LAW, noise.scale, noise.grid, weight, noise.units)
+        for (name, weight), noise in zip(weights.items(), noises, strict=True)
+    }

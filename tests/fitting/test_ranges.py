@@ -1,0 +1,370 @@
+"""Private ranges: what they cost, when they are released, and that fit, predictions and file use the same ones."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dplr
+from dplr.bounds.scaling import box_prep
+from dplr.fitting import ranges
+from dplr.mechanisms import as_mechanism
+from dplr.privacy import Neighbouring, sensitivity
+from dplr.privacy.guarantees import Approx, Pure
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import SQUARED
+from dplr.problem.problem import Problem
+from dplr.rows import as_rows
+
+BOUNDS = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": ["x", "y"]}}, target=(-100, 200))
+NUMBERS = dplr.Bounds([(0, 100), (-50, 50)], target=(-100, 200))
+
+
+def table(n=20_000, seed=0):
+    """Numbers that fill little of their bounds, off their middle, and a target that depends on them."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(10, 2, n), rng.normal(30, 1, n)])
+    return X, 2 * X[:, 0] - 3 * (X[:, 1] - 30) + rng.normal(0, 2, n)
+
+
+def frame(n=20_000):
+    pandas = pytest.importorskip("pandas")
+    X, y = table(n)
+    return pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": np.resize(["x", "y", "y"], n)}), y
+
+
+def problem(**changes):
+    facts = {
+        "loss": SQUARED, "geometry": Geometry(3, half_width=0.5, intercept=0.5, blocks=((1, 2),)),
+        "neighbouring": Neighbouring.REPLACE_ONE, "n_rows": 1000, "l2": None, "assumptions": (),
+    }  # fmt: skip
+    return Problem(**facts | changes)
+
+
+# ---- what it costs ----
+
+
+@pytest.mark.parametrize("c", [1.0, 0.25, 0.5773502])
+def test_sensitivities_are_reached_and_never_exceeded(c):
+    ends = np.linspace(-c, c, 401)
+    x, other = np.meshgrid(ends, ends)
+    replaced = np.abs(x - other) + np.abs(x**2 - other**2) / c
+    assert replaced.max() <= sensitivity.ranges_replace_one(1, c) * (1 + 1e-12)
+    assert replaced.max() >= 0.9999 * sensitivity.ranges_replace_one(1, c)
+    assert_allclose((np.abs(x) + x**2 / c).max(), sensitivity.ranges_add_remove(1, c))
+    assert sensitivity.ranges_replace_one(7, c) == 7 * sensitivity.ranges_replace_one(1, c)
+
+
+def test_noise_scales_of_a_plan():
+    """Two numbers in cubes of half-width sqrt(1/3): 9/2 c over 15 % of eps for sums, c times that for squares."""
+    plan = dplr.plan(n_rows=2_000, bounds=BOUNDS, eps=1.0, model="linear", mechanism="objective")
+    c = plan.problem.geometry.half_width
+    assert_allclose(c, math.sqrt(1 / 3), atol=1e-6)
+    assert 4.5 * math.sqrt(2) / 2_000 / 0.15 < 0.2  # the noise of a mean, in half-widths
+    assert_allclose(plan.released["range_sums"].scale, 4.5 * c / 0.15, rtol=1e-4)
+    assert_allclose(plan.released["range_squares"].scale, 4.5 * c * c / 0.15, rtol=1e-4)
+    many = dplr.plan(n_rows=200_000, bounds=BOUNDS, eps=1.0, model="linear", mechanism="objective")
+    assert_allclose(many.released["range_sums"].scale / 200_000, 0.002 * c / math.sqrt(2), rtol=1e-4)
+
+
+@pytest.mark.parametrize("eps", [1e-3, 0.1, 0.3, 1.0, 1 / 3, 2.0, 7.7, 1 + 2**-52, 64.0])
+@pytest.mark.parametrize("n", [10, 1000, 10**6])
+def test_parts_add_up_to_at_most_eps_exactly(eps, n):
+    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(n_rows=n), eps, 0.0)
+    assert Fraction(eps) * (1 - Fraction(1, 2**50)) <= Fraction(parts.eps) + Fraction(parts.left) <= Fraction(eps)
+    assert 0 < parts.eps <= 0.15 * eps * (1 + 1e-12)
+
+
+def test_one_statement_says_the_total_and_both_parts():
+    facts = {"n_rows": 20_000, "bounds": BOUNDS, "eps": 1.0, "ranges": "on"}
+    pure = dplr.plan(**facts, model="linear", mechanism="fm").statement
+    assert (pure.guarantee, pure.eps, pure.delta) == (Pure(1.0), 1.0, 0.0)
+    assert list(pure.released)[:2] == ["range_sums", "range_squares"]
+    assert "ranges that are released before" in pure.assumptions[-1]
+    tiny = dplr.plan(**facts, mechanism="objective").statement
+    assert tiny.guarantee == Approx(1.0, 2.0**-64)
+    gaussian = dplr.plan(**facts, mechanism="fm", delta=1e-6).statement
+    assert gaussian.guarantee == Approx(1.0, 1e-6)
+
+
+def test_the_ledger_pays_the_total_once(tmp_path):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.5, delta=1e-9)
+    X, y = table(2_000)
+    dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0, ranges="on", ledger=ledger)
+    assert_allclose(ledger.spent()[0], 1.0)
+    with pytest.raises(dplr.BudgetExceeded):
+        dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0, ranges="on", ledger=ledger)
+
+
+# ---- when ----
+
+
+def released(**facts):
+    """Whether a plan releases ranges by itself."""
+    usual = {"n_rows": 20_000, "bounds": BOUNDS, "eps": 1.0, "model": "linear", "mechanism": "objective"}
+    return "range_sums" in dplr.plan(**usual | facts).released
+
+
+def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
+    assert released()
+    assert released(mechanism="fm")
+    assert not released(ranges="off")
+    assert not released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
+    assert not released(delta=1e-6)
+    assert not released(eps=math.inf)
+    assert not released(eps=0.01)  # 15 % of it leaves a noise of 0.21 half-widths
+    assert not released(fit_intercept=False)
+    assert not released(bounds=None, n_features=3)
+    assert not released(bounds=dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1)))
+    assert not released(public=(np.zeros(4), 0.0))
+    assert not released(neighbouring="add_remove", n_rows=None, mechanism="fm")
+    assert released(neighbouring="add_remove", mechanism="fm")
+
+
+@pytest.mark.parametrize(
+    ("facts", "missing"),
+    [
+        ({"bounds": None, "n_features": 2}, "without bounds"),
+        ({"fit_intercept": False}, "without an intercept"),
+        ({"bounds": dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1))}, "where no column is a number"),
+        ({"public": (np.zeros(4), 0.0)}, "with `public`"),
+        ({"neighbouring": "add_remove", "n_rows": None}, "without n_rows"),
+    ],
+)
+def test_ranges_that_cannot_be_had_are_refused_with_a_remedy(facts, missing):
+    usual = {"n_rows": 2_000, "bounds": BOUNDS, "eps": 1.0, "model": "linear", "ranges": "on"}
+    with pytest.raises(ValueError, match=f'`ranges` must be "off" or "auto" {missing}.*[.] .+[.]'):
+        dplr.plan(**usual | facts)
+
+
+@pytest.mark.parametrize("choice", ["yes", True, None, 1])
+def test_another_choice_is_refused_before_anything_is_spent(choice):
+    X, y = table(100)
+    with pytest.raises((ValueError, TypeError), match="ranges"):
+        dplr.fit(X, y, model="linear", bounds=NUMBERS, eps=1.0, ranges=choice)
+
+
+# ---- what is made of the numbers ----
+
+
+def test_ranges_are_a_function_of_what_was_released(tmp_path):
+    X, y = frame()
+    for mechanism in ("fm", "objective"):
+        est = dplr.fit(X, y, model="linear", mechanism=mechanism, bounds=BOUNDS, eps=1.0)
+        assert list(est.ranges_) == ["a", "b"]
+        assert list(est.released_)[:2] == ["range_sums", "range_squares"]
+        dplr.save_model(est, tmp_path / f"{mechanism}.json")
+        other = dplr.load_model(tmp_path / f"{mechanism}.json")
+        assert other.ranges_ == est.ranges_
+        assert other.privacy_ == est.privacy_
+        assert_array_equal(other.predict(X), est.predict(X))
+        assert_array_equal(other.released_["range_sums"], est.released_["range_sums"])
+
+
+def test_ranges_hold_nearly_all_numbers_and_little_else():
+    X, y = table(200_000)
+    est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
+    for (low, high), column in zip(est.ranges_.values(), X.T, strict=True):
+        assert ((column >= low) & (column <= high)).mean() > 0.99
+        assert high - low < 25  # of 100
+
+
+def test_exact_ranges_are_the_mean_and_three_deviations():
+    X, y = table()
+    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=math.inf, ranges="on")
+    for (low, high), column, narrowest in zip(est.ranges_.values(), X.T, (5, 5), strict=True):
+        assert_allclose(
+            [(low + high) / 2, (high - low) / 2], [column.mean(), max(3 * column.std(), narrowest / 2)], rtol=1e-4
+        )
+
+
+def test_noise_that_drowns_the_data_leaves_the_bounds():
+    X, y = table(50)
+    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=0.01, ranges="on")
+    for low, high in est.ranges_.values():
+        assert 5 <= high - low <= 100
+
+
+def test_narrowed_rows_fill_the_old_half_width_and_lie_in_it():
+    prep = box_prep([(0.0, 100.0), (-1.0, 1.0), (0.0, 1.0), (0.0, 1.0)], True, None, (-1.0, 1.0), ((2, 2),))
+    c = prep.geometry.half_width
+    middles, half_widths = np.array([-c / 2, 0, 0, 0]), np.array([c / 4, c, c, c])
+    narrow = prep.narrowed(middles, half_widths)
+    assert narrow.geometry == prep.geometry
+    assert_allclose(narrow.limits, [[12.5, *[-np.inf] * 3], [37.5, *[np.inf] * 3]])
+    values = np.array([0.0, 12.5, 25.0, 31.25, 37.5, 100.0])
+    scaled = np.clip((values - narrow.shift[0]) * narrow.scale[0], narrow.low[0], narrow.high[0]) / 2**20
+    assert_allclose(scaled, np.array([-1, -1, 0, 0.5, 1, 1]) * c)
+    for name in ("shift", "scale", "low", "high"):
+        assert_array_equal(getattr(narrow, name)[1:], getattr(prep, name)[1:])
+    assert (prep.limits, prep.shift[0]) == (None, 50.0)
+
+
+def test_fit_and_predictions_clip_in_the_same_way():
+    """Without noise: least squares of the clipped columns."""
+    X, y = table(5_000)
+    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=math.inf, ranges="on", l2=0.0)
+    ends = np.array(list(est.ranges_.values()))
+    clipped = np.clip(X, ends[:, 0], ends[:, 1])
+    expected = np.linalg.lstsq(np.column_stack([clipped, np.ones(len(X))]), y, rcond=None)[0]
+    assert_allclose([*est.coef_, est.intercept_], expected, rtol=1e-4)
+    assert_array_equal(est.predict(X), est.predict(clipped))
+    far = np.array([[1e9, 30.0], [ends[0, 1], 30.0]])
+    assert np.ptp(est.predict(far)) == 0
+
+
+def test_it_pays_where_bounds_are_wide():
+    X, y = table()
+    scores = {
+        choice: np.mean([
+            est.score(X, y) for est in dplr.fit_many(
+                X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=[0.2], repeats=5, ranges=choice
+            )
+        ])
+        for choice in ("auto", "off")
+    }  # fmt: skip
+    assert scores["auto"] > scores["off"] + 0.1
+
+
+# ---- with everything else ----
+
+
+def test_every_fit_has_ranges_of_its_own():
+    X, y = table(2_000)
+    fits = dplr.fit_many(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=[0.1, 2.0], repeats=2)
+    assert [bool(est.ranges_) for est in fits] == [False, False, True, True]
+    assert [est.privacy_.eps for est in fits] == [0.1, 0.1, 2.0, 2.0]
+    assert fits[2].ranges_ != fits[3].ranges_
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "objective", "output"])
+def test_classes_share_one_release_of_ranges(mechanism, tmp_path):
+    X, y = table(5_000)
+    options = {"bounds": dplr.Bounds(NUMBERS.layout.pairs), "classes": [0, 1, 2], "mechanism": mechanism}
+    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, ranges="on", **options)
+    blocks = [name for name in est.privacy_.released if name.startswith("range")]
+    assert blocks == ["range_sums", "range_squares"]
+    assert est.privacy_.eps == 3.0
+    dplr.save_model(est, tmp_path / "model.json")
+    assert_array_equal(dplr.load_model(tmp_path / "model.json").predict_proba(X), est.predict_proba(X))
+
+
+def test_noisy_gradient_descent_standardises_within_the_ranges(tmp_path):
+    X, y = table(5_000)
+    bounds = dplr.Bounds(NUMBERS.layout.pairs)
+    est = dplr.fit(X, y > 20, eps=1.0, delta=1e-6, mechanism="ngd", bounds=bounds, ranges="on")
+    assert list(est.released_) == ["range_sums", "range_squares", "means", "squares", "gradients"]
+    assert est.privacy_.guarantee == Approx(1.0, 1e-6)
+    dplr.save_model(est, tmp_path / "model.json")
+    assert_array_equal(dplr.load_model(tmp_path / "model.json").history_.coefs, est.history_.coefs)
+
+
+def test_another_model_from_the_release_has_its_ranges():
+    X, y = table(5_000)
+    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=1.0)
+    other = est.refit(l2=0.1)
+    assert other.ranges_ == est.ranges_
+    assert_array_equal(other.released_["range_squares"], est.released_["range_squares"])
+
+
+def test_warnings_are_about_the_declared_bounds_alone():
+    X, y = table(5_000)
+    X[:50, 0] = 1_000
+    with pytest.warns(UserWarning, match="outside their bounds") as told:
+        dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
+    (message,) = {str(each.message) for each in told}
+    assert "column 0 1.00%" in message
+    assert "column 1" not in message
+
+
+def test_faulty_rows_are_refused_before_any_noise(tmp_path):
+    X, y = table(2_000)
+    X[7, 1] = math.nan
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
+    with pytest.raises(ValueError, match="must be finite"):
+        dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=1.0, ledger=ledger)
+    assert ledger.spent()[0] == 0
+
+
+def test_sums_do_not_depend_on_the_order_of_rows():
+    X, y = table(3_000)
+    prep, order = box_prep([(0.0, 100.0), (-50.0, 50.0)], True, None, (-100.0, 200.0)), np.argsort(y)
+    facts = problem(geometry=prep.geometry)
+    one, other = (ranges.moments_of(as_rows(*rows, prep), facts) for rows in ((X, y), (X[order], y[order])))
+    assert_array_equal(one.integers(-40), other.integers(-40))
+
+
+def test_plain_numbers_of_a_table_and_of_its_array_give_the_same_ranges():
+    X, y = frame(2_000)
+    options = {"model": "linear", "mechanism": "fm", "eps": math.inf, "ranges": "on"}
+    one = dplr.fit(X, y, bounds=BOUNDS, **options)
+    bounds = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": [0, 1]}}, target=(-100, 200))
+    other = dplr.fit(X.assign(kind=(X["kind"] == "y").astype(int)), y, bounds=bounds, **options)
+    assert one.ranges_ == other.ranges_
+    assert_array_equal(one.predict(X[:10]), other.predict(X.assign(kind=(X["kind"] == "y").astype(int))[:10]))
+
+
+# ---- files ----
+
+
+def changed(est, path, change):
+    """The file of a model after a change, its hash made anew."""
+    from dplr.model_file.file import digest
+
+    dplr.save_model(est, path)
+    whole = json.loads(path.read_text())
+    change(whole["model"])
+    whole["sha256"] = digest(whole["model"])
+    path.write_text(json.dumps(whole))
+    return path
+
+
+def drop(model):
+    model["ranges"] = None
+
+
+def cut(model):
+    model["ranges"][0]["numbers"] = model["ranges"][0]["numbers"][:1]
+
+
+def swap(model):
+    model["statement"]["released"][0]["law"] = "gauge in the objective"
+
+
+def forbid(model):
+    model["parameters"]["ranges"] = "off"
+
+
+def alone(model):
+    model["statement"]["released"] = model["statement"]["released"][1:]
+
+
+@pytest.mark.parametrize("change", [drop, cut, swap, forbid, alone])
+def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
+    X, y = table(2_000)
+    est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
+    with pytest.raises(dplr.ModelFileError):
+        dplr.load_model(changed(est, tmp_path / "model.json", change))
+
+
+def test_pairs_of_columns_do_not_move_each_other():
+    """The release of a column is the same whatever the others hold."""
+    X, y = table(1_000)
+    prep = box_prep([(0.0, 100.0), (-50.0, 50.0)], True, None, (-100.0, 200.0))
+    facts = problem(geometry=prep.geometry)
+    for first, second in itertools.permutations(range(2)):
+        other = X.copy()
+        other[:, second] = 0.0
+        totals = [ranges.moments_of(as_rows(rows, y, prep), facts).integers(-40) for rows in (X, other)]
+        assert totals[0][first] == totals[1][first]
+        assert totals[0][2 + first] == totals[1][2 + first]
+
+
+def test_labels_may_have_ranges_too():
+    X, y = table(5_000)
+    est = dplr.fit(X, y > 20, eps=1.0, mechanism="objective", bounds=dplr.Bounds(NUMBERS.layout.pairs), ranges="on")
+    assert est.score(X, y > 20) > 0.8

@@ -1,0 +1,170 @@
+"""Empirical privacy of private ranges and the models in them through `fitting.run`: can two neighbours be told apart?
+
+As a script (``python ranges_audit.py RUNS CASE ...``) it prints the measured lower bound of eps of each case as JSON:
+tests run it on patched copies of the package to show that the audit sees a broken one.
+"""
+
+import json
+import sys
+import unittest.mock
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplr._progress import silent
+from dplr.audit import eps_lower_bound
+from dplr.bounds.scaling import box_prep
+from dplr.fitting import ranges
+from dplr.fitting import run as fitting
+from dplr.fitting.one_vs_rest import Planned, plan_models
+from dplr.ledger.budget import NullLedger
+from dplr.mechanisms.functional.spec import FunctionalMechanism
+from dplr.noise import Source
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import SQUARED
+from dplr.problem.problem import Problem
+from dplr.rows import as_rows
+
+EPS, OTHERS, SHARE = 2.0, 2_000, 0.5
+LARGER = {"_SHARE": SHARE, "_WANTED": 1e-9}  # the default share is too small to be seen beside the models
+
+
+@dataclass(frozen=True)
+class ReleaseAlone(FunctionalMechanism):
+    """The mechanism without the solver: an audit looks at what is released."""
+
+    def solve(self, plan, released):
+        return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows in the middle of their bounds, and one more that is far from it.
+
+    Attributes
+    ----------
+    score : what of the release is looked at: `"ranges"` and `"all"` weigh numbers as the likelihood ratio does,
+        `"intervals"` looks at the width of the first range, and the theory at the largest loss of any pair of records.
+    columns : numbers, all of which the last row changes.
+    """
+
+    score: str
+    columns: int = 1
+    relation: Neighbouring = Neighbouring.REPLACE_ONE
+
+    @property
+    def eps(self):
+        """What may be seen."""
+        return EPS if self.score in ("all", "theory") else SHARE * EPS
+
+    @property
+    def problem(self):
+        return Problem(SQUARED, self.prep.geometry, self.relation, OTHERS + 1, None, ())
+
+    @property
+    def prep(self):
+        return box_prep([(-1.0, 1.0)] * self.columns, True, None)
+
+    def rows(self, side):
+        """Rows of one of the neighbours."""
+        X, y = np.zeros((OTHERS + 1, self.columns)), np.zeros(OTHERS + 1)
+        X[-1], y[-1] = (1.0, 1.0) if side == 0 else (-0.5, -1.0)
+        if self.relation is Neighbouring.ADD_REMOVE:
+            X, y = X[: OTHERS + 1 - side], y[: OTHERS + 1 - side]
+        return as_rows(X, y, self.prep)
+
+
+CASES = {
+    "ranges": Case("ranges"),
+    "theory of ranges": Case("theory of ranges", 3),
+    "theory of ranges, add_remove": Case("theory of ranges", 2, Neighbouring.ADD_REMOVE),
+    "intervals": Case("intervals"),
+    "theory": Case("theory"),
+    "all": Case("all"),
+    "all, add_remove": Case("all", 1, Neighbouring.ADD_REMOVE),
+}
+
+
+def planned(case):
+    """Ranges first, then moments for a linear model."""
+    mechanism, problem = ReleaseAlone(), case.problem
+    with unittest.mock.patch.multiple(ranges, **LARGER):
+        planned = ranges.plan_ranges("on", mechanism, problem, EPS, 0.0)
+    models = plan_models(mechanism, problem, planned.left, 0.0)
+    return mechanism, Planned(models.plan, ranges.stated(models.statement, planned, EPS), planned)
+
+
+def scores(case, side, runs):
+    """One number a release, larger for the first neighbour."""
+    mechanism, plan = planned(case)
+    rows, pair = case.rows(side), [case.rows(k) for k in (0, 1)]
+    done = fitting.run(lambda _: rows, mechanism, [plan] * runs, 0, NullLedger(), Source(seed=side), silent)
+    found = [each for _, each in done]
+    if case.score == "intervals":
+        return np.array([each.intervals[1][0] for each in found])
+    values = ratio([each.ranges for each in found], plan.ranges.released, [sums(rows, case) for rows in pair])
+    if case.score == "all":
+        for k, each in enumerate(found):
+            exact = [moments(rows.narrowed(*each.intervals), case) for rows in pair]
+            values[k] += ratio([each.fits[0].released], plan.plan.statement.released, exact)[0]
+    return np.round(values, 6)
+
+
+def ratio(released, blocks, exact):
+    """Log likelihood ratios of Laplace noise around the exact numbers of both neighbours."""
+    total = np.zeros(len(released))
+    for name, block in blocks.items():
+        noisy = np.array([numbers[name] for numbers in released])
+        left, right = (np.floor(numbers[name] / block.grid) * block.grid for numbers in exact)
+        total += ((np.abs(noisy - right) - np.abs(noisy - left)) / block.scale).sum(axis=1)
+    return total
+
+
+def sums(rows, case):
+    """Exact sums and squares: every column is the same."""
+    x = np.ravel(rows._reader.arrays()[0][:, :1])
+    c = case.prep.geometry.half_width
+    return {
+        ranges.SUMS: np.full(case.columns, c * x.sum()),
+        ranges.SQUARES: np.full(case.columns, c * c * (x * x).sum()),
+    }
+
+
+def moments(rows, case):
+    """Exact numbers of every block of the model in its ranges."""
+    mechanism = ReleaseAlone()
+    (fit,) = mechanism.run(rows, [mechanism.plan(case.problem, float("inf"), 0.0)], Source())
+    return fit.released
+
+
+def largest_loss(case):
+    """The largest sum of what the releases can show, over records and over the ranges between them; one number."""
+    _, plan = planned(case)
+    first, models = plan.ranges.released, plan.plan.statement.released
+    ends, signs, c, iota = (
+        np.linspace(-1, 1, 9),
+        (-1.0, 1.0),
+        case.prep.geometry.half_width,
+        case.prep.geometry.intercept,
+    )
+    there = case.relation is Neighbouring.REPLACE_ONE  # whether another record comes in the place of the first
+    x, other, y, other_y, middle, half = np.meshgrid(ends, ends, signs, signs, ends, np.linspace(0.05, 1, 5))
+    other, other_y, moved = other * there, other_y * there, case.columns
+    loss = c * abs(x - other) / first[ranges.SUMS].scale + c * c * abs(x**2 - other**2) / first[ranges.SQUARES].scale
+    if case.score == "theory of ranges":
+        return float(moved * loss.max())
+    x, other = c * np.clip((x - middle) / half, -1, 1), c * np.clip((other - middle) / half, -1, 1)
+    loss += (abs(x * y - other * other_y) + iota * abs(y - other_y)) / models["linear"].scale
+    loss += abs(x**2 - other**2) / models["diagonal"].scale + iota * abs(x - other) / models["off_diagonal"].scale
+    return float(loss.max())
+
+
+def measure(case, runs):
+    """The lower bound of eps that a case shows."""
+    if case.score.startswith("theory"):
+        return largest_loss(case)
+    return eps_lower_bound(scores(case, 0, runs), scores(case, 1, runs))
+
+
+if __name__ == "__main__":
+    print(json.dumps([measure(CASES[name], int(sys.argv[1])) for name in sys.argv[2:]]))

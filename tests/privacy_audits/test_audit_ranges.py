@@ -1,0 +1,43 @@
+"""Audits of private ranges: sound on the package, red on copies in which one line was broken."""
+
+import pytest
+
+from patched_copy import measure_on_a_patched_copy
+from ranges_audit import CASES, measure
+
+# Releases of each data set, and the share of eps that a sound package shows: less would be too much noise. What is seen
+# of many numbers with Laplace noise is far below the largest loss, which is eps up to rounding.
+FLOORS = {
+    "ranges": (5_000, 0.7),
+    "intervals": (3_000, 0.1),
+    "all": (1_500, 0.2),
+    "all, add_remove": (1_500, 0.2),
+    "theory of ranges": (1, 0.999),
+    "theory of ranges, add_remove": (1, 0.999),
+    "theory": (1, 0.999),
+}
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
+    runs, floor = FLOORS[name]
+    assert floor * CASES[name].eps <= measure(CASES[name], runs) <= CASES[name].eps
+
+
+SENSITIVITY, RANGES = "privacy/sensitivity.py", "fitting/ranges.py"
+SILENT = 'type("Silent", (), {"laplace": lambda self, units, size: 0})()'
+FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, each.ranges, problem.geometry, {SILENT}),"
+BROKEN = [
+    ("ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return half_width * numbers"),
+    ("theory of ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return 2.25 * half_width"),
+    ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
+    ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
+    ("theory", RANGES, "return Ranges(share, math.nextafter(eps - share, 0.0)", "return Ranges(share, eps"),
+    ("theory", RANGES, "weights = {SUMS: 1.0, SQUARES: 1 / c}", "weights = {SUMS: 1.0, SQUARES: 2 / c}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "file", "line", "broken"), BROKEN)
+def test_audit_is_red_on_a_broken_copy_of_the_package(name, file, line, broken, tmp_path):
+    (found,) = measure_on_a_patched_copy("ranges_audit.py", [name], 3_000, file, line, broken, tmp_path)
+    assert found > CASES[name].eps
