@@ -19,8 +19,7 @@ from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 
 Vector = NDArray[np.float64]
@@ -81,19 +80,19 @@ def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacySt
     )
 
 
-def moments_of(rows: Rows, problem: Problem) -> Total:
-    """Exact sums of columns and squares. What is wrong with the rows, or outside their bounds, is said here."""
-    geometry = problem.geometry
-    rows.total(LossGradient(problem.loss, geometry.d, geometry.intercept > 0), np.zeros(geometry.n_coefs))
-    return rows.total(ColumnMoments(geometry.d))
+def moments_of(rows: Rows) -> Total:
+    """Exact second moments, sums and squares among them: what is wrong with rows, or outside their bounds, is said."""
+    return rows.total(Moments(rows.geometry.d, True))
 
 
 def drawn(total: Total, ranges: Ranges, geometry: Geometry, source: Source) -> dict[str, Vector]:
-    """The released numbers: sums on their grids with noise."""
+    """The released numbers: sums on their grids with noise. The intercept's column has sums times its constant."""
     columns, released = np.array(geometry.numbers), {}
-    for name, cells in ((SUMS, columns), (SQUARES, geometry.d + columns)):
+    for name, other, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
         block = ranges.released[name]
-        value = total.integers(math.frexp(block.grid)[1] - 1, cells)
+        half, exponent = math.frexp(block.grid * factor)
+        assert half == 0.5  # both are powers of two
+        value = total.integers(exponent - 1, (columns, other))
         if block.units:
             value = value + source.laplace(block.units, len(value))
         released[name] = np.asarray(value * block.grid, np.float64)
@@ -162,7 +161,7 @@ def _blocks(problem: Problem, eps: float) -> dict[str, Release]:
     assert c is not None
     weights = {SUMS: 1.0, SQUARES: 1 / c}
     if math.isinf(eps):
-        exact = math.ldexp(1.0, ColumnMoments.exponent)
+        exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((count,), moved, "none", 0.0, exact, weight) for name, weight in weights.items()}
     charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), (count, count))
     return {

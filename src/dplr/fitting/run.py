@@ -75,7 +75,7 @@ def _fits(
 ) -> list[Done]:
     """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
     alone = [each for each in planned if each.ranges is not None]
-    moments = ranges.moments_of(models(None), alone[0].plan.problem) if alone else None
+    moments = ranges.moments_of(models(None)) if alone else None
     together = [each.plan for each in planned if each.ranges is None]
     fits = iter(fit_models(models, mechanism, together, classes, source, track) if together else [])
     done = []
