@@ -68,15 +68,15 @@ LEVELS = (((1.0, 0.0, 0.0, 1.0), 1.0), ((0.0, 1.0, 0.0, 1.0), 1.0))
 CASES = {
     "output": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000),
     "output gaussian": Case(OutputPerturbation(), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
-    "objective": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=20_000),
-    "objective gaussian": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=20_000, delta=1e-5),
+    "objective": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=4_000),
+    "objective gaussian": Case(ObjectivePerturbation(cut=None), 10.0, *OPPOSITE, copies=4_000, delta=1e-5),
     "objective, one record": Case(ObjectivePerturbation(cut=None), 2.0, *reversed(ALONE)),
     "objective, one record, small ridge": Case(ObjectivePerturbation(cut=None), 0.16, *ALONE),
     # Refused by the package: only a copy that does not charge the curvature plans it.
     "objective, one record, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE),
-    "soft logistic": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000),
+    "soft logistic": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=4_000),
     "soft logistic, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.2, *ALONE),
-    "soft Huber": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=20_000, numbers=True),
+    "soft Huber": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=4_000, numbers=True),
     "soft Huber, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.8, *ALONE, numbers=True),
     "gauge": Case(
         ObjectivePerturbation(cut=None), 10.0, *CORNERS, copies=2_000, blocks=(), shared=((0.0, 0.0, 1.0), -1.0)
