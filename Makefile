@@ -14,7 +14,7 @@ oracle: $(VENV)/.oracle
 # 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
 mutate: $(VENV)/.test
 	$(BIN)/python tests/helpers/mutations.py 10000
-# The kernels' tests on a build with bounds checks, in an environment of its own.
+# The kernels' tests on a build with bounds checks, in an environment of its own. It need not be fast: compiled at -O1.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/core/test_isa.py tests/core/test_memory.py tests/core/test_noise.py tests/mechanisms/test_functional.py
 lint: $(VENV)/.test
@@ -52,7 +52,7 @@ $(VENV)/.oracle: $(VENV)/.test
 	@touch $@
 $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
-	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true ".[test]"
+	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true -Csetup-args=-Doptimization=1 ".[test]"
 	@touch $@
 $(VENV)-peers/.peers:
 	$(PY) -m venv $(VENV)-peers
