@@ -284,7 +284,7 @@ FAULTS = [
     ("heart", "`public` must hold coefficients and an intercept; got 'heart'"),
     (((1.0, 2.0, 3.0), (0.0, 1.0)), "3 coefficients and one intercept.*public data"),
     (([[1.0, 2.0], [3.0]], 0.0), "must hold coefficients and an intercept"),
-    (dplr.LogisticRegression(), "`public` must be fitted; got 'LogisticRegression'"),
+    (dplr.LogisticRegression(), "`public` must be a linear model that is fitted; got 'LogisticRegression'"),
 ]
 
 

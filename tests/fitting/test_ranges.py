@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
+from dplr.plots._view import read_model
 from dplr.privacy import Neighbouring, sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.problem.geometry import Geometry
@@ -75,7 +77,8 @@ def test_noise_scales_of_a_plan():
 @pytest.mark.parametrize("eps", [1e-3, 0.1, 0.3, 1.0, 1 / 3, 2.0, 7.7, 1 + 2**-52, 64.0])
 @pytest.mark.parametrize("n", [10, 1000, 10**6])
 def test_parts_add_up_to_at_most_eps_exactly(eps, n):
-    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(n_rows=n), eps, 0.0)
+    prep = box_prep([(0.0, 1.0)] * 2, True, None)
+    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry, n_rows=n), prep, eps, 0.0)
     assert Fraction(eps) * (1 - Fraction(1, 2**50)) <= Fraction(parts.eps) + Fraction(parts.left) <= Fraction(eps)
     assert 0 < parts.eps <= 0.15 * eps * (1 + 1e-12)
 
@@ -123,7 +126,8 @@ def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
     assert not released(bounds=dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1)))
     assert not released(public=(np.zeros(4), 0.0))
     assert not released(neighbouring="add_remove", n_rows=None, mechanism="fm")
-    assert released(neighbouring="add_remove", mechanism="fm")
+    assert not released(neighbouring="add_remove")  # a wrong reference would move the ranges
+    assert released(neighbouring="add_remove", ranges="on")
 
 
 @pytest.mark.parametrize(
@@ -339,11 +343,17 @@ def forbid(model):
     model["parameters"]["ranges"] = "off"
 
 
+def cheaper(model):
+    for block in model["statement"]["released"][:2]:
+        block["scale"] /= 1024
+        block["units"] //= 1024
+
+
 def alone(model):
     model["statement"]["released"] = model["statement"]["released"][1:]
 
 
-@pytest.mark.parametrize("change", [drop, cut, swap, forbid, alone])
+@pytest.mark.parametrize("change", [drop, cut, swap, forbid, cheaper, alone])
 def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
     X, y = table(2_000)
     est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
@@ -354,15 +364,114 @@ def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
 def test_a_column_is_released_whatever_the_others_hold():
     X, y = table(1_000)
     prep = box_prep([(0.0, 100.0), (-50.0, 50.0)], True, None, (-100.0, 200.0))
-    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry), math.inf, 0.0)
+    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry), prep, math.inf, 0.0)
     scaled = np.rint((X - prep.shift[:2]) * prep.scale[:2]) / 2**20
     for kept, changed in itertools.permutations(range(2)):
         other = X.copy()
         other[:, changed] = 0.0
         total = ranges.moments_of(as_rows(other, y, prep))
-        found = ranges.drawn(total, parts, prep.geometry, Source())
+        found = ranges.drawn(total, parts, Source())
         assert_allclose(found["range_sums"][kept], scaled[:, kept].sum(), rtol=1e-12)
         assert_allclose(found["range_squares"][kept], (scaled[:, kept] ** 2).sum(), rtol=1e-12)
+
+
+LEVELS = dplr.Bounds(
+    {
+        "a": (0, 100), "b": (-50, 50), "yes": {"levels": ["n", "y"], "binary": True},
+        "kind": {"levels": ["x", "y", "z"]},
+        "grade": {"levels": ["low", "middle", "high"], "ordinal": True},
+        "gain": {"lower": 0, "upper": 99999, "transform": "log1p", "missing": "indicator"},
+    },
+    target=(-100, 200),
+)  # fmt: skip
+
+
+def levels(n=4_000):
+    X, y = frame(n)
+    rng = np.random.default_rng(1)
+    gain = np.where(rng.random(n) < 0.1, np.nan, rng.exponential(50, n))
+    grade, yes = rng.choice(["low", "middle", "high"], n), rng.choice(["n", "y"], n, p=[0.99, 0.01])
+    return X.assign(yes=yes, grade=grade, gain=gain), y
+
+
+SPECS = [
+    dplr.FunctionalMechanism(),
+    dplr.FunctionalMechanism(calibration="paper"),
+    dplr.ObjectivePerturbation(),
+]
+
+
+@pytest.mark.filterwarnings("ignore:missing values of X count")
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("mechanism", SPECS, ids=["tight", "paper", "objective"])
+def test_what_is_released_was_paid_for(mechanism, relation, tmp_path):
+    """Numbers alone have ranges, whatever geometry the models see; every block has the shape that is stated."""
+    X, y = levels()
+    options = {"model": "linear", "mechanism": mechanism, "bounds": LEVELS, "neighbouring": relation, "ranges": "on"}
+    est = dplr.fit(X, y, eps=1.0, n_rows=None if relation == "replace_one" else 4_000, **options)
+    stated = {name: block.shape for name, block in est.privacy_.released.items()}
+    assert {name: numbers.shape for name, numbers in est.released_.items()}.items() <= stated.items()
+    assert set(est.ranges_) <= {"a", "b", "log1p(gain)"}
+    assert stated["range_sums"] == stated["range_squares"] == (3,)
+    moved = {"range_sums": 1.5, "range_squares": 0.75} if relation == "replace_one" else dict.fromkeys(ranges.BLOCKS, 1)
+    c = est._record.prep.geometry.half_width
+    reach = {"range_sums": c, "range_squares": c * c}
+    blocks = [(name, est.privacy_.released[name]) for name in ranges.BLOCKS]
+    shown = sum(est.released_[name].size * moved[name] * reach[name] / block.scale for name, block in blocks)
+    assert 0.1499 < shown <= 0.15  # what all released numbers show of a record that moves them as far as it can
+    dplr.save_model(est, tmp_path / "model.json")
+    assert_array_equal(dplr.load_model(tmp_path / "model.json").predict(X), est.predict(X))
+
+
+def test_more_rows_than_declared_are_refused_before_any_noise(tmp_path):
+    X, y = table(4_000)
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, delta=1e-9, neighbouring="add_remove")
+    options = {"model": "linear", "mechanism": "objective", "bounds": NUMBERS, "neighbouring": "add_remove"}
+    with pytest.raises(ValueError, match="16th of the number of rows"):
+        dplr.fit(X, y, eps=1.0, n_rows=200, ranges="on", ledger=ledger, **options)
+    assert ledger.spent()[0] == 0
+
+
+def test_bounds_that_cannot_be_stretched_are_left_alone():
+    facts = {"n_rows": 20_000, "model": "linear", "eps": 1.0, "bounds": dplr.Bounds([(0, 3e-302)], target=(0, 1))}
+    assert "range_sums" not in dplr.plan(**facts).released
+    with pytest.raises(ValueError, match="bounds are that close"):
+        dplr.plan(**facts, ranges="on")
+
+
+def test_the_least_share_has_noise_that_can_be_drawn():
+    facts = {"n_rows": 10**18, "model": "linear", "eps": 1.0, "bounds": NUMBERS, "neighbouring": "add_remove"}
+    assert dplr.plan(**facts, ranges="on").released["range_sums"].scale < 2**40
+
+
+def test_a_model_with_ranges_is_no_public_start():
+    X, y = table(5_000)
+    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=5.0)
+    assert est.ranges_
+    with pytest.raises(ValueError, match=r'`public` must have no ranges of its own.*ranges="off"'):
+        dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=1.0, public=est)
+
+
+def test_plain_models_of_several_classes_warn_of_nothing():
+    pandas = pytest.importorskip("pandas")
+    X, y = table(5_000)
+    X = pandas.DataFrame(X, columns=["a", "b"])
+    bounds = dplr.Bounds({"a": (0, 100), "b": (-50, 50)})
+    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, ranges="on", bounds=bounds, classes=[0, 1, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_allclose(est.to_sklearn().predict_proba(X), est.predict_proba(X), rtol=1e-9)
+
+
+def test_the_picture_clips_as_the_model_does():
+    X, y = table(5_000)
+    bounds = dplr.Bounds(NUMBERS.layout.pairs)
+    est = dplr.fit(X, y > 20, eps=3.0, mechanism="objective", bounds=bounds, ranges="on")
+    model = read_model(est)
+    assert_array_equal(model.ranges, NUMBERS.layout.pairs)
+    assert_array_equal(model.reach, list(est.ranges_.values()))
+    low, high = est.ranges_["column 0"]
+    assert_array_equal(model.clipped(np.array([-1.0, high, 1e9]), 0), [low, high, high])
 
 
 def test_labels_may_have_ranges_too():

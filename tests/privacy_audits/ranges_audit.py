@@ -89,7 +89,7 @@ def planned(case):
     """Ranges first, then moments for a linear model."""
     mechanism, problem = ReleaseAlone(), case.problem
     with unittest.mock.patch.multiple(ranges, **LARGER):
-        planned = ranges.plan_ranges("on", mechanism, problem, EPS, 0.0)
+        planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, 0.0)
     models = plan_models(mechanism, problem, planned.left, 0.0)
     return mechanism, Planned(models.plan, ranges.stated(models.statement, planned, EPS), planned)
 

@@ -55,6 +55,12 @@ class Layout:
         )
 
     @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The columns of the model that hold a number with bounds, and not the position of a level."""
+        known = zip(self.firsts, self.columns, strict=True)
+        return tuple(first for first, column in known if isinstance(column, Numeric))
+
+    @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
         return tuple(

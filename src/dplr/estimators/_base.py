@@ -292,8 +292,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         limits = self._record.prep.limits
         if limits is None:
             return {}
-        ends = zip(self.coef_names_, limits[0].tolist(), limits[1].tolist(), strict=True)
-        return {name: (low, high) for name, low, high in ends if low > -np.inf}
+        ends = zip(self.coef_names_, zip(*(each.tolist() for each in limits), strict=True), strict=True)
+        return {name: pair for name, pair in ends if pair[0] > -np.inf}
 
     @property
     def named_coef_(self) -> dict[str, Any]:

@@ -42,8 +42,8 @@ class LogisticRegression(PrivateClassifier):
         - a vector, the intercept last; without it where ``fit_intercept=False``.
     ranges : whether numbers are clipped to narrower ranges than the bounds, in the fit and in predictions: mean and
         three deviations to both sides, from sums that are released first, for at most 15 % of eps. `"on"`, `"off"`, or
-        `"auto"`, which does so for numeric targets with delta = 0 where the noise of a mean is at most a fifth of its
-        half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`.
+        `"auto"`, which does so for numeric targets with delta = 0 under replace_one where the noise of a mean is at
+        most a fifth of its half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`.
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.

@@ -41,6 +41,7 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
         eps=statement.eps,
         delta=statement.delta,
         neighbouring=str(statement.neighbouring),
+        ranges="on" if record.ranges else "off",
         l2="auto" if plan.problem.l2 is None else plan.problem.l2,
         public=fitted.public,
     )

@@ -30,7 +30,8 @@ def plain_model(fitted: Any) -> Any:
         return model
     ends = dict(zip(("a_min", "a_max"), fitted._record.prep.limits, strict=True))
     clip = FunctionTransformer(np.clip, kw_args=ends, validate=True)
-    model.__dict__.pop("feature_names_in_", None)  # the first step has them, and passes an array on
+    for each in (model, *getattr(model, "estimators_", ())):
+        each.__dict__.pop("feature_names_in_", None)  # the first step has them, and passes an array on
     return make_pipeline(_filled(clip, fitted), model)
 
 

@@ -126,7 +126,7 @@ class PublicFacts:
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
         classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
-        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, eps, self.delta)
+        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, self.prep, eps, self.delta)
         if ranges is None:
             return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
         planned = plan_models(self.mechanism, self.problem, ranges.left, self.delta, classes)

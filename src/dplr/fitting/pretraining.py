@@ -71,10 +71,13 @@ def read_public(
         _check_names(public, layout)
         n_features = layout.width
     if hasattr(public, "coef_"):
+        if getattr(public, "ranges_", None):
+            remedy = 'It is no linear model beyond them: fit it with ranges="off".'
+            raise ValueError(sentence("public", "must have no ranges of its own", public.ranges_, remedy))
         return _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
     if hasattr(public, "get_params"):
         remedy = "Fit it; where it is cloned, as in cross-validation, give (est.coef_, est.intercept_)."
-        raise ValueError(sentence("public", "must be fitted", type(public).__name__, remedy))
+        raise ValueError(sentence("public", "must be a linear model that is fitted", type(public).__name__, remedy))
     vector = _as_vector(public)
     if vector is None:
         return _read_model(public, n_features, fit_intercept)

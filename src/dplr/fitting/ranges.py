@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.bounds.scaling import Prep
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
@@ -27,8 +27,8 @@ CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
 LAW = "discrete Laplace"
 # Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the noise with
-# which "auto" does without.
-_SHARE, _WANTED, _MOST = 0.15, 0.002, 0.2
+# which "auto" does without; and the least share, which the sampler can draw noise for.
+_SHARE, _WANTED, _MOST, _LEAST = 0.15, 0.002, 0.2, 2.0**-10
 # A range reaches this many deviations to both sides of the mean, and is never narrower than this share of the bounds.
 _DEVIATIONS, _NARROWEST = 3.0, 0.05
 
@@ -39,29 +39,37 @@ class Ranges:
 
     Attributes
     ----------
+    problem, columns : the scaled problem of the rows, and those of its columns that have ranges. A plan of models may
+        see the rows in another way, and has no say here.
     eps, left : what they cost, and what the models have; together at most the eps asked for.
-    released : the two blocks, with a number for each numeric column: its sum, and that of its squares.
+    released : the two blocks, with a number for each column: its sum, and that of its squares.
     """
 
+    problem: Problem
+    columns: tuple[int, ...]
     eps: float
     left: float
     released: Mapping[str, Release]
 
 
-def plan_ranges(choice: str, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Ranges | None:
+def plan_ranges(
+    choice: str, mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, delta: float
+) -> Ranges | None:
     """What a fit will release of ranges; None for nothing. A function of public facts.
 
     Raises ValueError where they are asked for and cannot be had.
     """
-    lacks = missing(problem)
-    if choice == "off" or (choice == "auto" and (lacks or not _pays(mechanism, problem, eps, delta))):
+    columns, lacks = columns_of(prep), missing(problem, prep)
+    if choice == "off" or (choice == "auto" and (lacks or not _pays(mechanism, problem, len(columns), eps, delta))):
         return None
     if lacks:
         raise ValueError(sentence("ranges", f'must be "off" or "auto" {lacks[0]}', choice, lacks[1]))
-    if math.isinf(eps):
-        return Ranges(eps, eps, _blocks(problem, eps))
-    share = min(_SHARE * eps, _noise(problem, 1.0) / _WANTED)
-    return Ranges(share, math.nextafter(eps - share, 0.0), _blocks(problem, share))
+    share, left = eps, eps
+    if math.isfinite(eps):
+        wanted = _noise(problem, len(columns), 1.0) / _WANTED
+        share = min(max(wanted, _LEAST * eps), _SHARE * eps)
+        left = math.nextafter(eps - share, 0.0)
+    return Ranges(problem, columns, share, left, _blocks(problem, len(columns), share))
 
 
 def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
@@ -85,13 +93,14 @@ def moments_of(rows: Rows) -> Total:
     return rows.total(Moments(rows.geometry.d, True))
 
 
-def drawn(total: Total, ranges: Ranges, geometry: Geometry, source: Source) -> dict[str, Vector]:
+def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
     """The released numbers: sums on their grids with noise. The intercept's column has sums times its constant."""
-    columns, released = np.array(geometry.numbers), {}
+    geometry, columns, released = ranges.problem.geometry, np.array(ranges.columns), {}
     for name, other, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
         block = ranges.released[name]
         half, exponent = math.frexp(block.grid * factor)
         assert half == 0.5  # both are powers of two
+        assert block.shape == columns.shape  # what was paid for
         value = total.integers(exponent - 1, (columns, other))
         if block.units:
             value = value + source.laplace(block.units, len(value))
@@ -99,33 +108,42 @@ def drawn(total: Total, ranges: Ranges, geometry: Geometry, source: Source) -> d
     return released
 
 
-def intervals(numbers: Mapping[str, Vector], blocks: Mapping[str, Release], problem: Problem) -> tuple[Vector, Vector]:
-    """Middle and half-width of each column, (d,) in scaled units, from released numbers: post-processing.
+def intervals(
+    numbers: Mapping[str, Vector], blocks: Mapping[str, Release], problem: Problem, columns: Sequence[int]
+) -> tuple[Vector, Vector]:
+    """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing.
 
     The mean, and three deviations to both sides, of which the noise of the squares is a part.
     """
     geometry, n = problem.geometry, problem.n_rows
     assert geometry.half_width is not None
     assert n is not None
-    c, columns = geometry.half_width, np.array(geometry.numbers)
+    c = geometry.half_width
     mean = np.clip(numbers[SUMS] / n, -c, c)
     variance = np.clip(numbers[SQUARES] / n - mean**2, 0.0, c * c) + blocks[SQUARES].deviation / n
     reach = np.maximum(_DEVIATIONS * np.sqrt(variance), _NARROWEST * c)
     low, high = np.maximum(mean - reach, -c), np.minimum(mean + reach, c)
     half_width = np.maximum((high - low) / 2, _NARROWEST * c)
-    middles, half_widths = np.zeros(geometry.d), np.full(geometry.d, c)
-    middles[columns], half_widths[columns] = np.clip((low + high) / 2, half_width - c, c - half_width), half_width
+    middles, half_widths, where = np.zeros(geometry.d), np.full(geometry.d, c), list(columns)
+    middles[where], half_widths[where] = np.clip((low + high) / 2, half_width - c, c - half_width), half_width
     return middles, half_widths
 
 
-def missing(problem: Problem) -> tuple[str, str] | None:
+def columns_of(prep: Prep) -> tuple[int, ...]:
+    """The columns of numbers with bounds: not those of declared levels, whose values are known."""
+    return prep.geometry.numbers if prep.layout is None else prep.layout.numbers
+
+
+def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     """What ranges need and the problem has not: a rule and a remedy."""
     if problem.geometry.half_width is None:
         return "without bounds", "Declare `bounds`, which they narrow."
     if not problem.geometry.intercept:
         return "without an intercept", "Ranges have a middle, which a model through zero cannot have."
-    if not problem.geometry.numbers:
+    if not columns_of(prep):
         return "where no column is a number", "Levels have no ranges."
+    if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * _NARROWEST).all():
+        return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:
         return "with `public`", "Declare narrower bounds: public rows show where numbers lie."
     if problem.n_rows is None:
@@ -133,33 +151,34 @@ def missing(problem: Problem) -> tuple[str, str] | None:
     return None
 
 
-def _pays(mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges: for numeric targets with pure eps, where the noise is small (decision 23)."""
+def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
+    """Whether "auto" spends on ranges (decision 23): for numeric targets with pure eps, where the noise is small.
+
+    Not under add_remove: a declared reference that is not the number of rows moves the mean, and the range with it.
+    """
     if delta > 0 or math.isinf(eps) or problem.loss.classification or not mechanism.about.private:
         return False
-    return _noise(problem, _SHARE * eps) <= _MOST
+    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
 
 
-def _noise(problem: Problem, eps: float) -> float:
+def _noise(problem: Problem, count: int, eps: float) -> float:
     """Standard deviation of the noise of a mean, in half-widths."""
     assert problem.geometry.half_width is not None
     assert problem.n_rows is not None
-    return math.sqrt(2) * _sensitivity(problem) / eps / problem.n_rows / problem.geometry.half_width
+    return math.sqrt(2) * _sensitivity(problem, count) / eps / problem.n_rows / problem.geometry.half_width
 
 
-def _sensitivity(problem: Problem) -> float:
-    count, c = len(problem.geometry.numbers), problem.geometry.half_width
-    assert c is not None
+def _sensitivity(problem: Problem, count: int) -> float:
+    assert problem.geometry.half_width is not None
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
-        return sensitivity.ranges_replace_one(count, c)
-    return sensitivity.ranges_add_remove(count, c)
+        return sensitivity.ranges_replace_one(count, problem.geometry.half_width)
+    return sensitivity.ranges_add_remove(count, problem.geometry.half_width)
 
 
-def _blocks(problem: Problem, eps: float) -> dict[str, Release]:
+def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
     """Both blocks, eps-DP together; exact sums where eps is infinite."""
-    count, c, moved = len(problem.geometry.numbers), problem.geometry.half_width, _sensitivity(problem)
-    assert c is not None
-    weights = {SUMS: 1.0, SQUARES: 1 / c}
+    assert problem.geometry.half_width is not None
+    moved, weights = _sensitivity(problem, count), {SUMS: 1.0, SQUARES: 1 / problem.geometry.half_width}
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((count,), moved, "none", 0.0, exact, weight) for name, weight in weights.items()}

@@ -20,6 +20,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit
 from dplr.rows import Rows
+from dplr.rows.queries.totals import Total
 from dplr.solvers.certificate import NotCertified
 
 T = TypeVar("T")
@@ -74,8 +75,7 @@ def _fits(
     track: Track,
 ) -> list[Done]:
     """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
-    alone = [each for each in planned if each.ranges is not None]
-    moments = ranges.moments_of(models(None)) if alone else None
+    moments = _checked_moments(models(None), mechanism, [each.ranges for each in planned if each.ranges is not None])
     together = [each.plan for each in planned if each.ranges is None]
     fits = iter(fit_models(models, mechanism, together, classes, source, track) if together else [])
     done = []
@@ -83,13 +83,20 @@ def _fits(
         if each.ranges is None or moments is None:
             done.append(Done(next(fits), {}, None))
             continue
-        problem = each.plan.problem
-        numbers = ranges.drawn(moments, each.ranges, problem.geometry, source)
-        parts = ranges.intervals(numbers, each.ranges.released, problem)
+        numbers = ranges.drawn(moments, each.ranges, source)
+        parts = ranges.intervals(numbers, each.ranges.released, each.ranges.problem, each.ranges.columns)
         narrowed = functools.partial(_narrowed, models, parts)
         (of_models,) = fit_models(narrowed, mechanism, [each.plan], classes, source, track)
         done.append(Done(of_models, numbers, parts))
     return done
+
+
+def _checked_moments(rows: Rows, mechanism: Mechanism, planned: Sequence[ranges.Ranges]) -> Total | None:
+    """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn."""
+    if not planned:
+        return None
+    mechanism.check_rows(rows, planned[0].problem)
+    return ranges.moments_of(rows)
 
 
 def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:

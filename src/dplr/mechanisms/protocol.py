@@ -87,6 +87,9 @@ class Mechanism(ABC):
     def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise ValueError for a problem that has no plan at any eps and delta."""
 
+    def check_rows(self, rows: Rows, problem: Problem) -> None:  # noqa: B027
+        """Raise ValueError for more rows than plans of the problem cover. What is in the rows is not looked at."""
+
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Mapping[str, Shape]:
         """Return names and shapes of the blocks of one model's statement; None stands for any size.
 

@@ -11,13 +11,16 @@ import numpy as np
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
 from dplr.fitting.one_vs_rest import by_class, is_several
-from dplr.fitting.ranges import BLOCKS, missing
+from dplr.fitting.ranges import BLOCKS, columns_of, missing
 from dplr.mechanisms.protocol import Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
+
+# Of a sum of shares.
+_ROUNDED = 1 + 2.0**-40
 
 
 def check_mechanism(mechanism: Mechanism, problem: Problem, statement: PrivacyStatement) -> None:
@@ -64,7 +67,7 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
 
 def _near(asked: float, stated: float) -> bool:
     """Equal up to the rounding of a sum of shares."""
-    return asked == stated or abs(asked - stated) <= 2.0**-40 * asked < math.inf
+    return asked == stated or abs(asked - stated) <= (_ROUNDED - 1) * asked < math.inf
 
 
 def check_labels(fitted: Any, values: dict[str, Any]) -> None:
@@ -98,14 +101,19 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
 
 
 def check_blocks(
-    problem: Problem, mechanism: Mechanism, statement: PrivacyStatement, of_one: PrivacyStatement, labels: Sequence[Any]
+    problem: Problem,
+    prep: Prep,
+    mechanism: Mechanism,
+    statement: PrivacyStatement,
+    of_one: PrivacyStatement,
+    labels: Sequence[Any],
 ) -> None:
     """The statements are about the numbers that a fit with these facts releases.
 
     `of_one` is what each fit followed; of two labels, or none, it is the statement itself.
     """
     where = "model.statement.released"
-    ranges, several = _check_ranges(where, problem, statement), is_several(labels)
+    ranges, several = _check_ranges(where, problem, prep, statement, of_one), is_several(labels)
     if (of_one is statement) is (several or bool(ranges)):
         rule = "must be given for more than two classes and where ranges are released, and null else"
         refuse("model.statement_of_one", rule, labels)
@@ -125,14 +133,17 @@ def check_blocks(
         refuse(where, "must be those of the fits of all classes", list(statement.released))
 
 
-def _check_ranges(where: str, problem: Problem, statement: PrivacyStatement) -> Mapping[str, Release]:
-    """The blocks of ranges, both or none, which only bounds with numbers have."""
+def _check_ranges(
+    where: str, problem: Problem, prep: Prep, statement: PrivacyStatement, of_one: PrivacyStatement
+) -> Mapping[str, Release]:
+    """The blocks of ranges, both or none, which only bounds with numbers have; with the models they cost eps."""
     ranges = {name: block for name, block in statement.released.items() if name in BLOCKS}
-    shape = (len(problem.geometry.numbers),)
-    if ranges and (
-        missing(problem) or list(ranges) != list(BLOCKS) or {each.shape for each in ranges.values()} != {shape}
-    ):
-        refuse(where, f"must be about {shape[0]} numbers in each block of ranges", str(list(ranges)))
+    shapes = dict.fromkeys(BLOCKS, (len(columns_of(prep)),))
+    if ranges and (missing(problem, prep) or {name: each.shape for name, each in ranges.items()} != shapes):
+        refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
+    for block in ranges.values():
+        if block.scale and of_one.eps + block.sensitivity / (block.weight * block.scale) > statement.eps * _ROUNDED:
+            refuse(where, "must have ranges and models that cost eps together", block.scale)
     return ranges
 
 

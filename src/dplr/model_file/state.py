@@ -16,7 +16,7 @@ from dplr.estimators import ESTIMATORS
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.ranges import CHOICES, intervals
+from dplr.fitting.ranges import CHOICES, columns_of, intervals
 from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
@@ -165,7 +165,7 @@ def estimator_of(value: Any) -> Any:
     check_names(fitted, values, prep)
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement
-    check_blocks(problem, parameters["mechanism"], statement, of_one, classes)
+    check_blocks(problem, prep, parameters["mechanism"], statement, of_one, classes)
     models = len(classes) if is_several(classes) else 1
     shared = parameters["mechanism"].joint is not None
     parts = read_parts("model.released", values["released"], of_one, models, shared)
@@ -173,7 +173,7 @@ def estimator_of(value: Any) -> Any:
     _set_model(fitted, values, prep)
     numbers = read_ranges("model.ranges", values["ranges"], statement)
     if numbers:
-        prep = prep.narrowed(*intervals(numbers, statement.released, problem))
+        prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns_of(prep)))
     record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts, numbers)
     return fitted._adopt(record, statement, histories)
 

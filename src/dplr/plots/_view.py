@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,8 @@ class Model:
     coef : (rows, columns) in the user's units; one row for two labels and for regression, else one for each label.
     intercept : (rows,)
     labels : of the rows of `coef`; empty for regression.
-    ranges : (columns, 2) declared bounds, or narrower ranges that were released; None where there are none.
+    ranges : (columns, 2) declared bounds; None where there are none for these columns.
+    released : name -> narrower range that was released; empty for none.
     statement : None for a model of another library.
     history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
@@ -40,6 +42,7 @@ class Model:
     intercept: NDArray[np.float64]
     labels: tuple[str, ...]
     ranges: NDArray[np.float64] | None
+    released: Mapping[str, tuple[float, float]]
     statement: PrivacyStatement | None
     history: History | None
     noise: NDArray[np.float64] | None
@@ -54,9 +57,21 @@ class Model:
         """By how much each column is thought to grow: one unit, or from its lower to its upper bound."""
         if check_choice("per", per, ("unit", "range")) == "unit":
             return np.ones(len(self.names))
-        if self.ranges is None:
+        if self.reach is None:
             raise ValueError(sentence("per", 'must be "unit" where a model has no declared bounds', per))
-        return np.asarray(self.ranges[:, 1] - self.ranges[:, 0])
+        return np.asarray(self.reach[:, 1] - self.reach[:, 0])
+
+    @property
+    def reach(self) -> NDArray[np.float64] | None:
+        """(columns, 2) where the model changes: the released ranges, or else the declared ones."""
+        if self.ranges is None:
+            return None
+        pairs = zip(self.names, self.ranges.tolist(), strict=True)
+        return np.array([self.released.get(name, pair) for name, pair in pairs], np.float64)
+
+    def clipped(self, values: NDArray[np.float64], column: int) -> NDArray[np.float64]:
+        """Values of a column as the model counts them."""
+        return np.asarray(np.clip(values, *self.released.get(self.names[column], (-np.inf, np.inf))))
 
 
 def read_model(est: Any) -> Model:
@@ -80,19 +95,20 @@ def read_model(est: Any) -> Model:
         coef=coef,
         intercept=np.broadcast_to(np.asarray(est.intercept_, dtype=np.float64), coef.shape[:1]),
         labels=tuple(classes if len(coef) > 1 else classes[-1:]),
-        ranges=_ranges(est, names),
+        ranges=_ranges(getattr(est, "bounds", None), names),
+        released=getattr(est, "ranges_", {}),
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
     )
 
 
-def _ranges(est: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
-    """The released or declared range of every column of the model, where the bounds are of these columns."""
-    layout, released = getattr(getattr(est, "bounds", None), "layout", None), getattr(est, "ranges_", {})
+def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
+    """The declared range of every column of the model, where the bounds are of these columns."""
+    layout = getattr(bounds, "layout", None)
     if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
-    return np.array([released.get(name, pair) for name, pair in zip(names, layout.pairs, strict=True)], np.float64)
+    return np.array(layout.pairs, dtype=np.float64)
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:

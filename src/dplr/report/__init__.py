@@ -194,11 +194,11 @@ def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
             heads.append("odds ratio per unit")
             cells = [[*row, float(np.exp(row[0]))] for row in cells]
             last.append("")
-        if model.ranges is not None:
+        if model.reach is not None:
             heads += ["bounds", "odds ratio across them" if model.kind == "logistic" else "effect across them"]
             effects = model.coef[0] * model.widths("range")
             across = np.exp(effects) if model.kind == "logistic" else effects
-            bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.ranges]
+            bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.reach]
             cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
             last += ["", ""]
     return heads, _rows(model, cells, last)

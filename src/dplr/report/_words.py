@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from dplr.fitting.ranges import SUMS
 from dplr.plots._view import Model, best_guess, printable
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
@@ -128,13 +127,13 @@ def reading(model: Model) -> list[str]:
         hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
     if model.ranges is not None:
         hints.append(
-            "Columns have different units. To compare them, look at the effect across their declared bounds, "
+            "Columns have different units. To compare them, look at the effect across their bounds, "
             "which the picture shows."
         )
-    if model.statement is not None and SUMS in model.statement.released:
+    if model.released:
         hints.append(
             "The bounds of numbers are ranges that were released before, within those declared. A value beyond them "
-            "counts as the nearest end, in predictions too."
+            "counts as the nearest end, in predictions too: what is said of one unit more holds within them."
         )
     if model.statement is not None and math.isfinite(model.statement.eps):
         hints.append(

@@ -115,9 +115,14 @@ def check_rows(rows: Rows, problem: Problem) -> None:
     """Refuse faulty rows, and more rows than the tolerance was planned for, before any noise is drawn."""
     start = _start(problem)
     query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
-    seen = rows.total(query, start).faults.rows
+    rows.total(query, start)
+    check_count(rows, problem)
+
+
+def check_count(rows: Rows, problem: Problem) -> None:
+    """Refuse more rows than the tolerance was planned for."""
     assert problem.n_rows is not None
-    if problem.neighbouring is Neighbouring.ADD_REMOVE and seen > MOST_ROWS * problem.n_rows:
+    if problem.neighbouring is Neighbouring.ADD_REMOVE and len(rows) > MOST_ROWS * problem.n_rows:
         rule = f"must be at least a {MOST_ROWS}th of the number of rows"
         raise ValueError(sentence("n_rows", rule, problem.n_rows, "Declare a larger public reference."))
 

@@ -70,6 +70,10 @@ class NoPrivacy(Mechanism):
         """Refuse what has no minimum."""
         minimisation.check(problem, self.about.name)
 
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        """Refuse more rows than the tolerance was planned for."""
+        minimisation.check_count(rows, problem)
+
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once: all plans are the same."""
         minimisation.check_rows(rows, plans[0].problem)

@@ -202,6 +202,10 @@ class ObjectivePerturbation(Mechanism):
         """Whether noise is calibrated to the eps asked for: CM08 as printed costs more."""
         return self.calibration == "tight"
 
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        """Refuse more rows than the tolerance was planned for."""
+        minimisation.check_count(rows, problem)
+
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
         minimisation.check_rows(rows, plans[0].problem)

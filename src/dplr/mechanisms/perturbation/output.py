@@ -114,6 +114,10 @@ class OutputPerturbation(Mechanism):
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
 
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        """Refuse more rows than the tolerance was planned for."""
+        minimisation.check_count(rows, problem)
+
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once a ridge; for each plan add noise, project, round."""
         minimisation.check_rows(rows, plans[0].problem)
