@@ -26,14 +26,14 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to
 
 SENSITIVITY, RANGES = "privacy/sensitivity.py", "fitting/ranges.py"
 SILENT = 'type("Silent", (), {"laplace": lambda self, units, size: 0})()'
-FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, each.ranges, problem.geometry, {SILENT}),"
+FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, each.ranges, {SILENT}),"
 BROKEN = [
     ("ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return half_width * numbers"),
     ("theory of ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return 2.25 * half_width"),
     ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
     ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
-    ("theory", RANGES, "return Ranges(share, math.nextafter(eps - share, 0.0)", "return Ranges(share, eps"),
-    ("theory", RANGES, "weights = {SUMS: 1.0, SQUARES: 1 / c}", "weights = {SUMS: 1.0, SQUARES: 2 / c}"),
+    ("theory", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
+    ("theory", RANGES, "SQUARES: 1 / problem.geometry.half_width", "SQUARES: 2 / problem.geometry.half_width"),
 ]  # fmt: skip
 
 
