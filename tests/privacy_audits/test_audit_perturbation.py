@@ -54,24 +54,25 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
 SENSITIVITY, GEOMETRY = "privacy/sensitivity.py", "problem/geometry.py"
+# As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
-    ("output", 20_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
-    ("output", 20_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
-    ("output gaussian", 20_000, OUTPUT, "moved / guarantee.mu", "moved / guarantee.mu / 2"),
-    ("objective", 20_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
-    ("objective gaussian", 20_000, OBJECTIVE, 'Noise(ridge, "Gaussian", sigma,', 'Noise(ridge, "Gaussian", sigma / 2,'),
-    ("objective, one record, tiny ridge", 20_000, OBJECTIVE,
+    ("output", 6_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
+    ("output", 6_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
+    ("output gaussian", 6_000, OUTPUT, "moved / guarantee.mu", "moved / guarantee.mu / 2"),
+    ("objective", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
+    ("objective gaussian", 6_000, OBJECTIVE, 'Noise(ridge, "Gaussian", sigma,', 'Noise(ridge, "Gaussian", sigma / 2,'),
+    ("objective, one record, tiny ridge", 6_000, OBJECTIVE,
      "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),
-    ("soft logistic", 20_000, OBJECTIVE, "problem.loss.lipschitz, problem.geometry.row_norm)",
+    ("soft logistic", 6_000, OBJECTIVE, "problem.loss.lipschitz, problem.geometry.row_norm)",
      "problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
     ("gauge", 5_000, GEOMETRY, "(units * weight / GRID for", "(units * weight / GRID / 2 for"),
     ("gauge", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     ("gauge", 5_000, NOISE, "draws[size + len(sizes) :]", "draws[2 * size + len(sizes) :]"),
     ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(plan.minimisation.weights).geometry",
      "plan.problem.geometry"),
-    ("gauge, tiny ridge", 20_000, OBJECTIVE, "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)",
+    ("gauge, tiny ridge", 6_000, OBJECTIVE, "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)",
      "noise_eps = eps"),
-    ("soft Huber", 20_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
+    ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
 ]  # fmt: skip
 
 
