@@ -139,9 +139,9 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     if problem.geometry.half_width is None:
         return "without bounds", "Declare `bounds`, which they narrow."
     if not problem.geometry.intercept:
-        return "without an intercept", "Ranges have a middle, which a model through zero cannot have."
+        return "without an intercept", "Fit one: a range has a middle, which a model through zero cannot move to."
     if not columns_of(prep):
-        return "where no column is a number", "Levels have no ranges."
+        return "where no column is a number", "Leave it at 'auto': levels have no ranges."
     if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * _NARROWEST).all():
         return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:
