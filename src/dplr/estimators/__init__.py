@@ -107,7 +107,8 @@ def fit_many(
 ) -> list[LogisticRegression | LinearRegression | HuberSVC]:
     """Fit many private models to one data set, `repeats` of them for each eps: for studies of error against eps.
 
-    The rows are read once for all of them, which is much faster than one fit after another.
+    The rows are read once for all of them, which is much faster than one fit after another; fits with ranges of their
+    own, as those of numeric targets with pure eps, each read them again.
 
     Parameters
     ----------
