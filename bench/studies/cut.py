@@ -36,7 +36,8 @@ MECHANISMS = {
 def scores(mechanism, X, y, held_X, held_y, eps):
     """R^2 on rows kept aside of FITS fits."""
     bounds = dplr.Bounds(list(FEATURES.values()), target=(0, 200_000))
-    fits = dplr.fit_many(X, y, model="linear", eps=[eps], repeats=FITS, bounds=bounds, mechanism=mechanism)
+    options = {"model": "linear", "bounds": bounds, "mechanism": mechanism, "ranges": "off"}
+    fits = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **options)
     return np.array([est.score(held_X, held_y) for est in fits])
 
 

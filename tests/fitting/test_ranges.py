@@ -117,6 +117,7 @@ def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
     assert released()
     assert released(mechanism="fm")
     assert not released(ranges="off")
+    assert not released(mechanism=dplr.FunctionalMechanism(calibration="paper"))
     assert not released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
     assert not released(delta=1e-6)
     assert not released(eps=math.inf)
@@ -347,11 +348,25 @@ def cheaper(model):
         block["units"] //= 1024
 
 
+def cheaper_and_consistent(model):
+    for block in model["statement"]["released"][:2]:
+        block["sensitivity"] /= 1024
+        block["scale"] /= 1024
+        block["units"] //= 1024
+
+
+def heavier(model):
+    for block in model["statement"]["released"][:2]:
+        block["weight"] *= 1024
+        block["scale"] /= 1024
+        block["units"] //= 1024
+
+
 def alone(model):
     model["statement"]["released"] = model["statement"]["released"][1:]
 
 
-@pytest.mark.parametrize("change", [drop, cut, swap, forbid, cheaper, alone])
+@pytest.mark.parametrize("change", [drop, cut, swap, forbid, cheaper, cheaper_and_consistent, heavier, alone])
 def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
     X, y = table(2_000)
     est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)

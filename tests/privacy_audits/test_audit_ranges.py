@@ -33,7 +33,7 @@ BROKEN = [
     ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
     ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
     ("theory", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
-    ("theory", RANGES, "SQUARES: 1 / problem.geometry.half_width", "SQUARES: 2 / problem.geometry.half_width"),
+    ("theory", RANGES, "SQUARES: 1 / problem.geometry.half_width}", "SQUARES: 2 / problem.geometry.half_width}"),
 ]  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def plan_ranges(
 
 
 def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
-    """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 1."""
+    """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 2."""
     total = eps if statement.eps <= ranges.left else (statement.eps + ranges.eps) * (1 + 2.0**-50)
     cost = "without noise" if math.isinf(eps) else f"for eps = {ranges.eps:.6g}; the models have {statement.eps:.6g}"
     fact = f"numbers are clipped to ranges that are released before, {cost} (basic composition)"
@@ -96,11 +96,12 @@ def moments_of(rows: Rows) -> Total:
 def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
     """The released numbers: sums on their grids with noise. The intercept's column has sums times its constant."""
     geometry, columns, released = ranges.problem.geometry, np.array(ranges.columns), {}
+    if any(block.shape != columns.shape for block in ranges.released.values()):
+        raise RuntimeError("ranges would release more numbers, or fewer, than were paid for: a fault of dplr")
     for name, other, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
         block = ranges.released[name]
         half, exponent = math.frexp(block.grid * factor)
         assert half == 0.5  # both are powers of two
-        assert block.shape == columns.shape  # what was paid for
         value = total.integers(exponent - 1, (columns, other))
         if block.units:
             value = value + source.laplace(block.units, len(value))
@@ -156,7 +157,7 @@ def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta:
 
     Not under add_remove: a declared reference that is not the number of rows moves the mean, and the range with it.
     """
-    if delta > 0 or math.isinf(eps) or problem.loss.classification or not mechanism.about.private:
+    if delta > 0 or math.isinf(eps) or problem.loss.classification or mechanism.printed or not mechanism.about.private:
         return False
     return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
 
@@ -165,20 +166,26 @@ def _noise(problem: Problem, count: int, eps: float) -> float:
     """Standard deviation of the noise of a mean, in half-widths."""
     assert problem.geometry.half_width is not None
     assert problem.n_rows is not None
-    return math.sqrt(2) * _sensitivity(problem, count) / eps / problem.n_rows / problem.geometry.half_width
+    return math.sqrt(2) * joint_sensitivity(problem, count) / eps / problem.n_rows / problem.geometry.half_width
 
 
-def _sensitivity(problem: Problem, count: int) -> float:
+def joint_sensitivity(problem: Problem, count: int) -> float:
+    """What one record changes in both blocks together: lemma 1."""
     assert problem.geometry.half_width is not None
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return sensitivity.ranges_replace_one(count, problem.geometry.half_width)
     return sensitivity.ranges_add_remove(count, problem.geometry.half_width)
 
 
+def weights_of(problem: Problem) -> dict[str, float]:
+    """The factor of each block inside the norm in which the joint sensitivity is measured."""
+    assert problem.geometry.half_width is not None
+    return {SUMS: 1.0, SQUARES: 1 / problem.geometry.half_width}
+
+
 def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
     """Both blocks, eps-DP together; exact sums where eps is infinite."""
-    assert problem.geometry.half_width is not None
-    moved, weights = _sensitivity(problem, count), {SUMS: 1.0, SQUARES: 1 / problem.geometry.half_width}
+    moved, weights = joint_sensitivity(problem, count), weights_of(problem)
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
         return {name: Release((count,), moved, "none", 0.0, exact, weight) for name, weight in weights.items()}

@@ -107,6 +107,11 @@ class Mechanism(ABC):
         """Whether statements carry the eps asked for: calibrations as printed may cost more."""
         return True
 
+    @property
+    def printed(self) -> bool:
+        """Whether it is a paper's algorithm as printed, for reproduction: nothing is added to it unasked."""
+        return not self.keeps_eps
+
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
 from dplr.fitting.one_vs_rest import by_class, is_several
-from dplr.fitting.ranges import BLOCKS, columns_of, missing
+from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
@@ -141,7 +141,9 @@ def _check_ranges(
     shapes = dict.fromkeys(BLOCKS, (len(columns_of(prep)),))
     if ranges and (missing(problem, prep) or {name: each.shape for name, each in ranges.items()} != shapes):
         refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
-    for block in ranges.values():
+    for name, block in ranges.items():
+        if block.weight != weights_of(problem)[name] or block.sensitivity < joint_sensitivity(problem, block.shape[0]):
+            refuse(where, "must have the weights and the sensitivity of ranges", (block.weight, block.sensitivity))
         if block.scale and of_one.eps + block.sensitivity / (block.weight * block.scale) > statement.eps * _ROUNDED:
             refuse(where, "must have ranges and models that cost eps together", block.scale)
     return ranges

@@ -147,6 +147,11 @@ class FunctionalMechanism(Mechanism):
         return sizes
 
     @property
+    def printed(self) -> bool:
+        """Whether the noise is what FM12 prints."""
+        return self.calibration == "paper"
+
+    @property
     def joint(self) -> FunctionalMechanism | None:
         """One release serves all classes, unless the options are about one model."""
         return self if (self.calibration, self.unbounded) == ("tight", "trim") else None
