@@ -172,11 +172,13 @@ def test_ranges_are_a_function_of_what_was_released(tmp_path):
 
 
 def test_ranges_hold_nearly_all_numbers_and_little_else():
+    """Every range holds 99 % of the numbers; their widths, of 100, are below 25 in the mean of 20 (18 expected)."""
     X, y = table(200_000)
-    est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
-    for (low, high), column in zip(est.ranges_.values(), X.T, strict=True):
-        assert ((column >= low) & (column <= high)).mean() > 0.99
-        assert high - low < 25  # of 100
+    options = {"model": "linear", "mechanism": "fm", "bounds": NUMBERS, "eps": [1.0], "repeats": 20}
+    ends = np.array([list(est.ranges_.values()) for est in dplr.fit_many(X, y, **options)])
+    for column, low, high in zip(X.T, *ends.transpose(2, 1, 0), strict=True):
+        assert min(((column >= one) & (column <= other)).mean() for one, other in zip(low, high, strict=True)) > 0.99
+        assert (high - low).mean() < 25
 
 
 def test_exact_ranges_are_the_mean_and_three_deviations():
