@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -125,12 +126,32 @@ class PublicFacts:
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
-        classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
-        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, self.prep, eps, self.delta)
+        delta = self._delta_for(eps)
+        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, self.prep, eps, delta)
         if ranges is None:
-            return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
-        planned = plan_models(self.mechanism, self.problem, ranges.left, self.delta, classes)
-        return Planned(planned.plan, stated(planned.statement, ranges, eps), ranges)
+            planned = self._models(eps, delta)
+        else:
+            of_models = self._models(ranges.left, delta)
+            planned = Planned(of_models.plan, stated(of_models.statement, ranges, eps), ranges)
+        return planned if delta == self.delta else _pure(planned, self.delta)
+
+    def _delta_for(self, eps: float) -> float:
+        """The delta that the noise is for: 0 where the mechanism's pure noise is smaller than its Gaussian noise."""
+        if self.delta == 0 or math.isinf(eps):
+            return self.delta
+        gaussian = self.mechanism.noise_of(self._models(eps, self.delta).plan)
+        if gaussian is None:
+            return self.delta
+        try:
+            pure = self.mechanism.noise_of(self._models(eps, 0.0).plan)
+        except ValueError:  # with this ridge, pure noise cannot have the share of eps of each of several classes
+            return self.delta
+        return 0.0 if pure is not None and pure < gaussian else self.delta
+
+    def _models(self, eps: float, delta: float) -> Planned:
+        """The plan of the models alone."""
+        classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
+        return plan_models(self.mechanism, self.problem, eps, delta, classes)
 
     @property
     def _target(self) -> Pair | None:
@@ -152,6 +173,19 @@ class PublicFacts:
             known = "the number of records" if exact else "a declared reference, n_rows"
             facts.append(f"{known} = {self.n_rows}")
         return facts
+
+
+def pure_sentence(delta: float) -> str:
+    """What a statement says where this delta was asked for, and pure noise was taken."""
+    return f"pure noise, smaller than Gaussian noise for delta = {delta:g}"
+
+
+def _pure(planned: Planned, delta: float) -> Planned:
+    """The same, whose statement says why it has no delta."""
+    said = f"{planned.statement.calibration}; {pure_sentence(delta)}"
+    plan, statement = planned.plan, replace(planned.statement, calibration=said)
+    of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
+    return Planned(of_one, statement, planned.ranges)
 
 
 def l2_sentence(l2: float | None) -> str:
