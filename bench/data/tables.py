@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from bench.data import rand
 from bench.data.adult import LEVELS, LOGARITHMIC, NUMBERS
 from bench.studies.defaults import FEATURES
 
@@ -104,11 +105,9 @@ def _heart(folder: pathlib.Path) -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bound
 
 
 def _rand() -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bounds]:
-    """The split of the demo."""
-    from dplr.demo import BOUNDS, load
-
-    X, y, X_test, y_test = load()
-    return X.assign(visits=y), X_test.assign(visits=y_test), dplr.Bounds(BOUNDS)
+    """Who saw a doctor in the year?"""
+    X, y, X_test, y_test = rand.load()
+    return X.assign(visits=y), X_test.assign(visits=y_test), dplr.Bounds(rand.BOUNDS)
 
 
 def _split(

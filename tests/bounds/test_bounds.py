@@ -26,7 +26,13 @@ def test_linear_coefficients_come_back_in_the_users_units(fit_intercept):
     X, y = data()
     y = y if fit_intercept else y + 3.0
     est = dplr.fit(
-        X, y, model="linear", eps=math.inf, bounds=dplr.Bounds(PAIRS, target=(-10, 10)), fit_intercept=fit_intercept
+        X,
+        y,
+        model="linear",
+        eps=math.inf,
+        bounds=dplr.Bounds(PAIRS, target=(-10, 10)),
+        fit_intercept=fit_intercept,
+        mechanism="fm",
     )
     assert_allclose(est.coef_, [0.05, -0.6, 2.0], rtol=1e-4)
     assert_allclose(est.intercept_, -3.0 if fit_intercept else 0.0, atol=1e-3)

@@ -76,7 +76,7 @@ def test_examples_of_the_documentation_can_be_planned(path):
     bounds = dplr.Bounds.from_toml(path)
     assert dplr.Bounds.from_dict(bounds.to_dict()) == bounds
     model = "logistic" if "classes" in bounds.to_dict()["target"] else "linear"
-    assert len(dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, model=model, ranges="off").released) == 3
+    assert len(dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, model=model, ranges="off", mechanism="fm").released) == 3
 
 
 def test_different_knowledge_is_not_equal():

@@ -263,7 +263,7 @@ def test_bounds_by_position_are_refused(folder):
 
 def test_what_exceeds_the_budget_has_an_exit_code_of_its_own(folder):
     command("ledger", "init", "budget.db", "--eps", "0.4")
-    assert "has eps = 0.4, delta = 0 left" in command(*FIT, "--ledger", "budget.db", code=4).stderr
+    assert "has eps = 0.4, delta = 1e-12 left" in command(*FIT, "--ledger", "budget.db", code=4).stderr
     options = ("--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.5", "--ledger", "budget.db")
     assert "it does not fit" in command("plan", *options, code=4).stdout
     assert spent() == 0
@@ -484,7 +484,9 @@ def test_plan_states_what_the_fit_will_state_and_reads_no_data(folder):
     statement = command(*FIT).stdout.partition("Wrote")[0]
     lines = [line for line in statement.splitlines() if "the labels" not in line]
     assert "\n".join(lines) in planned.stdout
-    assert "Expected utility: no theorem covers this fit" in planned.stdout
+    assert "Expected utility: with probability 0.95" in planned.stdout
+    covered = command("plan", *PLAN, "--mechanism", "fm").stdout
+    assert "Expected utility: no theorem covers this fit" in covered
     assert "--n-rows" in command("plan", *PLAN[:2], *PLAN[4:], code=2).stderr
 
 
@@ -523,7 +525,7 @@ def test_a_ledger_is_made_once_and_shown_for_people_and_programs(folder):
     made = command("ledger", "init", "budget.db", "--eps", "3", "--delta", "1e-6", "--composition", "zcdp").stdout
     assert "eps = 3, delta = 1e-06, zcdp composition, replace_one" in made
     assert "exists" in command("ledger", "init", "budget.db", "--eps", "9", code=2).stderr
-    command(*FIT, "--ledger", "budget.db", "--label", "a label")
+    command(*FIT, "--mechanism", "fm", "--ledger", "budget.db", "--label", "a label")
     assert "committed  fm         eps = 0.5, delta = 0  a label" in command("ledger", "show", "budget.db").stdout
     found = json.loads(command("ledger", "show", "budget.db", "--json").stdout)
     assert found["terms"]["eps"] == 3
@@ -534,7 +536,7 @@ def test_a_ledger_is_made_once_and_shown_for_people_and_programs(folder):
 
 
 def test_the_public_form_of_a_ledger_is_the_same_whether_fits_failed_or_not(folder, monkeypatch):
-    statement = dplr.plan(n_rows=100, n_features=2, eps=0.25).statement
+    statement = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
     shown = {}
     for name, endings in {"calm": ["commit"] * 3, "stormy": ["refund", "commit", "", "refund", "commit"]}.items():
         (folder / name).mkdir()
@@ -640,7 +642,7 @@ module.{name} = interrupted
 )
 def test_ctrl_c_says_truly_whether_the_reservation_stays_spent(folder, place, cost, said):
     command("ledger", "init", "budget.db", "--eps", "1")
-    result = child(*FIT, "--ledger", "budget.db", before=INTERRUPT.format(**place))
+    result = child(*FIT, "--mechanism", "fm", "--ledger", "budget.db", before=INTERRUPT.format(**place))
     assert result.returncode == 130
     assert said in result.stderr
     assert "Traceback" not in result.stderr
@@ -659,7 +661,7 @@ def test_a_fit_that_fails_after_its_noise_says_that_the_budget_stays_spent(folde
 
     command("ledger", "init", "budget.db", "--eps", "1")
     monkeypatch.setattr("dplr.mechanisms.functional.spec.Fit", fail)
-    said = command(*FIT, "--ledger", "budget.db", code=3).stderr
+    said = command(*FIT, "--mechanism", "fm", "--ledger", "budget.db", code=3).stderr
     assert "Error: no luck. Noise may have been drawn, so its cost stays spent: entry 1" in said
     assert spent() == 0.5
 

@@ -120,7 +120,7 @@ LOGISTIC = [
     ({"public": ([1.0], 0.0)}, ValueError, "`public` must have 2 coefficients and one intercept"),
     ({"public": ([1.0, math.nan], 0.0)}, ValueError, "`public` must be finite"),
     ({"public": ([1.0, 1.0], 2.0), "fit_intercept": False}, ValueError, "`public` must have intercept 0"),
-    ({"mechanism": "magic"}, ValueError, "`mechanism` must be one of 'fm'.*got 'magic'"),
+    ({"mechanism": "magic"}, ValueError, "`mechanism` must be one of 'auto', 'fm'.*got 'magic'"),
     ({"mechanism": dplr.FunctionalMechanism}, ValueError, "`mechanism` must be one of"),
     ({"model": "probit"}, ValueError, "`model` must be one of 'logistic', 'linear', 'svm'; got 'probit'"),
     ({"neighbouring": "both"}, ValueError, "`neighbouring` must be one of"),

@@ -175,7 +175,7 @@ def test_notebooks_show_the_diagram_and_the_statement_escaped(frame):
     X, y = frame
     hostile = X.rename(columns={"age": HOSTILE})
     bounds = dplr.Bounds({HOSTILE: (0, 10), "hours": (0, 10)}, target=(HOSTILE, "no"))
-    est = dplr.LogisticRegression(eps=0.8, bounds=bounds)
+    est = dplr.LogisticRegression(eps=0.8, bounds=bounds, mechanism="fm")
     before = est._repr_html_()
     assert "Not fitted. Each call of fit would spend eps = 0.8" in before
     for html in (

@@ -139,7 +139,7 @@ def test_null_ledger_serves_the_seam():
 def test_two_fits_never_share_noise():
     X, y = make_data("cube", 100, 2)
     bounds = dplr.Bounds([(-1, 2), (-2, 3)])
-    first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds).released_["off_diagonal"] for _ in range(2))
+    first, second = (dplr.fit(X, y, eps=1.0, bounds=bounds, mechanism="fm").released_["off_diagonal"] for _ in range(2))
     assert (first != second).all()
 
 
@@ -183,13 +183,13 @@ def test_seeded_fit_warns_repeats_itself_and_says_so():
 
 def test_statement_lists_everything_taken_as_public():
     X, y = make_data("cube", 100, 2)
-    est = dplr.fit(X, y, eps=0.8, bounds=dplr.Bounds([(-1, 2), (-2, 3)]))
+    est = dplr.fit(X, y, eps=0.8, bounds=dplr.Bounds([(-1, 2), (-2, 3)]), mechanism="fm")
     text = str(est.privacy_)
     for fact in ["eps = 0.8", "replace_one", "label is 0 or 1", "column 1 in [-2, 3]", "records = 100", "integer"]:
         assert fact in text
     assert est.privacy_.version == dplr.__version__
     assert (est.privacy_.eps, est.privacy_.delta, est.privacy_.guarantee.eps) == (0.8, 0.0, 0.8)
-    text = str(dplr.fit(X, y / 2, eps=0.8, model="linear").privacy_)
+    text = str(dplr.fit(X, y / 2, eps=0.8, model="linear", mechanism="fm").privacy_)
     for fact in ["lie in the unit ball", "y lies in [-1, 1]", "l2 = 'auto'"]:
         assert fact in text
 
@@ -203,7 +203,7 @@ def test_statement_survives_pickling_and_stays_read_only():
 
 
 def test_statement_shortcuts_exist_only_where_blocks_agree():
-    statement = dplr.plan(n_rows=5, n_features=1, eps=1.0).statement
+    statement = dplr.plan(n_rows=5, n_features=1, eps=1.0, mechanism="fm").statement
     assert statement.sensitivity == statement.released["linear"].sensitivity
     with pytest.raises(AttributeError, match="different values of `scale`"):
         _ = statement.noise_scale

@@ -189,7 +189,7 @@ def test_public_data_change_neither_noise_nor_cost_nor_the_number_of_records(mec
 
 
 def test_refit_keeps_the_start():
-    est = seeded(*PRIVATE, public=PUBLIC)
+    est = seeded(*PRIVATE, public=PUBLIC, mechanism="fm")
     assert_allclose(coefs(est.refit(l2=1e6)), coefs(non_private(*PUBLIC)), atol=1e-3)
 
 
@@ -212,12 +212,12 @@ def test_statement_says_what_public_data_were_used_and_what_must_hold_of_them():
 
 
 def test_private_model_as_start_may_share_records_because_both_add_up():
-    first = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.25)
-    statement = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, public=first).privacy_
+    first = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.25, mechanism="fm")
+    statement = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, public=first, mechanism="fm").privacy_
     (fact,) = [fact for fact in statement.assumptions if fact.startswith("public coef")]
     assert "under pure eps-differential privacy, eps = 0.25; on common records both add up" in fact
     assert "disjoint" not in fact
-    exact = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, public=non_private(*PUBLIC)).privacy_
+    exact = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, public=non_private(*PUBLIC), mechanism="fm").privacy_
     assert any("disjoint" in fact for fact in exact.assumptions)
 
 

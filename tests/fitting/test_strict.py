@@ -104,7 +104,7 @@ def test_the_file_of_a_strict_ledger_is_the_same_however_a_fit_ends(tmp_path, mo
 
 def test_a_strict_ledger_holds_one_state_and_days_alone(tmp_path):
     strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    held = strict.reserve(dplr.plan(n_rows=100, n_features=2, eps=0.4).statement)
+    held = strict.reserve(dplr.plan(n_rows=100, n_features=2, eps=0.4, mechanism="fm").statement)
     (before,) = strict.entries()
     assert (before.state, len(before.reserved_at), before.ended_at) == ("committed", 10, None)
     assert len(strict.terms().created) == 10
@@ -113,7 +113,7 @@ def test_a_strict_ledger_holds_one_state_and_days_alone(tmp_path):
 
 
 def test_a_strict_reservation_ends_once_and_needs_its_entries(tmp_path):
-    statement = dplr.plan(n_rows=100, n_features=2, eps=0.1).statement
+    statement = dplr.plan(n_rows=100, n_features=2, eps=0.1, mechanism="fm").statement
     path = tmp_path / "budget"
     strict = Ledger(path, eps=1.0, strict=True)
     empty = path.read_bytes()
@@ -224,7 +224,8 @@ def test_every_strict_fit_is_silent_in_its_own_context_where_warnings_have_one(t
 
     monkeypatch.setattr(dplr.FunctionalMechanism, "run", together)
     strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    fits = [threading.Thread(target=dplr.fit, args=data(), kwargs={"classes": (0, 1), "eps": 0.1, "ledger": strict})
+    facts = {"classes": (0, 1), "eps": 0.1, "mechanism": "fm", "ledger": strict}
+    fits = [threading.Thread(target=dplr.fit, args=data(), kwargs=facts)
             for _ in range(2)]  # fmt: skip
     for fit in fits:
         fit.start()

@@ -67,18 +67,18 @@ def a_plan(eps=0.4, **options):
 def test_five_folds_at_eps_one_record_five_entries(path):
     X, y = data()
     ledger = Ledger(path, eps=5.0)
-    cross_val_score(dplr.LogisticRegression(eps=1.0, ledger=ledger), X, y, cv=KFold(5))
+    cross_val_score(dplr.LogisticRegression(eps=1.0, ledger=ledger, mechanism="fm"), X, y, cv=KFold(5))
     assert [entry.eps for entry in ledger.entries()] == [1.0] * 5
     assert states(ledger) == ["committed"] * 5
-    assert ledger.remaining() == (0.0, 0.0)
+    assert ledger.remaining() == (0.0, 1e-12)
     with pytest.raises(BudgetExceeded):
-        dplr.LogisticRegression(eps=0.01, ledger=str(path)).fit(X, y)
+        dplr.LogisticRegression(eps=0.01, ledger=str(path), mechanism="fm").fit(X, y)
 
 
 def test_workers_spend_from_one_budget_with_noise_of_their_own(path):
     X, y = data()
     ledger = Ledger(path, eps=4.0)
-    model = dplr.LogisticRegression(eps=1.0, ledger=path)
+    model = dplr.LogisticRegression(eps=1.0, ledger=path, mechanism="fm")
     with joblib.parallel_config("loky", n_jobs=2):
         fits = joblib.Parallel()(joblib.delayed(lambda: clone(model).fit(X, y).released_)() for _ in range(4))
     assert ledger.spent() == (4.0, 0.0)
@@ -91,7 +91,7 @@ def test_workers_spend_from_one_budget_with_noise_of_their_own(path):
 def test_a_search_counts_every_fit_and_its_last(path):
     X, y = data()
     ledger = Ledger(path, eps=10.0)
-    model = make_pipeline(FunctionTransformer(), dplr.LogisticRegression(eps=0.5, ledger=ledger))
+    model = make_pipeline(FunctionTransformer(), dplr.LogisticRegression(eps=0.5, ledger=ledger, mechanism="fm"))
     GridSearchCV(model, {"logisticregression__l2": [0.1, 1.0]}, cv=KFold(3)).fit(X, y)
     assert len(ledger.entries()) == 7
     assert ledger.spent() == (3.5, 0.0)
@@ -109,7 +109,7 @@ def test_every_model_and_fit_many_take_a_ledger(path, model):
 
 
 def test_a_ledger_without_a_delta_refuses_objective_perturbation_and_says_what_to_do(path):
-    ledger = Ledger(path, eps=3.0)
+    ledger = Ledger(path, eps=3.0, delta=0.0)
     plan = a_plan(0.5, mechanism="objective")
     assert not plan.cost(ledger).fits
     with pytest.raises(
@@ -119,7 +119,7 @@ def test_a_ledger_without_a_delta_refuses_objective_perturbation_and_says_what_t
     for mechanism in ("fm", "output"):
         ledger.reserve(a_plan(0.5, mechanism=mechanism).statement).commit()
     with pytest.raises(BudgetExceeded, match="Use a smaller eps, or a model that was already released"):
-        ledger.reserve(a_plan(2.5).statement)
+        ledger.reserve(a_plan(2.5, mechanism="fm").statement)
 
 
 @pytest.mark.parametrize("composition", ["basic", "zcdp", "pld"])
@@ -139,7 +139,8 @@ def test_the_delta_of_a_solver_costs_next_to_nothing_of_a_budget(path, compositi
 def test_releases_of_every_form_share_one_budget(path, composition):
     ledger = Ledger(path, eps=6.0, delta=1e-4, composition=composition)
     forms = [
-        a_plan(0.3), a_plan(0.3, delta=1e-6), a_plan(0.3, delta=1e-6, mechanism="objective"),
+        a_plan(0.3, mechanism="fm"), a_plan(0.3, delta=1e-6, mechanism="fm"),
+        a_plan(0.3, delta=1e-6, mechanism="objective"),
         a_plan(0.3, delta=1e-6, mechanism=dplr.NoisyGradientDescent(steps=20, batch=10)),
     ]  # fmt: skip
     assert len({type(plan.statement.guarantee) for plan in forms}) == 4
@@ -159,9 +160,9 @@ def test_releases_of_every_form_share_one_budget(path, composition):
 def test_many_fits_reserve_all_or_nothing(ledger):
     X, y = data()
     with pytest.raises(BudgetExceeded, match="3 releases"):
-        dplr.fit_many(X, y, eps=[0.4], repeats=3, ledger=ledger)
+        dplr.fit_many(X, y, eps=[0.4], repeats=3, ledger=ledger, mechanism="fm")
     assert ledger.entries() == []
-    dplr.fit_many(X, y, eps=[0.2], repeats=5, ledger=ledger)
+    dplr.fit_many(X, y, eps=[0.2], repeats=5, ledger=ledger, mechanism="fm")
     assert ledger.remaining() == (0.0, 1e-5)
 
 
@@ -169,7 +170,7 @@ def test_no_row_is_read_where_the_budget_is_exceeded(ledger, monkeypatch, entrop
     X, y = data()
     monkeypatch.setattr(rows.ArrayRows, "total", lambda *_: pytest.fail("a row was read"))
     with pytest.raises(BudgetExceeded, match=r"`ledger` must have room .* got eps = 1.5.*\(eps = 1, delta = 1e-05\)"):
-        dplr.fit(X, y, eps=1.5, ledger=ledger)
+        dplr.fit(X, y, eps=1.5, ledger=ledger, mechanism="fm")
     assert entropy.bytes == 0
 
 
@@ -177,7 +178,7 @@ def test_a_value_fault_gives_the_budget_back(ledger):
     X, y = data()
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
-        dplr.fit(X, y, eps=0.4, ledger=ledger)
+        dplr.fit(X, y, eps=0.4, ledger=ledger, mechanism="fm")
     assert states(ledger) == ["refunded"]
     assert ledger.remaining() == (1.0, 1e-5)
 
@@ -193,7 +194,7 @@ def test_an_interrupt_after_noise_stays_spent(ledger, monkeypatch, error):
 
     monkeypatch.setattr(dplr.noise.Source, "laplace", interrupted)
     with pytest.raises(error):
-        dplr.fit(X, y, eps=0.4, ledger=ledger)
+        dplr.fit(X, y, eps=0.4, ledger=ledger, mechanism="fm")
     assert states(ledger) == ["reserved"]
     assert ledger.spent() == (0.4, 0.0)
 
@@ -211,7 +212,7 @@ def test_a_process_that_dies_in_a_fit_leaves_it_spent(ledger, path):
 
 def test_refitting_from_a_release_costs_nothing(ledger):
     X, y = data()
-    est = dplr.fit(X, y, eps=0.4, ledger=ledger).refit(l2=1.0)
+    est = dplr.fit(X, y, eps=0.4, ledger=ledger, mechanism="fm").refit(l2=1.0)
     assert len(ledger.entries()) == 1
     assert est.ledger == ledger
 
@@ -222,11 +223,11 @@ def test_refitting_from_a_release_costs_nothing(ledger):
 def test_copies_of_a_ledger_are_handles_of_one_file(ledger):
     labelled = ledger.labelled("census 2024")
     for other in (copy.copy(labelled), copy.deepcopy(labelled), pickle.loads(pickle.dumps(labelled)), clone(
-        dplr.LinearRegression(ledger=labelled)
+        dplr.LinearRegression(ledger=labelled, mechanism="fm")
     ).ledger):  # fmt: skip
         assert other == labelled
         assert hash(other) == hash(labelled)
-        other.reserve(a_plan(0.1).statement).commit()
+        other.reserve(a_plan(0.1, mechanism="fm").statement).commit()
     assert ledger != labelled
     assert [entry.label for entry in ledger.entries()] == ["census 2024"] * 4
     assert ledger.spent()[0] == 0.4
@@ -234,7 +235,7 @@ def test_copies_of_a_ledger_are_handles_of_one_file(ledger):
 
 def test_threads_and_forks_share_a_handle(ledger):
     def spend():
-        ledger.reserve(a_plan(0.1).statement).commit()
+        ledger.reserve(a_plan(0.1, mechanism="fm").statement).commit()
 
     threads = [threading.Thread(target=spend) for _ in range(4)]
     for thread in threads:
@@ -267,7 +268,7 @@ def test_a_fork_waits_for_the_operation_of_another_thread(ledger, monkeypatch):
     pid = os.fork()
     if pid == 0:
         try:
-            ledger.reserve(a_plan(0.1).statement).commit()
+            ledger.reserve(a_plan(0.1, mechanism="fm").statement).commit()
             os._exit(0)
         except BaseException:
             os._exit(1)
@@ -286,7 +287,7 @@ def test_counts_of_numpy_are_counts(tmp_path):
 
 @pytest.mark.parametrize("name", ["a%41?mode=ro#x&y", 'it\'s "x"\nnew line', "not text \udcff"])
 def test_every_name_of_a_file_is_taken_as_it_is(tmp_path, name):
-    Ledger(tmp_path / name, eps=1.0).reserve(a_plan(0.25).statement).commit()
+    Ledger(tmp_path / name, eps=1.0).reserve(a_plan(0.25, mechanism="fm").statement).commit()
     assert os.listdir(tmp_path) == [name]
     assert Ledger(tmp_path / name).remaining()[0] == 0.75
     assert Ledger(f"/{tmp_path}/{name}").remaining()[0] == 0.75  # two slashes at the start stay two
@@ -301,7 +302,7 @@ def test_a_handle_notices_that_its_file_was_replaced(ledger, path):
     path.unlink()
     Ledger(path, eps=100.0)
     with pytest.raises(ValueError, match="another one"):
-        ledger.reserve(a_plan().statement)
+        ledger.reserve(a_plan(mechanism="fm").statement)
 
 
 def test_a_path_means_the_same_from_every_folder(ledger, path, monkeypatch):
@@ -315,7 +316,7 @@ def test_a_path_means_the_same_from_every_folder(ledger, path, monkeypatch):
 
 
 def test_entries_keep_the_whole_statement(ledger):
-    statement = a_plan(0.4, delta=1e-6).statement
+    statement = a_plan(0.4, delta=1e-6, mechanism="fm").statement
     ledger.labelled("a'; DROP TABLE entry; --").reserve(statement).commit()
     (entry,) = ledger.entries()
     assert entry.guarantee == statement.guarantee
@@ -338,17 +339,17 @@ def test_a_guarantee_survives_the_file_in_every_bit():
 
 
 def test_a_plan_is_priced_without_spending(ledger, path):
-    price = a_plan(0.4).cost(path)
+    price = a_plan(0.4, mechanism="fm").cost(path)
     assert price.fits
     assert (price.eps, price.delta) == (0.4, 0.0)
     assert (price.before, price.after) == ((1.0, 1e-5), (0.6, 1e-5))
     assert "after (eps = 0.6" in str(price)
-    too_much = a_plan(1.4).cost(ledger)
+    too_much = a_plan(1.4, mechanism="fm").cost(ledger)
     assert (too_much.fits, too_much.after) == (False, None)
     assert "does not fit" in str(too_much)
     assert ledger.entries() == []
     with pytest.raises(TypeError, match="`ledger` must be"):
-        a_plan().cost(None)
+        a_plan(mechanism="fm").cost(None)
 
 
 # What is refused
@@ -388,26 +389,26 @@ def test_bad_terms_are_refused_and_leave_no_file(tmp_path, options, message):
 def test_statements_that_promise_nothing_or_something_else_are_refused(ledger):
     X, y = data()
     with pytest.raises(ValueError, match="`eps` must be finite to be entered"):
-        dplr.fit(X, y, eps=math.inf, ledger=ledger)
+        dplr.fit(X, y, eps=math.inf, ledger=ledger, mechanism="fm")
     with pytest.raises(ValueError, match="`eps` must be finite to be entered"):
         dplr.fit(X, y, eps=math.inf, mechanism="none", ledger=ledger)
     with pytest.raises(ValueError, match="`neighbouring` must be 'replace_one', the relation of the ledger"):
-        dplr.fit(X, y, eps=0.1, neighbouring="add_remove", n_rows=400, ledger=ledger)
+        dplr.fit(X, y, eps=0.1, neighbouring="add_remove", n_rows=400, ledger=ledger, mechanism="fm")
     with pytest.warns(dplr.PrivacyWarning), pytest.raises(ValueError, match="`rng` must be None with a ledger"):
-        dplr.fit(X, y, eps=0.1, rng=1, ledger=ledger)
+        dplr.fit(X, y, eps=0.1, rng=1, ledger=ledger, mechanism="fm")
     for eps, delta in ((-5.0, 0.0), (0.1, -0.5)):  # a statement made by hand gives nothing back
         with pytest.raises(ValueError, match="must be"):
-            ledger.reserve(replace(a_plan(0.1).statement, eps=eps, delta=delta, guarantee=Pure(eps)))
+            ledger.reserve(replace(a_plan(0.1, mechanism="fm").statement, eps=eps, delta=delta, guarantee=Pure(eps)))
     with pytest.raises(TypeError, match=r"`ledger` must be None, a dplr\.Ledger or the path"):
-        dplr.fit(X, y, eps=0.1, ledger=3)
+        dplr.fit(X, y, eps=0.1, ledger=3, mechanism="fm")
     with pytest.raises(FileNotFoundError, match="`ledger` must be"):
-        dplr.fit(X, y, eps=0.1, ledger=ledger.path + "x")
+        dplr.fit(X, y, eps=0.1, ledger=ledger.path + "x", mechanism="fm")
     assert ledger.entries() == []
     assert not os.path.exists(ledger.path + "x")
 
 
 def test_entries_and_terms_cannot_be_rewritten(ledger):
-    ledger.reserve(a_plan().statement).commit()
+    ledger.reserve(a_plan(mechanism="fm").statement).commit()
     connection = sqlite3.connect(ledger.path)
     for statement in (
         "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'refunded'",
@@ -419,7 +420,7 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
 
 
 def test_a_reservation_ends_once(ledger):
-    held = ledger.reserve(a_plan().statement)
+    held = ledger.reserve(a_plan(mechanism="fm").statement)
     held.commit()
     for end in (held.commit, held.refund):
         with pytest.raises(RuntimeError, match="ends once"):
@@ -432,10 +433,10 @@ def test_a_ledger_that_others_hold_is_waited_for_and_then_refused_in_clear_words
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(TimeoutError, match="`ledger` was in use by others"):
-        ledger.reserve(a_plan().statement)
+        ledger.reserve(a_plan(mechanism="fm").statement)
     other.execute("ROLLBACK")
     other.close()
-    ledger.reserve(a_plan().statement)
+    ledger.reserve(a_plan(mechanism="fm").statement)
 
 
 def test_loss_distributions_without_dp_accounting_say_how_to_install_it(tmp_path, monkeypatch):
@@ -456,7 +457,7 @@ def test_a_strict_ledger_shows_no_fault_and_gives_nothing_back(strict):
     X, y = data()
     X[3, 1] = np.nan
     with pytest.raises(RuntimeError, match="it says no more") as caught:
-        dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict)
+        dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict, mechanism="fm")
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert states(strict) == ["committed"]
@@ -468,7 +469,7 @@ def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
     values = labels[y]
     values[5] = labels[2]
     with pytest.raises(RuntimeError, match="it says no more") as caught:
-        dplr.fit(X, values, eps=0.4, classes=labels[:2], ledger=strict)
+        dplr.fit(X, values, eps=0.4, classes=labels[:2], ledger=strict, mechanism="fm")
     assert "Ann" not in str(caught.value)
     assert states(strict) == ["committed"]
 
@@ -476,7 +477,7 @@ def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
 @pytest.mark.filterwarnings("error")
 def test_a_strict_ledger_shows_no_share_of_clipped_rows(strict):
     X, y = data()
-    dplr.fit(9 * X, y, eps=0.4, classes=(0, 1), ledger=strict)
+    dplr.fit(9 * X, y, eps=0.4, classes=(0, 1), ledger=strict, mechanism="fm")
 
 
 def test_a_strict_ledger_stays_silent_when_another_thread_ends_first(strict, monkeypatch):
@@ -492,7 +493,7 @@ def test_a_strict_ledger_stays_silent_when_another_thread_ends_first(strict, mon
         return run(self, *what)
 
     monkeypatch.setattr(dplr.FunctionalMechanism, "run", in_turn)
-    est = dplr.LogisticRegression(eps=0.1, classes=(0, 1), ledger=strict)
+    est = dplr.LogisticRegression(eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
     first, second = (threading.Thread(target=clone(est).fit, args=(9 * X, y), name=name) for name in begun)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -513,15 +514,15 @@ def test_a_strict_ledger_takes_numbers_of_any_library_and_nothing_that_values_de
     column = table.Series if library == "polars" else lambda values: table.chunked_array([values])
     X, y = data()
     numbers = frame({"a": X[:, 0], "b": X[:, 1]})
-    dplr.fit(numbers, column(y), eps=0.1, classes=(0, 1), ledger=strict)
+    dplr.fit(numbers, column(y), eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
     with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
-        dplr.fit(frame({"a": ["1"] * len(y)}), y, eps=0.1, classes=(0, 1), ledger=strict)
+        dplr.fit(frame({"a": ["1"] * len(y)}), y, eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
     for values in (["1"] * len(y), [True, None] * (len(y) // 2)):
         with pytest.raises(TypeError, match="`y` must be an array or a frame of numbers"):
-            dplr.fit(numbers, column(values), eps=0.1, model="linear", ledger=strict)
+            dplr.fit(numbers, column(values), eps=0.1, model="linear", ledger=strict, mechanism="fm")
     holes = column([None, 1] * (len(y) // 2))
     with pytest.raises(RuntimeError, match="it says no more"):
-        dplr.fit(numbers, holes, eps=0.1, model="linear", ledger=strict)
+        dplr.fit(numbers, holes, eps=0.1, model="linear", ledger=strict, mechanism="fm")
     assert states(strict) == ["committed", "committed"]
 
 
@@ -531,7 +532,7 @@ def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):
     for longest in ("9", "99999"):
         texts = np.array(["1", longest])[y]
         with pytest.raises(ValueError, match="`y` must be numeric") as caught:
-            dplr.fit(X, texts, eps=0.1, model="linear", ledger=strict)
+            dplr.fit(X, texts, eps=0.1, model="linear", ledger=strict, mechanism="fm")
         said.add(str(caught.value))
     assert len(said) == 1
 
@@ -539,16 +540,16 @@ def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):
 def test_a_strict_ledger_reads_no_labels_and_needs_plain_types(strict):
     X, y = data()
     with pytest.raises(ValueError, match="`classes` must not be read with a strict ledger"):
-        dplr.fit(X, y, eps=0.1, classes="from_data", ledger=strict)
+        dplr.fit(X, y, eps=0.1, classes="from_data", ledger=strict, mechanism="fm")
     for bad in (X.tolist(), X.astype(object), pd.DataFrame(X, dtype=object)):
         with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
-            dplr.fit(bad, y, eps=0.1, classes=(0, 1), ledger=strict)
+            dplr.fit(bad, y, eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
     with pytest.raises(TypeError, match="`y` must be"):
-        dplr.fit(X, y.astype(object), eps=0.1, classes=(0, 1), ledger=strict)
+        dplr.fit(X, y.astype(object), eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
     assert strict.entries() == []
     bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(0, 1))
-    dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict)
-    dplr.fit(X, y, eps=0.1, ledger=strict)  # labels by convention are those of every data set
+    dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict, mechanism="fm")
+    dplr.fit(X, y, eps=0.1, ledger=strict, mechanism="fm")  # labels by convention are those of every data set
     assert states(strict) == ["committed"] * 2
 
 
@@ -575,8 +576,8 @@ def test_a_missing_boolean_does_not_change_what_a_strict_ledger_says_of_labels(s
     X, y = data()
     whole = [bool(value) for value in y]
     with contextlib.suppress(RuntimeError):
-        dplr.fit(X, make({"y": whole}), eps=0.1, ledger=strict)
-        dplr.fit(X, make({"y": [None, *whole[1:]]}), eps=0.1, ledger=strict)
+        dplr.fit(X, make({"y": whole}), eps=0.1, ledger=strict, mechanism="fm")
+        dplr.fit(X, make({"y": [None, *whole[1:]]}), eps=0.1, ledger=strict, mechanism="fm")
     said = [entry.statement["assumptions"] for entry in strict.entries()]
     assert len(said) == 2
     assert said[0] == said[1]
@@ -600,12 +601,12 @@ def test_a_target_of_wide_integers_fails_no_sooner_in_a_strict_ledger_than_any_o
     X, y = data()
     wide = pl.Series([value, *y.astype(int).tolist()[1:]], dtype=pl.Int128)
     with contextlib.nullcontext() if model == "linear" else pytest.raises(RuntimeError, match="the ledger is strict"):
-        dplr.fit(X, wide, eps=0.1, model=model, ledger=strict)
+        dplr.fit(X, wide, eps=0.1, model=model, ledger=strict, mechanism="fm")
     assert len(strict.entries()) == 1
 
 
 def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger, path):
-    ledger.reserve(a_plan().statement).commit()
+    ledger.reserve(a_plan(mechanism="fm").statement).commit()
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     assert pathlib.Path(path).stat().st_mode & 0o077 == 0
 
@@ -620,5 +621,12 @@ def test_a_fit_opens_the_file_once_to_reserve_and_once_to_commit(tmp_path, monke
         begin = getattr(transactions, name)
         monkeypatch.setattr(transactions, name, lambda *a, begin=begin, name=name: (seen.append(name[0]), begin(*a))[1])
     X = np.linspace(-1, 1, 40).reshape(20, 2)
-    dplr.fit(X, X[:, 0] > 0, eps=0.5, bounds=dplr.Bounds([(-1, 1)] * 2), ledger=ledger.path if as_path else ledger)
+    dplr.fit(
+        X,
+        X[:, 0] > 0,
+        eps=0.5,
+        bounds=dplr.Bounds([(-1, 1)] * 2),
+        ledger=ledger.path if as_path else ledger,
+        mechanism="fm",
+    )
     assert "".join(seen) == opened

@@ -40,7 +40,7 @@ PRAGMA user_version = 1;
 """
 STATES = ["committed", "released", "reserved", "released"]
 REFUNDED = ["committed", "refunded", "reserved", "refunded"]
-STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25).statement
+STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
 
 
 @pytest.fixture

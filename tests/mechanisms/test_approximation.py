@@ -120,7 +120,7 @@ def test_every_approximation_predicts_as_well_as_the_others(data, approximation,
 
 def test_refit_gives_another_model_from_the_same_numbers_and_draws_nothing(data, entropy):
     X, y = data
-    est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS)
+    est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS, mechanism="fm")
     before, spent = est.coef_.copy(), entropy.bytes
     other = est.refit(approximation="taylor", l2=0.5)
     assert entropy.bytes == spent
@@ -138,7 +138,7 @@ def test_refit_gives_another_model_from_the_same_numbers_and_draws_nothing(data,
 
 def test_refit_shows_the_parameters_of_the_release_whatever_was_set_since(data):
     X, y = data
-    est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS, public=(np.ones(3), 0.0))
+    est = dplr.fit(X, y, eps=1.0, bounds=BOUNDS, public=(np.ones(3), 0.0), mechanism="fm")
     est.set_params(eps=0.01, neighbouring="add_remove", l2=3.0)
     other = est.refit()
     assert (other.eps, other.neighbouring, other.l2) == (1.0, "replace_one", "auto")
@@ -150,8 +150,8 @@ def test_refit_shows_the_parameters_of_the_release_whatever_was_set_since(data):
 
 def test_private_model_given_as_public_is_named_in_the_statement(data):
     X, y = data
-    first = dplr.fit(X[:100], y[:100], eps=0.5, bounds=BOUNDS)
-    est = dplr.fit(X[100:], y[100:], eps=1.0, bounds=BOUNDS, public=first)
+    first = dplr.fit(X[:100], y[:100], eps=0.5, bounds=BOUNDS, mechanism="fm")
+    est = dplr.fit(X[100:], y[100:], eps=1.0, bounds=BOUNDS, public=first, mechanism="fm")
     expected = "pure eps-differential privacy, eps = 0.5; on common records both add up"
     assert any(expected in fact for fact in est.privacy_.assumptions)
 

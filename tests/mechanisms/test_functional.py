@@ -134,7 +134,7 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
 
 def test_planning_reads_no_rows(entropy, monkeypatch):
     monkeypatch.setattr("dplr.rows.ArrayRows.total", lambda *_: pytest.fail("a row was read"))
-    plan = dplr.plan(n_rows=10, n_features=2, eps=0.5)
+    plan = dplr.plan(n_rows=10, n_features=2, eps=0.5, mechanism="fm")
     assert plan.statement.guarantee == Pure(0.5)
     assert entropy.bytes == 0
 
@@ -151,7 +151,10 @@ def test_plan_and_fit_state_the_same_release():
 def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
     """The same released numbers give the same coefficients, whatever len(X) was."""
     bounds = dplr.Bounds([(0, 1), (0, 9)])
-    plans = [dplr.plan(bounds=bounds, eps=0.5, neighbouring="add_remove", n_rows=n) for n in (None, 10, 10**6)]
+    plans = [
+        dplr.plan(bounds=bounds, eps=0.5, neighbouring="add_remove", n_rows=n, mechanism="fm")
+        for n in (None, 10, 10**6)
+    ]
     assert len({str(sorted(plan.released.items())) for plan in plans}) == 1
     prep = make_prep("cube", 2)
     spec = FunctionalMechanism()
@@ -212,7 +215,7 @@ def test_paper_calibration_of_levels_releases_every_cell_and_is_refitted_from_th
 
 def test_tight_noise_is_many_times_smaller_than_the_papers():
     bounds = dplr.Bounds([(0, 1)] * 13)
-    tight = dplr.plan(n_rows=9, bounds=bounds, eps=0.8).released
+    tight = dplr.plan(n_rows=9, bounds=bounds, eps=0.8, mechanism="fm").released
     paper = dplr.plan(n_rows=9, bounds=bounds, eps=0.8, mechanism=FunctionalMechanism(calibration="paper")).released
     assert paper["linear"].scale > 10 * tight["linear"].scale
     assert paper["diagonal"].scale > 40 * tight["diagonal"].scale

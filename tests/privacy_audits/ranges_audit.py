@@ -139,7 +139,7 @@ def moments(rows, case):
 
 def largest_loss(case):
     """The largest sum of what the releases can show, over records and over the ranges between them; one number."""
-    _, plan = planned(case)
+    plan = planned(case)
     first, models = plan.ranges.released, plan.plan.statement.released
     ends, signs, c, iota = (
         np.linspace(-1, 1, 9),

@@ -31,14 +31,15 @@ def ledger() -> None:
 @ledger.command()
 @click.argument("path", type=click.Path(dir_okay=False))
 @click.option("--eps", type=Eps(), required=True, help="The whole budget, for ever.")
-@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0, show_default=True,
-    help="The whole delta; 0 admits fits with delta = 0 alone.")  # fmt: skip
+@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=None,
+    help="The whole delta; 0 admits pure fits alone. Without it 1e-12 (basic): room for objective "
+    "perturbation.")  # fmt: skip
 @click.option("--composition", type=click.Choice(("basic", "zcdp", "gdp", "pld")), default="basic", show_default=True,
     help="How costs add up. basic: eps and delta add. zcdp: less, for many fits and delta > 0. gdp: less yet, for "
     "Gaussian noise. pld: least, where all fits were fixed in advance (extra `accounting`).")  # fmt: skip
 @click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
     help="The relation of all its fits.")  # fmt: skip
-def init(path: str, eps: float, delta: float, composition: str, neighbouring: str) -> None:
+def init(path: str, eps: float, delta: float | None, composition: str, neighbouring: str) -> None:
     """Make a ledger. Its terms never change.
 
     \b

@@ -31,6 +31,9 @@ from dplr.typing import LedgerLike
 
 __all__ = ["Budget", "BudgetExceeded", "Entry", "Ledger", "NullLedger", "NullReservation", "Price", "Reservation"]
 
+# Of a new ledger: what 18 million models by objective perturbation need.
+_USUAL_DELTA = 1e-12
+
 
 class _Held:
     """Entries of one reservation in the file."""
@@ -82,7 +85,10 @@ class Ledger:
     Parameters
     ----------
     path : the file, on a local disk. It is made where it does not exist; then `eps` is required.
-    eps, delta : the whole budget. None takes what the file says; other numbers than the file's are refused.
+    eps, delta : the whole budget. None takes what the file says; other numbers than the file's are refused. A new
+        ledger of basic composition has a delta of 1e-12 where none is given: room for the 2^-64 of each model by
+        objective perturbation, which is what `mechanism="auto"` takes without a delta. With ``delta=0`` every release
+        must be pure.
     composition : how costs add up: `"basic"` (the default of a new ledger; eps and delta add), `"zcdp"` (for many
         releases and delta > 0), `"gdp"` (for many with Gaussian noise), or `"pld"` (dp-accounting, extra `accounting`;
         for releases whose guarantees were all fixed in advance). See docs/use/ledger.md.
@@ -112,9 +118,9 @@ class Ledger:
     >>> ledger = dplr.Ledger(path, eps=1.0)
     >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4)
     >>> print(plan.cost(ledger))
-    costs eps = 0.4, delta = 0; remaining before (eps = 1, delta = 0), after (eps = 0.6, delta = 0)
+    costs eps = 0.4, delta = 5.42101e-20; remaining before (eps = 1, delta = 1e-12), after (eps = 0.6, delta = 1e-12)
     >>> ledger.remaining()
-    (1.0, 0.0)
+    (1.0, 1e-12)
     """
 
     __slots__ = ("_id", "_strict", "label", "path")
@@ -143,13 +149,9 @@ class Ledger:
         self._id, self._strict = terms.id, terms.strict
 
     def _create(self, asked: dict[str, Any]) -> None:
-        defaults: dict[str, Any] = {
-            "delta": 0.0,
-            "composition": "basic",
-            "neighbouring": "replace_one",
-            "strict": False,
-        }
+        defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one", "strict": False}
         given = defaults | asked
+        given.setdefault("delta", _USUAL_DELTA if given["composition"] == "basic" else 0.0)
         terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if given["strict"] else now(), **given)
         rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
         with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
