@@ -1,7 +1,7 @@
 """What it gains that a number and the mark of its missing values are one group: before, after, and without marks.
 
 Pure eps, the defaults of two mechanisms. Mean and standard error over fits: error on rows kept aside for heart disease
-(20 fits on each of 5 splits), R^2 for a made-up table of ten numbers, each missing in a fifth of the rows (20 fits).
+(20 fits on each of 20 splits), R^2 for a made-up table of ten numbers, each missing in a fifth of the rows (20 fits).
 
     DPLR_DATA=<folder> python -m bench.studies.marks bench/results/marks.csv
 """
@@ -41,10 +41,10 @@ def bounds_of(known, marked, way, target=None):
 
 
 def heart(folder):
-    """Disease or not: five splits into 736 rows to fit and 184 to score."""
+    """Disease or not: twenty splits into 736 rows to fit and 184 to score."""
     whole = pd.read_parquet(pathlib.Path(folder) / "heart_disease.parquet")
     whole = whole.fillna({name: value for name, value in HEART_IMPUTED.items() if name not in MARKED})
-    for split in range(5):
+    for split in range(20):
         frame = whole.iloc[np.random.default_rng(split).permutation(len(whole))]
         y = frame["disease"].to_numpy() > 0
         yield frame[list(HEART)], y, 736
