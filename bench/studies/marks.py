@@ -60,6 +60,11 @@ def made():
     yield pd.DataFrame(np.where(gone, np.nan, X), columns=[f"x{j}" for j in range(d)]), y, 5_000
 
 
+def ten(value):
+    """The same for each of the ten numbers."""
+    return {f"x{j}": value for j in range(10)}
+
+
 def scores(splits, model, bounds, mechanism, eps):
     """Scores of all fits of all splits, and the half-width of the rows."""
     found = []
@@ -80,7 +85,8 @@ def main(path):
             HEART,
             {name: HEART_IMPUTED[name] for name in MARKED},
         ),
-        "ten numbers": ("linear", list(made()), *[{f"x{j}": value for j in range(10)} for value in ((-1, 1), 0.0)]),
+        "ten numbers": ("linear", list(made()), ten((-1, 1)), ten(0.0)),
+        "ten numbers, wide bounds": ("linear", list(made()), ten((-1, 7)), ten(0.0)),
     }
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)

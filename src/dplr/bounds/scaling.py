@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.bounds.columns import Pair
+from dplr.bounds.columns import Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 
@@ -162,7 +162,7 @@ def box_prep(
 def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:
     """Shift, scale and clamp that take a pair of bounds into [-units, units] (whole grid units)."""
     low, high = pair
-    shift = low / 2 + high / 2 if centred else 0.0
+    shift = middle(pair) if centred else 0.0
     reach = high / 2 - low / 2 if centred else max(abs(low), abs(high))
     scale = units / reach if reach else math.inf
     if not math.isfinite(scale):
