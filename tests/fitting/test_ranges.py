@@ -18,10 +18,12 @@ from dplr.noise import Source
 from dplr.plots._view import read_model
 from dplr.privacy import Neighbouring, sensitivity
 from dplr.privacy.guarantees import Approx, Pure
+from dplr.privacy.statement import Release
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
+from dplr.rows.queries.moments import Moments
 
 BOUNDS = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": ["x", "y"]}}, target=(-100, 200))
 NUMBERS = dplr.Bounds([(0, 100), (-50, 50)], target=(-100, 200))
@@ -212,6 +214,45 @@ def test_narrowed_rows_fill_the_old_half_width_and_lie_in_it():
     for name in ("shift", "scale", "low", "high"):
         assert_array_equal(getattr(narrow, name)[1:], getattr(prep, name)[1:])
     assert (prep.limits, prep.shift[0]) == (None, 50.0)
+
+
+MARKED = dplr.Bounds(
+    {"a": {"lower": -90, "upper": 110.1, "missing": "indicator"}, "b": (-50, 50)}, target=(-100, 200)
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:missing values of X count")
+def test_a_number_with_a_mark_has_a_range_about_the_middle_of_its_bounds_where_missing_ones_stay():
+    X, y = frame(5_000)
+    X.loc[::5, "a"] = np.nan
+    options = {"model": "linear", "mechanism": "fm", "bounds": MARKED, "eps": math.inf, "ranges": "on", "l2": 0.0}
+    est = dplr.fit(X, y, **options)
+    low, high = est.ranges_["a"]
+    assert low + high == pytest.approx(20.1, rel=1e-6)
+    assert 4 < low < 5
+    prep = est._record.prep
+    assert prep.geometry.marked == (0,)
+    rows = as_rows(X[:1].drop(columns="kind"), np.zeros(1), prep)
+    sums = rows.total(Moments(3, True))
+    assert sums.hi[0].tolist() == sums.lo[0].tolist() == [0] * 5  # as the missing number is 0
+    missing, seen = X["a"].isna(), X["a"].clip(low, high).fillna(10.05)
+    columns = np.column_stack([seen, missing, X["b"].clip(*est.ranges_["b"]), np.ones(len(X))])
+    expected = np.linalg.lstsq(columns, y, rcond=None)[0]
+    assert_allclose([*est.coef_, est.intercept_], expected, rtol=1e-3)
+    assert_allclose(est.predict(X), columns @ expected, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize(("mean", "reach"), [(0.3, 0.5), (-0.35, 0.5), (0.1, 0.3), (-0.1, 0.3), (0.0, 0.2)])
+def test_a_range_of_a_marked_number_reaches_as_far_to_both_sides_of_the_middle(mean, reach):
+    geometry, n = Geometry(4, half_width=0.5, intercept=0.5, marked=(0,)), 1000
+    blocks = dict.fromkeys(ranges.BLOCKS, Release((2,), 1.0, "none", 0.0, 2.0**-40))
+    sums = {"range_sums": np.full(2, mean) * n, "range_squares": np.full(2, mean**2 + (0.2 / 3) ** 2) * n}
+    middles, half_widths = ranges.intervals(sums, blocks, problem(geometry=geometry), (0, 2))
+    assert middles[0] == 0  # to the last bit: the middle is what missing numbers count as
+    assert_allclose(half_widths[0], reach)
+    ends = np.clip([mean - 0.2, mean + 0.2], -0.5, 0.5)
+    assert_allclose([middles[2] - half_widths[2], middles[2] + half_widths[2]], ends)
+    assert_array_equal(half_widths[[1, 3]], 0.5)
 
 
 def test_fit_and_predictions_clip_in_the_same_way():

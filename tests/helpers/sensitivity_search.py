@@ -76,18 +76,24 @@ def released_change(rows, labels, others, other_labels, geometry, relation, line
 
 
 def numeric_columns(geometry):
-    """The columns outside every one-hot block."""
+    """The columns outside every one-hot block that mark no missing values."""
     inside = {column for first, size in geometry.blocks for column in range(first, first + size)}
-    return [column for column in range(geometry.d) if column not in inside]
+    return [column for column in range(geometry.d) if column not in inside and column - 1 not in geometry.marked]
 
 
 def random_rows(rng, geometry, count):
-    """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none."""
+    """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none.
+
+    Of numbers with a mark a third are missing.
+    """
     rows, c = np.zeros((count, geometry.d)), geometry.half_width
     for column in numeric_columns(geometry):
         rows[:, column] = c * rng.uniform(-1, 1, count)
         ends = rng.random(count) < 0.5
         rows[ends, column] = c * rng.choice([-1.0, 0.0, 1.0], ends.sum())
+    for column in geometry.marked:
+        missing = rng.random(count) < 1 / 3
+        rows[missing, column], rows[missing, column + 1] = 0.0, c
     for first, size in geometry.blocks:
         level = rng.integers(0, size, count)
         known = rng.random(count) < 0.9
@@ -120,7 +126,7 @@ def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
 def _climb(value, geometry, replaced, seed, count, steps):
     """The largest value of a pair of records found."""
     rng = np.random.default_rng(seed)
-    groups = [[column] for column in numeric_columns(geometry)]
+    groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric_columns(geometry)]
     groups += [list(range(first, first + size)) for first, size in geometry.blocks]
     pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
     best = value(pair)
@@ -128,8 +134,10 @@ def _climb(value, geometry, replaced, seed, count, steps):
         tried, which, group = pair.copy(), rng.integers(1 + replaced), groups[rng.integers(len(groups))]
         tried[which][:, group] = random_rows(rng, geometry, count)[:, group]
         if group[0] in numeric_columns(geometry) and step % 2:  # near the best so far
-            near = pair[which][:, group] + geometry.half_width * rng.normal(0, 0.1, (count, 1)) * 0.99**step
-            tried[which][:, group] = np.clip(near, -geometry.half_width, geometry.half_width)
+            near = pair[which][:, group[0]] + geometry.half_width * rng.normal(0, 0.1, count) * 0.99**step
+            near[pair[which][:, group[1:]].any(axis=1)] = 0.0  # what is missing stays missing
+            tried[which][:, group] = pair[which][:, group]
+            tried[which][:, group[0]] = np.clip(near, -geometry.half_width, geometry.half_width)
         found = value(tried)
         better = found > best
         pair[:, better], best[better] = tried[:, better], found[better]

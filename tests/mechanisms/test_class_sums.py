@@ -19,6 +19,7 @@ LAYOUTS = {
     "ball": Geometry(3, intercept=0.5),
     "cube": Geometry(3, half_width=math.sqrt(1 / 3), intercept=0.5),
     "one-hot": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, blocks=((1, 3),)),
+    "marked": Geometry(4, half_width=math.sqrt(1 / 3), intercept=0.5, marked=(1,)),
     "one-hot alone": Geometry(3, half_width=1.0, intercept=0.5, blocks=((0, 3),)),
 }
 RELATIONS = list(Neighbouring)
@@ -30,6 +31,9 @@ def rows_of(geometry, rng):
     for first, size in geometry.blocks:
         level = rng.integers(0, size + 1, N)
         X[:, first : first + size] = np.where(level[:, None] == np.arange(size), geometry.half_width, 0.0)
+    for first in geometry.marked:
+        X[:, first + 1] = np.where(rng.random(N) < 0.3, geometry.half_width, 0.0)
+        X[X[:, first + 1] > 0, first] = 0.0
     return np.column_stack([X, np.full(N, geometry.intercept)]) if geometry.intercept else X
 
 

@@ -357,13 +357,15 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert_array_equal(units, np.rint(units))
 
 
-GROUPS = ["n23", "2n4", "nn1", "33", "2"]
+GROUPS = ["n23", "2n4", "nn1", "33", "2", "m", "nm2mm"]
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("kinds", GROUPS)
 def test_released_cells_and_the_identities_of_blocks_are_the_exact_moments(kinds, relation, fit_intercept):
+    if not fit_intercept:
+        kinds = kinds.replace("m", "n1")  # without one a mark is a block of its own
     prep, X, y = make_groups(kinds, 200, fit_intercept=fit_intercept)
     plan, fit = fitted(prep, X, y, math.inf, relation=relation)
     matrix, vector = moment_matrix(plan.problem, fit.released)
@@ -390,6 +392,22 @@ def test_what_blocks_make_public_carries_no_noise_of_its_own(relation, delta):
         assert_array_equal(np.diag(block), matrix[first:last, 6] / prep.geometry.intercept * prep.geometry.half_width)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_what_marks_make_public_carries_no_noise_of_its_own(relation, delta):
+    prep, X, y = make_groups("mn2", 200)
+    spec = FunctionalMechanism()
+    plan = spec.plan(problem_of(prep, relation=relation, n_rows=200), 1.0, delta)
+    count = relation is Neighbouring.ADD_REMOVE
+    # On the diagonal both numbers; off it 2 + 4 + 2 pairs of columns of different groups, and 5 cells of the intercept.
+    assert [release.shape[0] for release in plan.released.values()] == [6, 2 + count, 8 + 5]
+    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    matrix, _ = moment_matrix(plan.problem, fit.released)
+    assert matrix[0, 1] == 0
+    assert matrix[1, 1] == matrix[1, 5] / prep.geometry.intercept * prep.geometry.half_width
+    assert matrix[0, 0] == fit.released["diagonal"][0]
+
+
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("kinds", GROUPS)
 def test_stated_scales_are_those_of_the_groups_and_the_statement_names_them(kinds, relation):
@@ -403,7 +421,11 @@ def test_stated_scales_are_those_of_the_groups_and_the_statement_names_them(kind
     assert linear.scale == pytest.approx(joint / 0.7, rel=1e-4)
     groups = f"L1 sensitivity {joint:.6g} of (linear, {quadratic.weight:.4g} quadratic), rows in {len(kinds)} groups"
     assert groups in plan.statement.calibration
-    assert f"{len(prep.geometry.blocks)} one-hot blocks" in plan.statement.calibration
+    if prep.geometry.blocks:
+        assert f"{len(prep.geometry.blocks)} one-hot blocks" in plan.statement.calibration
+    if prep.geometry.marked:
+        marks = f"({len(prep.geometry.marked)} with a column that marks missing values)"
+        assert marks in plan.statement.calibration
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -422,8 +444,8 @@ def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
 
 def test_printed_constants_know_no_layout():
     """Cells and noise of FM12 stay what they are without blocks."""
-    prep, _, _ = make_groups("n23", 10)
-    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=()))
+    prep, _, _ = make_groups("nm3", 10)
+    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=(), marked=()))
     spec = FunctionalMechanism(calibration="paper")
     with_blocks, without = (spec.plan(problem_of(p), 1.0, 0.0).statement for p in (prep, plain))
     assert with_blocks == without

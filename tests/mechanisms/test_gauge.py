@@ -1,5 +1,6 @@
 """Noise in the gauge of the body that declared bounds give: its law, the weighted problem, and whole fits."""
 
+import itertools
 import math
 import re
 
@@ -22,6 +23,7 @@ from dplr.rows.queries.losses import LossGradient
 BOUNDS = dplr.Bounds({"a": (-1, 1), "b": {"levels": ["u", "v", "w"]}, "c": (0, 10)})
 UNCUT = dplr.ObjectivePerturbation(cut=None)
 MIXED = Geometry(6, half_width=0.5, intercept=0.5, blocks=((1, 3),))
+MARKED = Geometry(8, half_width=0.5, intercept=0.5, blocks=((3, 3),), marked=(0, 6))
 
 
 def frame(n, seed=0):
@@ -32,7 +34,7 @@ def frame(n, seed=0):
 
 def body_of(geometry):
     """(half-width, columns) of each group, for the auditor: written down anew."""
-    blocks, body, j = dict(geometry.blocks), [], 0
+    blocks, body, j = dict(geometry.blocks) | dict.fromkeys(geometry.marked, 2), [], 0
     while j < geometry.d:
         body.append((geometry.half_width, blocks.get(j, 1)))
         j += body[-1][1]
@@ -53,6 +55,7 @@ def test_groups_are_numbers_blocks_and_the_constant_in_their_order():
     assert Geometry(6, half_width=0.5, blocks=((0, 2), (3, 3))).groups == (2, 1, 3)
     assert MIXED.half_widths == (0.5,) * 7
     assert MIXED.firsts == (0, 1, 4, 5, 6)
+    assert (MARKED.groups, MARKED.firsts, MARKED.numbers) == ((2, 1, 3, 2, 1), (0, 2, 3, 6, 8), (0, 2, 6))
 
 
 def test_weighted_rows_have_the_norm_of_their_groups():
@@ -121,6 +124,24 @@ def test_the_noise_of_whole_fits_has_the_stated_law():
     assert plan.released["coef"].law == "gauge in the objective"
 
 
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_marked_rows_lie_in_the_body_that_their_noise_is_drawn_for(relation):
+    """Every row has a gauge of at most 1, and the worst ones have it: another group would be noise for nothing."""
+    bounds = dplr.Bounds({"a": {"lower": 0, "upper": 5, "missing": "indicator"}, "b": (-1, 1)})
+    plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, mechanism="objective", neighbouring=relation)
+    geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+    widths = geometry.half_widths
+    assert geometry.groups == (2, 1, 1)
+    assert widths[0] == widths[1]
+    X = pd.DataFrame({"a": [0.0, 5.0, None, 1e9, 2.0, None], "b": [1.0, -1.0, 7.0, 0.0, 0.3, 0.0]})
+    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
+    query = LossGradient(LOGISTIC, 3, True)
+    rows = [-2 * as_rows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(4)).gradient for i in range(6)]
+    lengths = gauge(np.array(rows), [(widths[0], 2), (widths[2], 1), (0.5, 1)])
+    assert (lengths == 1).all()
+    assert [row[1] > 0 for row in rows] == [False, False, True, False, False, True]
+
+
 def test_weighted_rows_are_the_rows_times_their_weights():
     """Minimising over them and going back is minimising with a ridge for each coefficient."""
     X, y = frame(400)
@@ -137,7 +158,10 @@ def test_weighted_rows_are_the_rows_times_their_weights():
 
 LOSSES = [("logistic", None, Logistic()), ("logistic", 0.5, SoftLogistic(0.5)), ("linear", 0.5, SoftHuber(0.5)),
           ("svm", "auto", HuberSVM(0.5))]  # fmt: skip
-SHAPES = {"numbers": [(-1, 1)] * 2, "a block": [(-1, 1), {"levels": [1, 2, 3]}]}
+SHAPES = {
+    "numbers": [(-1, 1)] * 2, "a block": [(-1, 1), {"levels": [1, 2, 3]}],
+    "a mark": [(-1, 1), {"lower": 0, "upper": 5, "missing": "indicator"}],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("l2", ["auto", 0.02])
@@ -211,13 +235,15 @@ def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
 @pytest.mark.parametrize("signs", [1, 2])
 @pytest.mark.parametrize("eps", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("loss", [LOGISTIC, soft_logistic(0.5), soft_huber(0.5)], ids=lambda loss: loss.name)
-def test_default_ridges_make_the_curvature_free(loss, eps, signs):
+@pytest.mark.parametrize(("geometry", "firsts"), [(MIXED, [0, 1, 4, 5, 6]), (MARKED, [0, 2, 3, 6, 8])], ids=str)
+def test_default_ridges_make_the_curvature_free(geometry, firsts, loss, eps, signs):
     for n in (100, 10**6):
-        ridges = gauge_ridges(loss, n, MIXED, eps, signs, None)
-        kappa = (0.25 / ridges[[0, 1, 4, 5, 6]]).sum()
+        ridges = gauge_ridges(loss, n, geometry, eps, signs, None)
+        kappa = (0.25 / ridges[firsts]).sum()
         allowed = eps / (signs * loss.lipschitz) if loss.classification else eps / signs
         assert kappa <= allowed * (1 + 1e-12)
-        assert len(set(ridges[1:4])) == 1
+        for first, last in itertools.pairwise([*firsts, len(ridges)]):
+            assert len(set(ridges[first:last])) == 1
 
 
 def test_noise_of_the_ball_stays_where_no_bounds_or_a_printed_calibration_or_a_delta_say_otherwise():

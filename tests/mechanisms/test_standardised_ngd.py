@@ -55,7 +55,7 @@ def problem_of(kinds="nn3", n=200, loss=LOGISTIC, neighbouring=Neighbouring.REPL
 
 @pytest.mark.parametrize("neighbouring", list(Neighbouring))
 @pytest.mark.parametrize(("eps", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (8.0, 1e-5)])
-@pytest.mark.parametrize("kinds", ["n", "nn3", "34"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "34", "mm"])
 def test_squares_of_mu_of_columns_and_steps_add_up_to_that_of_the_plan(kinds, eps, delta, neighbouring):
     problem, _ = problem_of(kinds, neighbouring=neighbouring)
     planned = spec().plan(problem, eps, delta)
@@ -87,6 +87,10 @@ def test_columns_are_charged_their_joint_sensitivity_and_squares_a_weight(neighb
         assert exact < block.sensitivity < exact * (1 + 1e-4)  # flooring is charged too
         assert block.scale * weight == pytest.approx(released["means"].scale, rel=1e-6)
     assert list(released) == ["means", "squares", "gradients"]
+    marked = spec().plan(problem_of("nm3", neighbouring=neighbouring)[0], 1.0, 1e-5).statement.released
+    assert marked["means"].shape == (6,)  # the mark has a mean, and costs nothing
+    assert marked["squares"].shape == (2,)
+    assert marked["means"].sensitivity == pytest.approx(exact, rel=1e-4)
     assert list(spec().plan(problem_of("34")[0], 1.0, 1e-5).statement.released) == ["means", "gradients"]
 
 
@@ -196,7 +200,7 @@ def released_of(problem, means, squares):
     return {"means": np.array(means) * n, "squares": np.array(squares) * n}
 
 
-@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2"])
 def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds):
     problem, _ = problem_of(kinds)
     planned, c, rng = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width, np.random.default_rng(0)
@@ -208,6 +212,9 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
         for first, size in problem.geometry.blocks:
             level = rng.integers(0, size + 1, 400)
             corners[np.flatnonzero(level < size), first + level[level < size]] = c
+        for first in problem.geometry.marked:
+            missing = rng.random(400) < 0.5
+            corners[missing, first], corners[missing, first + 1] = 0.0, c
         norms = np.linalg.norm(frame.factors * (corners - frame.center), axis=1)
         assert norms.max() <= 1 - 2.0**-11
         assert frame.shrink == 1.0 or norms.max() > 0.45

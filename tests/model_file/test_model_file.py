@@ -212,8 +212,8 @@ def test_eps_infinity_is_a_word(tmp_path):
 # --- what a file holds, and what it never holds
 
 KEYS = {
-    "estimator", "parameters", "bounds", "n_features", "feature_names", "column_names", "n_rows", "start", "classes",
-    "coef", "intercept", "statement", "statement_of_one", "ranges", "released", "history",
+    "estimator", "parameters", "bounds", "n_features", "feature_names", "column_names", "half_width", "n_rows", "start",
+    "classes", "coef", "intercept", "statement", "statement_of_one", "ranges", "released", "history",
 }  # fmt: skip
 PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "ranges", "n_rows"}
 
@@ -559,6 +559,8 @@ CHANGES = {
     "numbers less": lambda m: m["released"][0][0]["numbers"].pop(),
     "numbers off the grid": lambda m: m["released"][0][0]["numbers"].__setitem__(0, 2.0**-60),
     "a history": lambda m: m.__setitem__("history", []),
+    "another half-width": lambda m: m.__setitem__("half_width", m["half_width"] / 2),
+    "no half-width": lambda m: m.__setitem__("half_width", None),
     "rows gone": lambda m: m.__setitem__("n_rows", None),
     "other rows": lambda m: m["parameters"].__setitem__("n_rows", 7),
     "no intercept": lambda m: m["parameters"].__setitem__("fit_intercept", False),
@@ -572,6 +574,22 @@ CHANGES = {
     "long digits": lambda m: m["statement"]["released"][0].__setitem__("units", 10**390),
     "another spelling": lambda m: m["bounds"]["columns"][2].__setitem__("ordinal", False),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("mechanism", ["output", "objective"])
+def test_a_file_whose_rows_were_scaled_in_other_groups_is_refused_in_a_sentence(mechanism, tmp_path):
+    """Before a number and its mark were one group its half-width was that of three groups, and no file held one."""
+    bounds = dplr.Bounds([{"lower": 0, "upper": 1, "missing": "indicator"}, (0, 1)])
+    X = np.random.default_rng(0).uniform(0, 1, (500, 2))
+    path = saved(dplr.fit(X, X[:, 0] > 0.5, eps=1.0, mechanism=mechanism, bounds=bounds), tmp_path)
+    assert json.loads(path.read_text())["model"]["half_width"] == math.isqrt(2**39) / 2**20
+    of_three = math.isqrt(2**40 // 3) / 2**20
+    text = refusal(rewritten(path, lambda m: m.__setitem__("half_width", of_three)))
+    assert "`model.half_width` must be that of the bounds, 0.7071" in text
+    assert "in other groups" in text
+    assert "half_width" in refusal(rewritten(path, lambda m: m.pop("half_width")))
+
+
 LONG = ["a" * 2**20, *(f"b{k:03}" for k in range(200))]
 
 

@@ -2,11 +2,12 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dplr.mechanisms.functional.moments import best_weight, joint_sensitivity
+from dplr.mechanisms.functional.moments import best_weight, blocks, joint_l2_sensitivity, joint_sensitivity
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
@@ -76,19 +77,23 @@ def test_no_random_neighbours_with_fractional_targets_exceed_the_bound(domain, d
         assert found <= stated(d, domain, linear, quadratic, iota, "replace_one") * (1 + 1e-12)
 
 
-# In the order of the columns: n for a numeric column, a digit for a one-hot block of that many columns.
+# In the order of the columns: n for a numeric column, m for one with a mark of what is missing, a digit for a one-hot
+# block of that many columns.
 LAYOUTS = ["2", "3", "n2", "nn3", "n2n4", "234", "n22n3", "nnnn2", "1", "n1", "2n1", "1113"]
 
 
 def layout(kinds, iota):
-    """A geometry of numeric columns ("n") and one-hot blocks (their sizes) in the order of the letters."""
-    first, blocks = 0, []
+    """A geometry of numbers, with marks ("m") or without ("n"), and of one-hot blocks (their sizes), in this order."""
+    first, blocks, marked = 0, [], []
     for kind in kinds:
-        size = 1 if kind == "n" else int(kind)
-        if kind != "n":
+        size = {"n": 1, "m": 2}.get(kind) or int(kind)
+        if kind == "m":
+            marked.append(first)
+        elif kind != "n":
             blocks.append((first, size))
         first += size
-    return Geometry(first, half_width=1 / math.sqrt(len(kinds)), intercept=iota, blocks=tuple(blocks))
+    width = 1 / math.sqrt(len(kinds))
+    return Geometry(first, half_width=width, intercept=iota, blocks=tuple(blocks), marked=tuple(marked))
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
@@ -104,9 +109,66 @@ def test_search_over_released_cells_never_exceeds_the_sensitivity_of_groups_and_
         assert joint <= found * (1.2 if "1" in kinds else 1.002)
 
 
+MARKED = ["m", "mm", "nm", "mn2", "m3m", "nmmn", "mmm22", "nnnmm"]
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.25, 0.5])
+@pytest.mark.parametrize("kinds", MARKED)
+def test_search_over_numbers_with_marks_never_exceeds_their_sensitivity_and_reaches_it(kinds, iota, relation):
+    """Lemma 10: under replace-one a marked number at half_width becomes missing."""
+    geometry = layout(kinds, iota)
+    for weight in (0.25, 4.0, best_weight(geometry, relation, FunctionalMechanism().coef_norm)[0]):
+        joint = joint_sensitivity(geometry, relation, weight)
+        found = worst_released_change(geometry, relation, 1.0, weight)
+        assert found <= joint * (1 + 1e-9)
+        assert joint <= found * 1.002
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", ["m", "mn2", "m3m"])
+def test_marks_that_stand_beside_other_numbers_exceed_the_sensitivity(kinds, relation, monkeypatch):
+    """The search sees an encoder that leaves a number beside its mark."""
+
+    def beside(rng, geometry, count):
+        rows = random_rows(rng, geometry, count)
+        for column in geometry.marked:
+            rows[:, column + 1] = geometry.half_width * (rng.random(count) < 0.5)
+        return rows
+
+    monkeypatch.setattr("sensitivity_search.random_rows", beside)
+    monkeypatch.setattr("sensitivity_search.blocks", all_cells)
+    geometry = layout(kinds, 0.5)
+    found = worst_released_change(geometry, relation, 1.0, 1.0)
+    assert found > joint_sensitivity(geometry, relation, 1.0) * 1.1
+
+
+def all_cells(geometry, relation):
+    """The cells that a layout without marks would release."""
+    return blocks(replace(geometry, marked=()), relation)
+
+
+@pytest.mark.parametrize("iota", [0.5, 1.0])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("kinds", MARKED)
+def test_classes_and_squares_of_numbers_with_marks_stay_below_their_sensitivity(kinds, by_class, iota):
+    """With one sum a class (lemma 8), and in L2, where lemma 4 holds for every row of the ball."""
+    rng, geometry, count = np.random.default_rng(2), layout(kinds, iota), 20_000
+    x, other = random_rows(rng, geometry, count), random_rows(rng, geometry, count)
+    if by_class:  # the two records are of two classes: both count whole in the sums
+        sums = np.abs(x).sum(1) + np.abs(other).sum(1) + 2 * iota
+        cells = released_change(x, np.ones(count), other, np.ones(count), geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
+        assert (sums + cells).max() <= joint_sensitivity(geometry, Neighbouring.REPLACE_ONE, 1.0, True) * (1 + 1e-12)
+    for flipped in (True, False):
+        found = l2_change(x, other, flipped, 1.0, iota).max()
+        assert found <= joint_l2_sensitivity(geometry, Neighbouring.REPLACE_ONE, 1.0, by_class) * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11"])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11", "nm2", "mmm", "nm3m"])
 def test_no_random_records_of_groups_with_fractional_targets_exceed_the_bound(kinds, iota):
+    if iota == 0 and "m" in kinds:
+        iota = 0.25  # without an intercept a mark is a block of its own
     rng, geometry, count = np.random.default_rng(1), layout(kinds, iota), 20_000
     x, other = random_rows(rng, geometry, count), random_rows(rng, geometry, count)
     y, t = rng.uniform(-1, 1, (2, count)).round(1)
@@ -138,14 +200,14 @@ def test_closed_maximum_over_numeric_columns_is_that_of_a_grid(numeric, iota, bl
 def stated_columns(geometry, relation):
     """Numbers, blocks and the sensitivity that is stated for the sums of their columns and squares."""
     sizes = [size for _, size in geometry.blocks]
-    numeric = geometry.d - sum(sizes)
+    numeric = len(geometry.numbers)
     if relation == "replace_one":
         return numeric, sensitivity.columns_replace_one(numeric, sizes, geometry.half_width)
     return numeric, sensitivity.columns_add_remove(numeric, len(sizes), geometry.half_width)
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
-@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS])
+@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS, *MARKED])
 def test_search_over_columns_never_exceeds_their_sensitivity_and_reaches_it(kinds, relation):
     geometry = layout(kinds, 0.5)
     _, bound = stated_columns(geometry, relation)

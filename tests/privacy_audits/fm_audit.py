@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import dplr
 import fits as fitting
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds.scaling import Prep, ball_prep, box_prep
+from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
@@ -53,6 +54,7 @@ class Case:
     floating_point: bool = False
     delta: float = 0.0
     block: tuple[int, int] | None = None  # first column and size of a one-hot block; the columns before are numeric
+    marked: bool = False  # numbers in [-1, 1] of which NaN is missing, and marked: encoded by the package
 
 
 # With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers:
@@ -104,6 +106,13 @@ CASES = {
     "default weight, add_remove one block": Case(
         2, (1.0, 0.0), 1.0, (), 0.0, block=(0, 2), relation=Neighbouring.ADD_REMOVE
     ),
+    # A number against a missing one moves every cell as far as it can; a flipped label moves a missing one's.
+    "default weight, number with a mark": Case(1, (1.0,), 1.0, (math.nan,), 0.0, marked=True, fit_intercept=True),
+    "number with a mark": Case(1, (1.0,), 1.0, (math.nan,), 0.0, marked=True, fit_intercept=True, spec=LINEAR),
+    "missing number": Case(1, (math.nan,), 1.0, (math.nan,), 0.0, marked=True, fit_intercept=True, spec=LINEAR),
+    "default weight, add_remove number with a mark": Case(
+        1, (1.0,), 1.0, (), 0.0, marked=True, fit_intercept=True, relation=Neighbouring.ADD_REMOVE
+    ),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, ReleaseAlone(calibration="paper")),
 }
@@ -125,6 +134,9 @@ def neighbours(case):
     shared = np.tile([0.3, -0.2][: case.d], (6, 1))
     if case.block:
         prep, shared = block_prep(case), np.eye(6, case.d)
+    elif case.marked:
+        marked = dplr.Bounds([{"lower": -1, "upper": 1, "missing": "indicator"}] * case.d)
+        prep, shared[::2] = layout_prep(marked.layout, case.fit_intercept, labels), math.nan
     elif case.bounds:
         low = 0.0 if not case.fit_intercept else -1.0
         prep = box_prep([(low, 1.0)] * case.d, case.fit_intercept, labels)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import dplr
 import fits as fitting
 from dplr.audit import Logistic, SoftHuber, SoftLogistic, eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.bounds.scaling import ball_prep, box_prep
+from dplr.bounds.scaling import ball_prep, box_prep, layout_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
@@ -37,10 +38,11 @@ class Case:
     delta: float = 0.0
     numbers: bool = False
     blocks: tuple[tuple[int, int], ...] | None = None  # () for bounds without blocks; None for the ball
+    marked: bool = False  # one number of which NaN is missing, and marked, in a model with an intercept
 
     @property
     def problem(self):
-        """The public facts: no intercept, replace-one."""
+        """The public facts: replace-one, and no intercept but beside a mark."""
         n = self.copies + 1
         loss = SQUARED if self.numbers else LOGISTIC
         l2 = None if self.ridge is None else self.ridge / n
@@ -49,6 +51,9 @@ class Case:
     @property
     def prep(self):
         labels, d = None if self.numbers else (-1.0, 1.0), len(self.last[0])
+        if self.marked:
+            known = dplr.Bounds([{"lower": -1, "upper": 1, "missing": "indicator"}])
+            return layout_prep(known.layout, True, labels)
         if self.blocks is None:
             return ball_prep(d, False, labels)
         return box_prep([(-1.0, 1.0)] * d, False, labels, blocks=self.blocks)
@@ -56,6 +61,17 @@ class Case:
     def rows(self, last):
         X = np.vstack([np.tile(self.shared[0], (self.copies, 1)), [last[0]]]) if self.copies else np.array([last[0]])
         return as_rows(X, np.append(np.full(self.copies, self.shared[1]), last[1]), self.prep)
+
+    def scaled(self, row):
+        """The auditor's own view of a scaled row: a number, its mark and the constant, or the columns as they are."""
+        if self.marked:
+            (number,) = row
+            return np.array([0.0, self.width, 0.5] if math.isnan(number) else [number * self.width, 0.0, 0.5])
+        return np.array(row) * self.width
+
+    @property
+    def width(self):
+        return self.prep.geometry.half_width or 1.0
 
 
 # Two misclassified records whose gradients are almost opposite, among many that pin the other direction.
@@ -89,6 +105,25 @@ CASES = {
         blocks=((0, 3),),
         shared=((0.0, 0.0, 0.0, 1.0), -1.0),
     ),
+    # A missing number against one at its bound, both misclassified: the gradients are a corner apart.
+    "gauge, a mark": Case(
+        ObjectivePerturbation(cut=None),
+        10.0,
+        ((math.nan,), 1.0),
+        ((-1.0,), 1.0),
+        copies=2_000,
+        shared=((0.0,), -1.0),
+        marked=True,
+    ),
+    "gauge, a mark, a ridge each": Case(
+        ObjectivePerturbation(cut=0.5),
+        None,
+        ((math.nan,), 1.0),
+        ((-1.0,), 1.0),
+        copies=2_000,
+        shared=((0.0,), -1.0),
+        marked=True,
+    ),
     "gauge, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE, blocks=()),
     "cm08, one record": Case(ObjectivePerturbation(calibration="cm08", cut=None), 0.01, *ALONE),
     "cms11, one record": Case(ObjectivePerturbation(calibration="cms11", cut=None), 0.01, *ALONE),
@@ -106,18 +141,20 @@ def log_density(case, plan, last, coefs):
     block, q = plan.statement.released["coef"], coefs.shape[1]
     ridges = plan.minimisation.ridge / np.array(plan.minimisation.weights or [1.0] * q) ** 2
     b, hessian = -ridges * coefs, np.broadcast_to(np.diag(ridges), (len(coefs), q, q))
-    width = case.prep.geometry.half_width or 1.0
     for (row, label), count in ((case.shared, case.copies), (last, 1)):
         if count:
-            x = np.array(row) * width
+            x = case.scaled(row)
             margin, loss = coefs @ x, loss_of(case)
             b = b - count * loss.residual(margin, label)[:, None] * x
             hessian = hessian + count * loss.weight(margin, label)[:, None, None] * np.outer(x, x)
-    if case.blocks is None:
+    if case.marked:
+        groups = np.abs(b) / [case.width, case.width, 0.5]
+        norm = np.maximum(groups[:, 0] + groups[:, 1], groups[:, 2])
+    elif case.blocks is None:
         norm = np.linalg.norm(b, axis=1)
     else:  # the gauge of the body, from the auditor's own view of the columns
         sizes = [size for _, size in case.blocks] + [1] * (q - sum(size for _, size in case.blocks))
-        groups = np.split(np.abs(b) / width, np.cumsum(sizes)[:-1], axis=1)
+        groups = np.split(np.abs(b) / case.width, np.cumsum(sizes)[:-1], axis=1)
         norm = np.max([group.sum(axis=1) for group in groups], axis=0)
     noise = -(norm**2) / (2 * block.scale**2) if case.delta else -norm / block.scale
     return noise + np.linalg.slogdet(hessian)[1]

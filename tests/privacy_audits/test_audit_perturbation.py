@@ -37,6 +37,8 @@ FLOORS = {
     "soft Huber": (20_000, 0.30),
     "gauge": (5_000, 0.40),
     "gauge, a ridge each": (5_000, 0.40),
+    "gauge, a mark": (5_000, 0.40),
+    "gauge, a mark, a ridge each": (5_000, 0.40),
 }
 
 
@@ -53,7 +55,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
-SENSITIVITY, GEOMETRY = "privacy/sensitivity.py", "problem/geometry.py"
+SENSITIVITY, GEOMETRY, ENCODER = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
     ("output", 6_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
@@ -70,6 +72,10 @@ BROKEN = [
     ("gauge", 5_000, NOISE, "draws[size + len(sizes) :]", "draws[2 * size + len(sizes) :]"),
     ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(plan.minimisation.weights).geometry",
      "plan.problem.geometry"),
+    ("gauge, a mark", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
+    # A number that stays beside its mark: half of the gauge too much.
+    ("gauge, a mark, a ridge each", 20_000, ENCODER, "out[missing, 0] = column.filler",
+     "out[missing, 0] = column.range[1]"),
     ("gauge, tiny ridge", 6_000, OBJECTIVE, "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)",
      "noise_eps = eps"),
     ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),

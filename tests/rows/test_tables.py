@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr.bounds.scaling import box_prep, layout_prep
 from dplr.problem.geometry import GRID
-from dplr.problem.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows import Encoder, as_rows, as_table
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradient
@@ -122,7 +122,7 @@ def test_totals_have_one_set_of_bits_in_every_library_and_block_size(options):
     prep = layout_prep(BOUNDS.layout, True, (0.0, 1.0))
     query, codes = Moments(prep.geometry.d, True), (y == "yes").astype(float)
     whole = as_rows(encode(tables["pandas"], BOUNDS), codes, box_prep(
-        BOUNDS.layout.pairs, True, (0.0, 1.0), blocks=BOUNDS.layout.blocks)).sum(query, None)  # fmt: skip
+        BOUNDS.layout.pairs, True, (0.0, 1.0), blocks=((3, 5), (10, 3)), marked=(0,))).sum(query, None)  # fmt: skip
     for frame in tables.values():
         total = as_rows(frame, codes, prep, **options).sum(query, None)
         assert_array_equal(total.hi, whole.hi)
@@ -241,7 +241,7 @@ def test_every_row_lies_in_the_unit_ball_with_one_entry_a_block_whatever_the_tab
     moments, gradient = Moments(d, fit_intercept), LossGradient(LOGISTIC, d, fit_intercept)
     clipped = ClippedGradient(LOGISTIC, d, fit_intercept, 4.0)
     coef = np.zeros(d + fit_intercept)
-    full, encoded = 0, encode(frame, BOUNDS)
+    full, marks, encoded = 0, 0, encode(frame, BOUNDS)
     for j in range(n):
         rows = as_rows(encoded[j : j + 1], np.ones(1), replace(prep, layout=None))
         total = rows.sum(moments, None)
@@ -253,6 +253,11 @@ def test_every_row_lies_in_the_unit_ball_with_one_entry_a_block_whatever_the_tab
         assert np.linalg.norm(from_loss) <= 1
         assert np.linalg.norm(from_clip) <= 1 + 2.0**-18
         assert_allclose(from_clip, from_loss, atol=1e-5)
+        for first in prep.geometry.marked:
+            assert from_loss[first] == 0 or from_loss[first + 1] == 0
+            assert cells[first, first + 1] == 0
+            assert from_loss[first + 1] in (0, c)
+            marks += from_loss[first + 1] > 0
         for first, size in prep.geometry.blocks:
             block = from_loss[first : first + size]
             assert set(block.tolist()) <= {0.0, c}
@@ -260,15 +265,19 @@ def test_every_row_lies_in_the_unit_ball_with_one_entry_a_block_whatever_the_tab
             assert set(np.diag(cells)[first : first + size].tolist()) <= {0, round(c * GRID) ** 2}
         full += from_loss.any()
     assert full > n / 4  # else little was tested: rows with a NaN count as zero
+    assert marks > 2 or not fit_intercept
 
 
-def test_half_width_counts_a_one_hot_block_once():
-    geometry = layout_prep(BOUNDS.layout, True, (0.0, 1.0)).geometry
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_half_width_counts_a_one_hot_block_once_and_with_an_intercept_a_number_with_its_mark(fit_intercept):
+    geometry = layout_prep(BOUNDS.layout, fit_intercept, (0.0, 1.0)).geometry
     numbers = 6  # age, gain, sex, grade, hours, tax
-    blocks = ((1, 1), (3, 5), (10, 3))  # age is missing, work, code
-    assert geometry.blocks == blocks
+    mark, blocks = (1, 1), ((3, 5), (10, 3))  # age is missing; work, code
+    assert geometry.blocks == (blocks if fit_intercept else (mark, *blocks))
+    assert geometry.marked == ((0,) if fit_intercept else ())
     assert geometry.d == 15
-    assert geometry.half_width == math.isqrt(2**40 // (numbers + len(blocks))) / 2**20
+    assert len(geometry.groups) == 9  # without an intercept the mark, with one the constant
+    assert geometry.half_width == math.isqrt(2**40 // (numbers + len(geometry.blocks))) / 2**20
 
 
 def test_bounds_without_levels_scale_as_before():
@@ -341,6 +350,41 @@ def test_missing_values_are_refused_by_name_before_any_noise_where_nothing_is_de
     with pytest.raises(ValueError, match=message):
         dplr.fit(frame, [True, False] * 20, eps=1.0, delta=1e-6, mechanism=mechanism, bounds=bounds)
     assert entropy.bytes == 0
+
+
+ODD_RANGES = [
+    {"lower": 3, "upper": 9}, {"lower": 0.1, "upper": 0.7}, {"lower": -1 / 3, "upper": 1e9 / 7},
+    {"lower": 1e308, "upper": 1.7e308}, {"lower": -1e308, "upper": 7e307}, {"lower": 5e-300, "upper": 3e-299},
+    {"lower": 1.0, "upper": 1.0 + 2.0**-52}, {"lower": 2.0**60, "upper": 2.0**60 + 256}, {"lower": -5e-324, "upper": 1},
+    {"lower": 0, "upper": 99999, "transform": "log1p"}, {"lower": -0.9, "upper": 7, "transform": "log1p"},
+    {"levels": ["x", "y"], "binary": True}, {"levels": list(range(6)), "ordinal": True},
+    {"levels": list(range(7)), "ordinal": True},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ODD_RANGES, ids=str)
+def test_a_missing_number_is_zero_to_the_last_bit_beside_its_mark(column):
+    """In sums of integers, gradients, clipped gradients; of weighted rows, and of rows in a range about the middle."""
+    bounds = dplr.Bounds({"a": column | {"missing": "indicator"}, "b": (0, 1)})
+    text = "levels" in column and isinstance(column["levels"][0], str)
+    frame = pl.DataFrame({"a": [None], "b": [1.0]}, schema={"a": pl.String if text else pl.Float64, "b": pl.Float64})
+    prep = layout_prep(bounds.layout, True, None)
+    assert prep.geometry.marked == (0,)
+    c, plain = prep.geometry.half_width, as_rows(frame, np.ones(1), prep)
+    loss, clipped = LossGradient(SQUARED, 3, True), ClippedGradient(SQUARED, 3, True, 4.0)
+    for rows, a, b in (
+        (plain, 1.0, 1.0),
+        (plain.narrowed(np.zeros(3), np.array([c / 7, c, c])), 1.0, 1.0),
+        (plain.weighted((0.3, 0.3, 1.7, 1.0)), 0.3, 1.7),
+    ):
+        assert_allclose(rows.total(loss, np.zeros(4)).gradient, [0, -a * c, -b * c, -0.5], rtol=1e-12)
+        assert rows.total(loss, np.zeros(4)).gradient[0] == 0
+        if a == 1.0:
+            total = rows.total(Moments(3, True), None)
+            assert (total.hi[0] == 0).all()
+            assert (total.lo[0] == 0).all()
+            sums = rows.total(clipped, np.zeros(4))
+            assert sums.hi[0] == sums.lo[0] == 0
 
 
 def test_a_missing_number_is_worth_what_a_public_constant_is_worth():

@@ -60,8 +60,7 @@ class Numeric:
     def filler(self) -> float:
         """What a missing value counts as, on the scale of the transform: NaN where it is refused."""
         if isinstance(self.missing, str):
-            low, high = self.range
-            return low / 2 + high / 2
+            return middle(self.range)
         return math.nan if self.missing is None else float(self.transformed(np.array([self.missing]))[0])
 
     def transformed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,6 +129,12 @@ class Levels:
 
 
 Column = Numeric | Levels
+
+
+def middle(pair: Pair) -> float:
+    """The middle of a range: what a marked missing value counts as, and what is subtracted in centring. One number."""
+    low, high = pair
+    return low / 2 + high / 2
 
 
 def read_column(what: str, value: Any) -> Column:

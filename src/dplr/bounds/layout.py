@@ -47,12 +47,18 @@ class Layout:
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """(first column, number of columns) of each one-hot block."""
+        """(first column, number of columns) of each one-hot block; the mark beside a number is a block of one."""
         return tuple(
             (first + (column.number is not None), column.block)
             for first, column in zip(self.firsts, self.columns, strict=True)
             if column.block
         )
+
+    @cached_property
+    def marked(self) -> tuple[int, ...]:
+        """The column of each number, or position of a level, that the mark of its missing values follows."""
+        known = zip(self.firsts, self.columns, strict=True)
+        return tuple(first for first, column in known if column.number is not None and column.block)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.bounds.columns import Pair
+from dplr.bounds.columns import Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 
@@ -117,8 +117,14 @@ def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
 
 
 def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
-    """Map declared columns to a cube and one-hot blocks inside the unit ball."""
-    return replace(box_prep(layout.pairs, fit_intercept, labels, target, layout.blocks), layout=layout)
+    """Map declared columns to a cube and one-hot blocks inside the unit ball.
+
+    With an intercept bounds are centred, so a missing number is mapped to 0 exactly, and the number and its mark are
+    one group. Without one the mark is a block of its own.
+    """
+    marked = layout.marked if fit_intercept else ()
+    blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
+    return replace(box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked), layout=layout)
 
 
 def box_prep(
@@ -127,26 +133,27 @@ def box_prep(
     labels: Pair | None,
     target: Pair | None = None,
     blocks: tuple[tuple[int, int], ...] = (),
+    marked: tuple[int, ...] = (),
 ) -> Prep:
     """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
 
     With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
     zero, so columns are only scaled. The half-width c is a whole number of grid units. At most one column of
-    a block is not zero, so with g numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in
-    the unit ball exactly.
+    a block is not zero, nor of a number in `marked` and its mark, so with g numbers and blocks a row's squared norm is
+    at most g c^2 <= 1: clamped rows lie in the unit ball exactly.
     """
     d = len(pairs)
-    in_blocks = {j for first, size in blocks for j in range(first, first + size)}
-    units = float(math.isqrt(2**40 // (d - len(in_blocks) + len(blocks))))
+    hot = {j for first, size in blocks for j in range(first, first + size)} | {first + 1 for first in marked}
+    units = float(math.isqrt(2**40 // (d - len(hot) + len(blocks))))
     geometry = Geometry(
         d,
         half_width=units / GRID,
         intercept=INTERCEPT if fit_intercept else 0.0,
         blocks=blocks,
+        marked=marked,
     )
     columns = [
-        (0.0, units, 0.0, units) if j in in_blocks else _scale_to(pair, fit_intercept, units)
-        for j, pair in enumerate(pairs)
+        (0.0, units, 0.0, units) if j in hot else _scale_to(pair, fit_intercept, units) for j, pair in enumerate(pairs)
     ]
     columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
     return _prep(geometry, columns, labels)
@@ -155,7 +162,7 @@ def box_prep(
 def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:
     """Shift, scale and clamp that take a pair of bounds into [-units, units] (whole grid units)."""
     low, high = pair
-    shift = low / 2 + high / 2 if centred else 0.0
+    shift = middle(pair) if centred else 0.0
     reach = high / 2 - low / 2 if centred else max(abs(low), abs(high))
     scale = units / reach if reach else math.inf
     if not math.isfinite(scale):

@@ -114,7 +114,8 @@ def intervals(
 ) -> tuple[Vector, Vector]:
     """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing.
 
-    The mean, and three deviations to both sides, of which the noise of the squares is a part.
+    The mean, and three deviations to both sides, of which the noise of the squares is a part. A number with a mark has
+    the middle of its bounds, which its missing values count as: the range reaches as far to the other side.
     """
     geometry, n = problem.geometry, problem.n_rows
     assert geometry.half_width is not None
@@ -124,8 +125,10 @@ def intervals(
     variance = np.clip(numbers[SQUARES] / n - mean**2, 0.0, c * c) + blocks[SQUARES].deviation / n
     reach = np.maximum(_DEVIATIONS * np.sqrt(variance), _NARROWEST * c)
     low, high = np.maximum(mean - reach, -c), np.minimum(mean + reach, c)
-    half_width = np.maximum((high - low) / 2, _NARROWEST * c)
     middles, half_widths, where = np.zeros(geometry.d), np.full(geometry.d, c), list(columns)
+    high = np.where(np.isin(where, geometry.marked), np.maximum(-low, high), high)
+    low = np.where(np.isin(where, geometry.marked), -high, low)
+    half_width = np.maximum((high - low) / 2, _NARROWEST * c)
     middles[where], half_widths[where] = np.clip((low + high) / 2, half_width - c, c - half_width), half_width
     return middles, half_widths
 

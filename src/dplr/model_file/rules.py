@@ -103,6 +103,14 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         refuse("model.column_names", "must be those of feature_names", columns)
 
 
+def check_half_width(values: dict[str, Any], prep: Prep) -> None:
+    """The rows of the fit were scaled as the bounds say today: noise and starts are in these units."""
+    known = prep.geometry.half_width
+    if values["half_width"] != known:
+        remedy = "Fit again: a file of an older dplr may count the columns in other groups."
+        refuse("model.half_width", f"must be that of the bounds, {known}", values["half_width"], remedy)
+
+
 def check_blocks(
     problem: Problem,
     prep: Prep,

@@ -43,7 +43,14 @@ from dplr.model_file.released import (
     write_part,
     write_parts,
 )
-from dplr.model_file.rules import check_blocks, check_labels, check_mechanism, check_names, check_parameters
+from dplr.model_file.rules import (
+    check_blocks,
+    check_half_width,
+    check_labels,
+    check_mechanism,
+    check_names,
+    check_parameters,
+)
 from dplr.model_file.statement import finite, read_mechanism, read_statement, write_mechanism, write_statement
 from dplr.model_file.strict_json import ModelFileError, refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -88,6 +95,7 @@ _MODEL = table(
         "n_features": integer(1, MAX_FEATURES),
         "feature_names": _NAMES,
         "column_names": _NAMES,
+        "half_width": either(None, number(0.0, 1.0, above=True)),
         "n_rows": either(None, integer(1, 2**63)),
         "start": anything,
         "classes": either(None, read_classes),
@@ -134,6 +142,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "n_features": int(fitted.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "column_names": by_position,
+        "half_width": record.prep.geometry.half_width,
         "n_rows": problem.n_rows,
         "start": None if problem.w0 is None else [float(each) for each in problem.w0],
         "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
@@ -163,6 +172,7 @@ def estimator_of(value: Any) -> Any:
         refuse("model", "must hold public facts that fit each other", str(error))
     check_parameters(parameters, values, statement)
     check_names(fitted, values, prep)
+    check_half_width(values, prep)
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, prep, parameters["mechanism"], statement, of_one, classes)

@@ -90,25 +90,28 @@ def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, 
 
 
 def groups_add_remove(
-    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
+    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0, marked: int = 0
 ) -> float:
     """Exact, for `numeric` columns in [-half_width, half_width] and `blocks` one-hot blocks: every group counts as one.
 
     With an intercept the diagonal cells of one-hot columns are not released: they are the intercept's cells, rescaled.
+    `marked` further numbers have a mark beside them, which is half_width where the number is 0, or else 0 (lemma 10).
     """
-    every = box_add_remove(numeric + blocks, half_width, linear, quadratic, iota)
+    every = box_add_remove(numeric + marked + blocks, half_width, linear, quadratic, iota)
     return every - quadratic * blocks * half_width**2 if iota else every
 
 
 def groups_replace_one(
-    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0
+    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0, marked: int = 0
 ) -> float:
     """Exact, for rows as in `groups_add_remove` if every block has at least two columns (lemma 7).
 
-    All blocks change their level. `near` numeric columns have |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the others
-    c - b and c + b: a concave quadratic in (a, b) for each `near`, largest where a = c or b = c.
+    Marked numbers, which need an intercept, change from half_width to missing: each is one more block that changes its
+    level, and its diagonal cell changes too (lemma 10). All blocks change their level. `near` numeric columns have
+    |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the others c - b and c + b: a concave quadratic in (a, b) for each
+    `near`, largest where a = c or b = c.
     """
-    c, near = half_width, np.arange(numeric + 1)
+    c, near, blocks = half_width, np.arange(numeric + 1), blocks + marked
     far = numeric - near
     beside = c * blocks  # what one unit of max(|x_j + x'_j|, |x_j - x'_j|) costs in the cells beside the blocks
 
@@ -124,7 +127,7 @@ def groups_replace_one(
         return float((plus * sums + minus * differences + quadratic * cells).max())
 
     cross = quadratic * iota
-    level_cells = c * c * blocks * (blocks - 1 if iota else blocks + 1)
+    level_cells = c * c * (blocks * (blocks - 1 if iota else blocks + 1) + marked)
     changed_levels = 2 * c * blocks * (linear + cross) + quadratic * level_cells
     flipped = 2 * linear * iota + largest(linear, cross)
     same = largest(0.0, linear + cross)
@@ -157,8 +160,8 @@ def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: fl
     """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
 
     A number moves by t c and its square by at most t (2 - t) c^2, 0 <= t <= 2: t^2 (1 + (2 - t)^2) c^2 together, which
-    grows with t to 4 c^2 (noisy_gd.md, lemma 1). A block moves by c^2 for the level that is left and c^2 for the new
-    one; a block of one column has no other level.
+    grows with t to 4 c^2 (noisy_gd.md, lemma 1), and with a mark no more. A block moves by c^2 for the level that is
+    left and c^2 for the new one; a block of one column has no other level.
     """
     return half_width * math.sqrt(4 * numeric + sum(min(size, 2) for size in block_sizes))
 
@@ -166,7 +169,7 @@ def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: fl
 def columns_add_remove(numeric: int, blocks: int, half_width: float) -> float:
     """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
 
-    A number adds x^2 + x^4 / c^2 <= 2 c^2, a block at most c^2.
+    A number adds x^2 + x^4 / c^2 <= 2 c^2, a block, or the mark in place of a number, at most c^2.
     """
     return half_width * math.sqrt(2 * numeric + blocks)
 

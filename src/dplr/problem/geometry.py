@@ -25,6 +25,8 @@ class Geometry:
     intercept : the constant appended to every row, 0 for none.
     blocks : (first column, number of columns) of each one-hot block: of these columns at most one is not zero in any
         row, and that one is `half_width`. Needs a half-width.
+    marked : the column of each number that the mark of its missing values follows. In every row one of the two columns
+        is 0, and the mark is 0 or `half_width`. Needs a half-width and an intercept.
     weights : what each column was multiplied by after it was scaled; empty for 1 each. `half_width` is from before, and
         `radius` from after.
     """
@@ -34,6 +36,7 @@ class Geometry:
     half_width: float | None = None
     intercept: float = 0.0
     blocks: tuple[tuple[int, int], ...] = ()
+    marked: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
 
     @property
@@ -48,8 +51,11 @@ class Geometry:
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """Sizes of the groups of coordinates in their order: a number, a one-hot block, the constant."""
-        blocks, sizes, first = dict(self.blocks), [], 0
+        """Sizes of the groups of coordinates in their order: a number, with its mark or without, a block, the constant.
+
+        In every row at most one coordinate of a group is not 0.
+        """
+        blocks, sizes, first = dict(self.blocks) | dict.fromkeys(self.marked, 2), [], 0
         while first < self.d:
             sizes.append(blocks.get(first, 1))
             first += sizes[-1]
@@ -62,8 +68,8 @@ class Geometry:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The columns outside every one-hot block."""
-        hot = {first + k for first, size in self.blocks for k in range(size)}
+        """The columns outside every one-hot block that are no mark."""
+        hot = {first + k for first, size in self.blocks for k in range(size)} | {first + 1 for first in self.marked}
         return tuple(column for column in range(self.d) if column not in hot)
 
     @property
@@ -75,7 +81,7 @@ class Geometry:
         return (*columns, self.intercept) if self.intercept else tuple(columns)
 
     def weighted(self, weights: Sequence[float]) -> Geometry:
-        """Where rows lie whose columns are multiplied by these weights, those of a one-hot block by the same."""
+        """Where rows lie whose columns are multiplied by these weights, those of a group by the same."""
         scaled = replace(self, weights=tuple(weights[: self.d]))
         widths = scaled.half_widths
         return replace(scaled, radius=math.hypot(*(widths[first] for first in self.firsts if first < self.d)))
@@ -84,11 +90,12 @@ class Geometry:
         """Return the geometry in words."""
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
-        elif self.blocks:
-            hot = sum(size for _, size in self.blocks)
-            groups = self.d - hot + len(self.blocks)
-            domain = f"rows in {groups} groups of size {self.half_width:.6g}: {self.d - hot} numeric columns and "
-            domain += f"{len(self.blocks)} one-hot blocks ({hot} columns)"
+        elif self.blocks or self.marked:
+            hot, numbers = sum(size for _, size in self.blocks), len(self.numbers)
+            domain = f"rows in {numbers + len(self.blocks)} groups of size {self.half_width:.6g}: "
+            domain += f"{numbers} numeric columns"
+            domain += f" ({len(self.marked)} with a column that marks missing values)" if self.marked else ""
+            domain += f" and {len(self.blocks)} one-hot blocks ({hot} columns)" if self.blocks else ""
         else:
             domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")

@@ -29,9 +29,9 @@ def moment_matrix(
     if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
         assert problem.n_rows is not None
         moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
-    if problem.geometry.blocks and problem.geometry.intercept:
+    hot = _hot(problem.geometry)
+    if hot and problem.geometry.intercept:
         assert problem.geometry.half_width is not None
-        hot = np.flatnonzero(_block_of(problem.geometry) < 0)
         moments[hot, hot] = moments[hot, q - 1] / problem.geometry.intercept * problem.geometry.half_width
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
@@ -75,17 +75,18 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 
     The cell iota^2 * n is public under replace_one and left out. So is what a one-hot block tells of itself: two of its
-    columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7).
+    columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7). A number
+    and its mark are never both set either, and of the two the number's diagonal cell alone is released (lemma 10).
     """
     q = geometry.d + (geometry.intercept > 0)
     public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
     diagonal = np.arange(q - public)
     rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
-    if geometry.blocks:
-        block = _block_of(geometry)
-        apart = block[rows] != block[columns]
+    if geometry.blocks or geometry.marked:
+        group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
+        apart = group[rows] != group[columns]
         rows, columns = rows[apart], columns[apart]
-        diagonal = diagonal[block[diagonal] >= 0] if geometry.intercept else diagonal
+        diagonal = np.setdiff1d(diagonal, _hot(geometry)) if geometry.intercept else diagonal
     cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
     return {name: pair for name, pair in cells.items() if len(pair[0])}
 
@@ -103,12 +104,10 @@ def _one_hot(geometry: Geometry) -> list[tuple[int, int]]:
     return [block for block in geometry.blocks if block[1] > 1]
 
 
-def _block_of(geometry: Geometry) -> NDArray[np.intp]:
-    """(q,) a negative number for the columns of each one-hot block, and numbers of their own for all others."""
-    block = np.arange(geometry.d + (geometry.intercept > 0))
-    for number, (first, size) in enumerate(_one_hot(geometry)):
-        block[first : first + size] = -1 - number
-    return block
+def _hot(geometry: Geometry) -> list[int]:
+    """The columns of these blocks, and the marks beside numbers: 0 or the half-width in every row."""
+    levels = [first + k for first, size in _one_hot(geometry) for k in range(size)]
+    return [*levels, *(first + 1 for first in geometry.marked)]
 
 
 @functools.lru_cache(maxsize=64)
@@ -154,13 +153,13 @@ def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: fl
 
 def _joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
-    if geometry.blocks:
+    if geometry.blocks or geometry.marked:
         assert c is not None
-        one_hot = _one_hot(geometry)
-        numeric = d - sum(size for _, size in one_hot)
+        blocks, marked = len(_one_hot(geometry)), len(geometry.marked)
+        numeric = d - len(_hot(geometry)) - marked
         if neighbouring is Neighbouring.ADD_REMOVE:
-            return sensitivity.groups_add_remove(numeric, len(one_hot), c, linear, quadratic, iota)
-        return sensitivity.groups_replace_one(numeric, len(one_hot), c, linear, quadratic, iota)
+            return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked)
+        return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked)
     if neighbouring is Neighbouring.ADD_REMOVE:
         if c is None:
             return sensitivity.ball_add_remove(d, geometry.radius, linear, quadratic, iota)

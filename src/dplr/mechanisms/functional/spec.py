@@ -166,8 +166,8 @@ class FunctionalMechanism(Mechanism):
 
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
-        if self.calibration == "paper" and problem.geometry.blocks:
-            return replace(problem, geometry=replace(problem.geometry, blocks=()))
+        if self.calibration == "paper" and (problem.geometry.blocks or problem.geometry.marked):
+            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=()))
         return problem
 
     def check(self, problem: Problem) -> None:

@@ -63,7 +63,7 @@ class Frame:
 
 
 def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
-    """Which columns are outside every one-hot block, (d,)."""
+    """Which columns are numbers: outside every one-hot block, and no marks, (d,)."""
     numeric = np.zeros(geometry.d, dtype=bool)
     numeric[list(geometry.numbers)] = True
     return numeric
@@ -98,10 +98,8 @@ def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
 def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:
     """Largest norm of factors * (x - center) over all rows x of the geometry."""
     assert geometry.half_width is not None
-    c, numeric = geometry.half_width, numeric_columns(geometry)
-    total = float(((factors * (c + np.abs(center)))[numeric] ** 2).sum())
-    for first, size in geometry.blocks:
-        own = factors[first : first + size] * center[first : first + size]
-        hot = factors[first : first + size] * (c - center[first : first + size])
-        total += float(own @ own + max(0.0, (hot**2 - own**2).max()))
-    return math.sqrt(total)
+    c, firsts = geometry.half_width, [first for first in geometry.firsts if first < geometry.d]
+    zero = (factors * center) ** 2  # of an entry that is 0, and of one that is as far from the center as can be
+    far = (factors * np.where(numeric_columns(geometry), c + np.abs(center), c - center)) ** 2
+    longer = np.maximum(np.maximum.reduceat(far - zero, firsts), 0.0)  # at most one entry of a group is not 0
+    return math.sqrt(float(zero.sum() + longer.sum()))

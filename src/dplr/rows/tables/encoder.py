@@ -1,7 +1,7 @@
 """Rows of a table as rows of the model, a block at a time.
 
 An encoded row is a function of that row and of public facts alone. Every one-hot block is written as zeros, and then at
-most one 1 is set, whatever the table holds.
+most one 1 is set, whatever the table holds. A number is the middle of its range wherever its mark is set.
 """
 
 from __future__ import annotations
