@@ -1,4 +1,4 @@
-"""Privacy profiles: what dominates them, and what they compose to, against closed forms and exact sums (profiles.md)."""
+"""Privacy profiles (profiles.md): what dominates them and what they compose to, by closed forms and exact sums."""
 
 import itertools
 import math

@@ -1,7 +1,7 @@
 """Exact eps of K models by Gaussian objective perturbation: how much of a plan's eps do neighbours need at most?
 
-As a script (``python classes_audit.py CASE 0``) it prints the largest eps that K releases show at the plan's delta, over
-the plan's eps, as JSON: tests run it on patched copies of the package to show that the audit sees a broken one.
+As a script (``python classes_audit.py CASE 0``) it prints the largest eps that K releases show at the plan's delta,
+over the plan's eps, as JSON: tests run it on patched copies of the package to show that the audit sees a broken one.
 """
 
 import json

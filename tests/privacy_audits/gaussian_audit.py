@@ -76,7 +76,7 @@ def pairs(case, width):
 
 
 def measure(case, eps=None):
-    """The largest hockey stick over the delta that the plan states, both orders; at the plan's eps where none is given."""
+    """The largest hockey stick over the delta that the plan states, both orders; at the plan's eps if none is given."""
     plan = case.plan()
     ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
     eps = case.eps * (1 - TOLERANCE_SHARE) if eps is None else eps

@@ -195,9 +195,7 @@ def _poisson_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k
     return _Share(best, _all_steps(best, k), delta, "steps of all models, composed by the accountant")
 
 
-def _profile_share(
-    mechanism: Mechanism, problem: Problem, share: _Share, eps: float, delta: float, k: int
-) -> _Share:
+def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: float, delta: float, k: int) -> _Share:
     """From where noise with a Gaussian loss would end towards all that the profiles confirm (theorem 4).
 
     Shares that compose without profiles stay where no larger one is confirmed.

@@ -7,6 +7,7 @@ every rounding is bounded.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -26,7 +27,8 @@ _ENDS = 2.0**-12
 # Covers the roundings of ratios, slopes and sums, and what underflows.
 _UP = 1 + 2.0**-36
 _UNDERFLOW = 2.0**-100
-_DOWN = 1 - 2.0**-50
+# Of a loss and of 1: a ratio's float is that of a loss which differs by less.
+_ULPS = 2.0**-50
 _HALVINGS = 60
 
 
@@ -74,7 +76,7 @@ def profile_eps(parts: Sequence[Profile], count: int, delta: float, start: float
     together = one
     for _ in range(count - 1):
         together = _sum(together, one, lost)
-    return _least_eps(together, spacing, delta)
+    return _least_eps(together, spacing, count * len(parts) * (1 + end) * _ULPS, delta)
 
 
 def _dominating(profile: Profile, spacing: float) -> _Losses:
@@ -84,8 +86,8 @@ def _dominating(profile: Profile, spacing: float) -> _Losses:
     log a, and by symmetry a mass q at -log a.
     """
     losses = spacing * np.arange(_POINTS + 1)
-    ratios = np.exp(losses)
-    deltas = np.minimum.accumulate([math.exp(min(profile(loss * _DOWN), 0.0)) for loss in losses.tolist()])
+    ratios, below = np.exp(losses), np.maximum(losses - (1 + losses) * _ULPS, 0.0)
+    deltas = np.minimum.accumulate([math.exp(min(profile(loss), 0.0)) for loss in below.tolist()])
     slopes = _slopes(np.append(-1.0, ratios), np.append(1.0, deltas))
     drops = np.maximum(-np.diff(slopes, append=0.0), 0.0)
     masses = np.concatenate([drops[:0:-1], 2 * drops[:1], (ratios * drops)[1:]])
@@ -103,7 +105,7 @@ def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
         while len(corners) > 1 and fall(corners[-2], corners[-1]) <= fall(corners[-1], point):
             corners.pop()
         corners.append(point)
-    for left, right in zip(corners, corners[1:], strict=False):
+    for left, right in itertools.pairwise(corners):
         slopes[left:right] = fall(left, right)
     return slopes
 
@@ -122,8 +124,9 @@ def _sum(one: _Losses, other: _Losses, lost: float) -> _Losses:
     return _Losses(kept, one.first + other.first + low, infinite)
 
 
-def _least_eps(together: _Losses, spacing: float, delta: float) -> float:
-    losses = spacing * (together.first + np.arange(len(together.masses)))
+def _least_eps(together: _Losses, spacing: float, rounding: float, delta: float) -> float:
+    """Smallest eps at which the losses, each raised by the rounding, leave at most delta."""
+    losses = spacing * (together.first + np.arange(len(together.masses))) + rounding
 
     def exceeds(eps: float) -> bool:
         beyond = losses > eps

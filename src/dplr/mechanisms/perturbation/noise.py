@@ -115,10 +115,10 @@ def gaussian_sigma(
 def gaussian_profile(
     ratio: float, eps: float, missed: float, loss: Callable[[float], float], signs: int, one_signed: bool
 ) -> Profile:
-    """Log of the delta at every eps of one such release, rounded up: theorem 3's, and of a linear term that is too long.
+    """Log of the delta of such a release at every eps, rounded up (theorem 7).
 
-    `ratio` is the largest gradient over sigma. A linear term is too long with probability missed / (1 + e^eps)
-    (objective.md, lemma 6 and theorem 4).
+    `ratio` is the largest gradient over sigma. The linear term is too long for the solver with probability
+    missed / (1 + e^eps), which counts as lost.
     """
     ratio = ratio * (1 + 1e-10) + 1e-15
 
