@@ -278,6 +278,21 @@ def lower_envelope(x, y):
     return np.minimum.accumulate(np.clip(np.interp(x, points[:, 0], points[:, 1]), 0, 1))
 
 
+def test_fits_of_all_classes_have_the_noise_of_the_plan_that_was_confirmed_each_its_own():
+    """Rows of zeros tell nothing: the coefficients are the linear terms over the ridge, next to no other noise."""
+    X, y, classes = np.zeros((50, D)), np.array(["a"] * 50), ("a", "b", "c", "d")
+    options = {"mechanism": "objective", "delta": 1e-6, "fit_intercept": False, "classes": classes}
+    fits = dplr.fit_many(X, y, eps=[1.0], repeats=400, **options)
+    coefs = np.array([est.coef_ for est in fits])
+    public = dplr.plan(n_rows=50, n_features=D, eps=1.0, delta=1e-6, mechanism="objective", fit_intercept=False)
+    planned = one_vs_rest.plan_models(dplr.ObjectivePerturbation(), public.problem, 1.0, 1e-6, classes)
+    deviation = planned.plan.statement.noise_scale / planned.plan.minimisation.ridge
+    assert "composed as privacy profiles" in fits[0].privacy_.assumptions[-1]
+    assert coefs.std() == pytest.approx(deviation, rel=0.05)
+    between = np.corrcoef(coefs.reshape(len(fits), -1), rowvar=False) - np.eye(4 * D)
+    assert np.abs(between).max() < 0.25
+
+
 def test_shares_stay_where_no_profile_confirms_more(monkeypatch):
     monkeypatch.setattr(one_vs_rest, "profile_eps", lambda *_: math.inf)
     planned, apart = planned_classes(3, "logistic", "replace_one")
