@@ -46,7 +46,7 @@ def study(parts, mechanism):
     for rows in parts:
         problem = Problem(LOGISTIC, rows.geometry, Neighbouring.REPLACE_ONE, len(rows), L2, ())
         planned = [plan for eps in LEVELS for plan in [plan_models(spec, problem, eps, 0.0)] * REPEATS]
-        fitting.run(lambda _, rows=rows: rows, spec, planned, 0, NullLedger(), Source())
+        fitting.run(lambda _, rows=rows: rows, planned, 0, NullLedger(), Source())
 
 
 @widest_only

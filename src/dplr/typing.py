@@ -24,7 +24,7 @@ class FittedModel(Protocol):
 
 
 MechanismLike: TypeAlias = "Mechanism | str"
-"""A shorthand such as `"fm"`, or a spec such as ``dplr.FunctionalMechanism()``."""
+"""`"auto"`, a shorthand such as `"fm"`, or a spec such as ``dplr.FunctionalMechanism()``."""
 
 PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
 """Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""

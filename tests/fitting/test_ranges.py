@@ -119,7 +119,9 @@ def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
     assert not released(ranges="off")
     assert not released(mechanism=dplr.FunctionalMechanism(calibration="paper"))
     assert not released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
-    assert not released(delta=1e-6)
+    assert released(delta=1e-6)  # pure noise is smaller, and so are its ranges
+    assert not released(delta=1e-6, mechanism=dplr.ObjectivePerturbation(noise="gaussian"))
+    assert not released(delta=1e-6, mechanism="ngd")
     assert not released(eps=math.inf)
     assert not released(eps=0.01)  # 15 % of it leaves a noise of 0.21 half-widths
     assert not released(fit_intercept=False)
@@ -490,6 +492,6 @@ def test_the_picture_clips_as_the_model_does():
 
 
 def test_labels_may_have_ranges_too():
-    X, y = table(5_000)
+    X, y = table(20_000)
     est = dplr.fit(X, y > 20, eps=1.0, mechanism="objective", bounds=dplr.Bounds(NUMBERS.layout.pairs), ranges="on")
     assert est.score(X, y > 20) > 0.8

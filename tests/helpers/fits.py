@@ -9,7 +9,7 @@ def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=sile
     """One fit of one model for each eps of `levels`."""
     assert rows.geometry == problem.geometry
     planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in set(levels)}  # audits have many of one level
-    done = fitting.run(lambda _: rows, mechanism, [planned[eps] for eps in levels], 0, ledger, source, track)
+    done = fitting.run(lambda _: rows, [planned[eps] for eps in levels], 0, ledger, source, track)
     return [fit for _, each in done for fit in each.fits]
 
 

@@ -101,7 +101,7 @@ def test_a_search_counts_every_fit_and_its_last(path):
 def test_every_model_and_fit_many_take_a_ledger(path, model):
     X, y = data()
     ledger = Ledger(path, eps=10.0, delta=1e-3)
-    mechanism = "objective" if model == "svm" else "ngd"
+    mechanism = dplr.ObjectivePerturbation(noise="gaussian") if model == "svm" else "ngd"
     dplr.fit(X, y, eps=0.5, delta=1e-6, mechanism=mechanism, model=model, ledger=ledger)
     dplr.fit_many(X, y, eps=[0.5, 1.0], repeats=2, mechanism=mechanism, model=model, delta=1e-6, ledger=path)
     assert [entry.eps for entry in ledger.entries()] == [0.5, 0.5, 0.5, 1.0, 1.0]

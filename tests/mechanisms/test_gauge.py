@@ -228,7 +228,9 @@ def test_noise_of_the_ball_stays_where_no_bounds_or_a_printed_calibration_or_a_d
         dplr.plan(mechanism=dplr.ObjectivePerturbation(calibration="cms11"), bounds=bounds, **facts)
         .released["coef"]
         .law,
-        dplr.plan(mechanism="objective", bounds=bounds, delta=1e-6, **facts).released["coef"].law,
+        dplr.plan(mechanism=dplr.ObjectivePerturbation(noise="gaussian"), bounds=bounds, delta=1e-6, **facts)
+        .released["coef"]
+        .law,
     ]
     assert laws == ["norm-Gamma in the objective"] * 2 + ["Gaussian in the objective"]
 

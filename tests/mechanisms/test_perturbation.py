@@ -201,11 +201,12 @@ def test_a_ridge_pulls_towards_public_coefficients(mechanism):
 def test_defaults_learn(mechanism, delta, model, neighbouring):
     X, y = ball_data(20_000, 4, seed=3)
     options = {"n_rows": 15_000} if neighbouring == "add_remove" else {}
+    spec = dplr.ObjectivePerturbation if mechanism == "objective" else dplr.OutputPerturbation
     est = dplr.fit(
         X,
         y,
         classes=(-1, 1),
-        mechanism=mechanism,
+        mechanism=spec(noise="gaussian"),
         model=model,
         eps=1.0,
         delta=delta,
@@ -363,7 +364,8 @@ def test_linear_regression_finds_a_line_says_which_loss_and_comes_back_from_its_
     X = rng.uniform(0, 10, (20_000, 2))
     y = 3 * X[:, 0] - 2 * X[:, 1] + 5 + rng.normal(0, 1, len(X))
     bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
-    est = dplr.fit(X, y, model="linear", mechanism="objective", eps=1.0, delta=delta, bounds=bounds, **options)
+    spec = dplr.ObjectivePerturbation(noise="gaussian")
+    est = dplr.fit(X, y, model="linear", mechanism=spec, eps=1.0, delta=delta, bounds=bounds, **options)
     assert est.score(X, y) > 0.9
     statement = est.privacy_
     assert "minimises the soft_huber" in statement.calibration

@@ -268,7 +268,8 @@ def test_a_file_of_objective_perturbation_states_the_delta_of_its_solver_for_eve
 
 def test_a_file_of_objective_perturbation_with_a_delta_states_that_one(tmp_path):
     X = np.random.default_rng(0).uniform(0, 0.5, (500, 2))
-    est = dplr.fit(X, np.arange(500) % 2, eps=1.0, delta=1e-6, mechanism="objective", classes=(0, 1))
+    kept = dplr.ObjectivePerturbation(noise="gaussian")
+    est = dplr.fit(X, np.arange(500) % 2, eps=1.0, delta=1e-6, mechanism=kept, classes=(0, 1))
     assert dplr.load_model(saved(est, tmp_path)).privacy_.delta == 1e-6
     refusal(rewritten(saved(est, tmp_path), lambda m: m["parameters"].update(delta=0.0)))
 

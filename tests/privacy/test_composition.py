@@ -198,7 +198,7 @@ def test_a_plan_of_each_form_has_a_rho():
         plan = dplr.plan(n_rows=1000, n_features=2, eps=0.5, delta=delta, mechanism=mechanism)
         rho, lost = composition.rho_of(plan.statement)
         assert 0 < rho <= 0.125
-        assert lost in (0.0, delta)
+        assert lost in (0.0, delta, 2.0**-64)  # pure noise in the objective is smaller, and has that delta
 
 
 def test_the_proof_page_names_every_public_function():

@@ -91,14 +91,14 @@ def planned(case):
     with unittest.mock.patch.multiple(ranges, **LARGER):
         planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, 0.0)
     models = plan_models(mechanism, problem, planned.left, 0.0)
-    return mechanism, Planned(models.plan, ranges.stated(models.statement, planned, EPS), planned)
+    return Planned(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
 
 
 def scores(case, side, runs):
     """One number a release, larger for the first neighbour."""
-    mechanism, plan = planned(case)
+    plan = planned(case)
     rows, pair = case.rows(side), [case.rows(k) for k in (0, 1)]
-    done = fitting.run(lambda _: rows, mechanism, [plan] * runs, 0, NullLedger(), Source(seed=side), silent)
+    done = fitting.run(lambda _: rows, [plan] * runs, 0, NullLedger(), Source(seed=side), silent)
     found = [each for _, each in done]
     if case.score == "intervals":
         return np.array([each.intervals[1][0] for each in found])

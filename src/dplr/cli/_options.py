@@ -11,6 +11,7 @@ import click
 
 from dplr.cli._faults import visible
 from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -64,8 +65,8 @@ def privacy_options(function: Function) -> Function:
             help="What is protected: what a record says (the number of records is public), or also that it is there."),
         click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
             help="Classes: logistic or svm. A number: linear."),
-        click.option("--mechanism", type=click.Choice(tuple(SHORTHANDS)), default="fm", show_default=True,
-            help=f"How privacy is made; `dplr plan` compares their noise. {_HINTS}."),
+        click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
+            help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
         click.option("--delta", type=delta, default=0.0, show_default=True,
             help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
         click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "

@@ -10,6 +10,7 @@ from dplr.bounds.declared import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
+from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
 from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
@@ -24,7 +25,7 @@ def fit(
     y: Any,
     *,
     eps: float,
-    mechanism: MechanismLike = "fm",
+    mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
     model: str = "logistic",
     bounds: Bounds | None = None,

@@ -26,7 +26,8 @@ from dplr.fitting.release import Record, Released, release
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
-from dplr.mechanisms import as_mechanism
+from dplr.mechanisms import check_mechanism
+from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
 from dplr.privacy.statement import PrivacyStatement
@@ -49,7 +50,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: MechanismLike = "fm",
+        mechanism: MechanismLike = AUTO,
         bounds: Bounds | None = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
@@ -188,7 +189,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Check, plan, sum, add noise and solve, in this order."""
         _clients.refuse(self)
         check_delta(self.delta)
-        as_mechanism(self.mechanism)
+        check_mechanism(self.mechanism)
         ledger = as_ledger(self.ledger)
         if not ledger.strict:
             return self._released(X, y, levels, ledger)

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators._base import PrivateLinearModel
+from dplr.mechanisms.automatic import AUTO
 from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
 from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
@@ -23,7 +24,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: MechanismLike = "fm",
+        mechanism: MechanismLike = AUTO,
         bounds: Bounds | None = None,
         classes: Any = None,
         fit_intercept: bool = True,

@@ -20,8 +20,9 @@ class LogisticRegression(PrivateClassifier):
     ----------
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : failure probability in [0, 1); 0 for pure eps-DP (`"objective"` then states 2^-64).
-    mechanism : `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec such as
-        ``FunctionalMechanism(calibration="paper")``.
+    mechanism : `"auto"` takes the one that was best on the project's tables, a function of public facts, and the
+        statement says which and why. Or `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a
+        spec such as ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge. None assumes that rows lie in the unit ball, and projects
         those outside onto it. With bounds by name, columns that they do not name are ignored.
     classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are

@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 from dplr._validation import real_number, sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators._classifier import PrivateClassifier
+from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import Loss, huber_svm
 from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
@@ -20,8 +21,8 @@ class HuberSVC(PrivateClassifier):
     ----------
     width : half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
-    mechanism : `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional mechanism has
-        no expansion of this loss.
+    mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
+        mechanism has no expansion of this loss.
     eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress : as in
         `LogisticRegression`.
 
@@ -53,7 +54,7 @@ class HuberSVC(PrivateClassifier):
         *,
         eps: float = 1.0,
         delta: float = 0.0,
-        mechanism: MechanismLike = "objective",
+        mechanism: MechanismLike = AUTO,
         width: float = 0.5,
         bounds: Bounds | None = None,
         classes: Any = None,

@@ -48,11 +48,13 @@ class Planned(NamedTuple):
 
     Attributes
     ----------
+    mechanism : that of all models.
     plan : what each model follows.
     statement : of all models together, and of their ranges.
     ranges : what is released before; None for nothing.
     """
 
+    mechanism: Mechanism
     plan: Plan
     statement: PrivacyStatement
     ranges: Ranges | None = None
@@ -79,7 +81,7 @@ def plan_models(
     if is_several(classes):
         return _plan_classes(mechanism, problem, eps, delta, classes)
     plan = mechanism.plan(problem, eps, delta)
-    return Planned(plan, plan.statement)
+    return Planned(mechanism, plan, plan.statement)
 
 
 def fit_models(
@@ -130,7 +132,7 @@ def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: flo
     if (joint := mechanism.joint) is not None:
         plan = joint.plan(problem, eps, delta, tuple(classes))
         fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
-        return Planned(plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
+        return Planned(mechanism, plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
     share = _share(mechanism, problem, eps, delta, k)
     one = share.plan.statement
     named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
@@ -145,7 +147,7 @@ def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: flo
         assumptions=(*one.assumptions, fact),
         source=f"{one.source}; dplr one_vs_rest.md",
     )
-    return Planned(share.plan, statement)
+    return Planned(mechanism, share.plan, statement)
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

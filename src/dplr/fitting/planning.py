@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,8 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.fitting.ranges import CHOICES, plan_ranges, stated
-from dplr.mechanisms import as_mechanism
+from dplr.mechanisms import as_mechanism, check_mechanism
+from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import Mechanism
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, Loss
@@ -33,8 +35,7 @@ class PublicFacts:
 
     Attributes
     ----------
-    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public, ranges : as the user gave them; of a
-        shorthand the mechanism that it stands for.
+    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public, ranges : as the user gave them.
     n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
     n_features, columns : of the table; the names are None where it has none.
     classes : the labels; None for a numeric target, and where they are not known.
@@ -44,7 +45,7 @@ class PublicFacts:
     """
 
     loss: Loss
-    mechanism: Mechanism
+    mechanism: MechanismLike
     delta: float
     bounds: Bounds | None
     fit_intercept: bool
@@ -74,8 +75,8 @@ class PublicFacts:
         if labels is not None:
             resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (labels.assumption,)
-        names = ("delta", "bounds", "fit_intercept", "l2", "neighbouring", "public", "ranges")
-        declared = {name: getattr(model, name) for name in names} | {"mechanism": as_mechanism(model.mechanism)}
+        names = ("mechanism", "delta", "bounds", "fit_intercept", "l2", "neighbouring", "public", "ranges")
+        declared = {name: getattr(model, name) for name in names}
         return cls(loss=model._loss(), **declared, n_rows=n_rows, n_features=n_features, columns=columns, **resolved)
 
     def __post_init__(self) -> None:
@@ -88,6 +89,7 @@ class PublicFacts:
         check_bounds(self.bounds)
         check_l2(self.l2)
         check_choice("ranges", self.ranges, CHOICES)
+        check_mechanism(self.mechanism)
         object.__setattr__(self, "delta", check_delta(self.delta))
 
     @cached_property
@@ -125,12 +127,45 @@ class PublicFacts:
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
-        classes = np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else ()
-        ranges = plan_ranges(self.ranges, self.mechanism, self.problem, self.prep, eps, self.delta)
+        mechanism, problem = self._taken(eps)
+        planned = self._with_ranges(mechanism, problem, eps, self.delta)
+        if self.delta == 0 or math.isinf(eps):
+            return planned
+        whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
+        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(whole.plan))
+        return planned if pure is None else _without_delta(pure, self.delta)
+
+    def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
+        """The mechanism, and the problem, whose statement says why where the user left the choice."""
+        if self.mechanism != AUTO:
+            return as_mechanism(self.mechanism), self.problem
+        name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
+        fact = f'mechanism = "auto": {name}, as {reason}'
+        return as_mechanism(name), replace(self.problem, assumptions=(*self.problem.assumptions, fact))
+
+    def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
+        """The plan with noise for this delta; ranges may have a share of eps."""
+        ranges = plan_ranges(self.ranges, mechanism, problem, self.prep, eps, delta)
         if ranges is None:
-            return plan_models(self.mechanism, self.problem, eps, self.delta, classes)
-        planned = plan_models(self.mechanism, self.problem, ranges.left, self.delta, classes)
-        return Planned(planned.plan, stated(planned.statement, ranges, eps), ranges)
+            return plan_models(mechanism, problem, eps, delta, self._several)
+        planned = plan_models(mechanism, problem, ranges.left, delta, self._several)
+        return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
+
+    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Planned | None:
+        """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not."""
+        if gaussian is None:
+            return None
+        try:
+            pure = mechanism.noise_of(plan_models(mechanism, problem, eps, 0.0, self._several).plan)
+        except ValueError:  # with this ridge, pure noise cannot have the share of eps of each of several classes
+            return None
+        smaller = pure is not None and pure < gaussian
+        return self._with_ranges(mechanism, problem, eps, 0.0) if smaller else None
+
+    @property
+    def _several(self) -> list[Any]:
+        """The labels that have a model each; none for one model."""
+        return np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else []
 
     @property
     def _target(self) -> Pair | None:
@@ -154,6 +189,19 @@ class PublicFacts:
         return facts
 
 
+def pure_sentence(delta: float) -> str:
+    """What a statement says where this delta was asked for, and pure noise was taken."""
+    return f"pure noise, smaller than Gaussian noise for delta = {delta:g}"
+
+
+def _without_delta(planned: Planned, delta: float) -> Planned:
+    """The same, whose statement says why it has no delta."""
+    said = f"{planned.statement.calibration}; {pure_sentence(delta)}"
+    plan, statement = planned.plan, replace(planned.statement, calibration=said)
+    of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
+    return planned._replace(plan=of_one, statement=statement)
+
+
 def l2_sentence(l2: float | None) -> str:
     """What a statement says of the ridge."""
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
@@ -166,7 +214,7 @@ def plan(
     n_features: int | None = None,
     bounds: Bounds | None = None,
     model: str = "logistic",
-    mechanism: MechanismLike = "fm",
+    mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
     fit_intercept: bool = True,
     l2: float | str = "auto",
@@ -184,7 +232,7 @@ def plan(
     bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
         label, each against the rest.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
-    mechanism : shorthand or spec.
+    mechanism : `"auto"`, a shorthand or a spec.
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
@@ -229,7 +277,7 @@ def plan(
     loss = LOSSES[check_choice("model", model, LOSSES)]
     facts = PublicFacts(
         loss=loss,
-        mechanism=as_mechanism(mechanism),
+        mechanism=mechanism,
         delta=delta,
         bounds=bounds,
         fit_intercept=fit_intercept,

@@ -77,13 +77,18 @@ def release(
     def models(position: int | None) -> Rows:
         return every if position is None else rows_of(position)
 
-    done = fitting.run(models, facts.mechanism, planned, classes, ledger, source, track)
-    return [_released(facts, labels, statement, each) for statement, each in done]
+    done = fitting.run(models, planned, classes, ledger, source, track)
+    return [
+        _released(facts, labels, plan.mechanism, statement, each)
+        for plan, (statement, each) in zip(planned, done, strict=True)
+    ]
 
 
-def _released(facts: PublicFacts, labels: Labels | None, statement: PrivacyStatement, done: fitting.Done) -> Released:
+def _released(
+    facts: PublicFacts, labels: Labels | None, mechanism: Mechanism, statement: PrivacyStatement, done: fitting.Done
+) -> Released:
     fits, prep = done.fits, facts.prep if done.intervals is None else facts.prep.narrowed(*done.intervals)
     histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
     plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
-    record = Record(facts.mechanism, plan, prep, parts, done.ranges)
+    record = Record(mechanism, plan, prep, parts, done.ranges)
     return Released(record, statement, [fit.coef for fit in fits], histories)

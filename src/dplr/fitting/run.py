@@ -19,6 +19,7 @@ from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit
+from dplr.problem.plan import Plan
 from dplr.rows import Rows
 from dplr.rows.queries.totals import Total
 from dplr.solvers.certificate import NotCertified
@@ -44,7 +45,6 @@ class Done(NamedTuple):
 
 def run(
     models: Callable[[int | None], Rows],
-    mechanism: Mechanism,
     planned: Sequence[Planned],
     classes: int,
     ledger: Budget,
@@ -62,41 +62,46 @@ def run(
     marked = {key: each.drawn_from(source) for key, each in different.items()}
     plans = [marked[id(each)] for each in planned]
     statements = [each.statement for each in plans]
-    work = functools.partial(_fits, models, mechanism, plans, classes, source, track)
+    work = functools.partial(_fits, models, plans, classes, source, track)
     return list(zip(statements, _accounted(ledger, statements, source, work), strict=True))
 
 
 def _fits(
     models: Callable[[int | None], Rows],
-    mechanism: Mechanism,
     planned: Sequence[Planned],
     classes: int,
     source: Source,
     track: Track,
 ) -> list[Done]:
     """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
-    moments = _checked_moments(models(None), mechanism, [each.ranges for each in planned if each.ranges is not None])
-    together = [each.plan for each in planned if each.ranges is None]
-    fits = iter(fit_models(models, mechanism, together, classes, source, track) if together else [])
+    moments = _checked_moments(models(None), planned)
+    together: dict[Mechanism, list[Plan]] = {}
+    for each in planned:
+        if each.ranges is None:
+            together.setdefault(each.mechanism, []).append(each.plan)
+    fits = {
+        mechanism: iter(fit_models(models, mechanism, plans, classes, source, track))
+        for mechanism, plans in together.items()
+    }
     done = []
     for each in planned:
         if each.ranges is None or moments is None:
-            done.append(Done(next(fits), {}, None))
+            done.append(Done(next(fits[each.mechanism]), {}, None))
             continue
         numbers = ranges.drawn(moments, each.ranges, source)
         parts = ranges.intervals(numbers, each.ranges.released, each.ranges.problem, each.ranges.columns)
         narrowed = functools.partial(_narrowed, models, parts)
-        (of_models,) = fit_models(narrowed, mechanism, [each.plan], classes, source, track)
+        (of_models,) = fit_models(narrowed, each.mechanism, [each.plan], classes, source, track)
         done.append(Done(of_models, numbers, parts))
     return done
 
 
-def _checked_moments(rows: Rows, mechanism: Mechanism, planned: Sequence[ranges.Ranges]) -> Total | None:
+def _checked_moments(rows: Rows, planned: Sequence[Planned]) -> Total | None:
     """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn."""
-    if not planned:
-        return None
-    mechanism.check_rows(rows, planned[0].problem)
-    return ranges.moments_of(rows)
+    ranged = [(each.mechanism, each.ranges.problem) for each in planned if each.ranges is not None]
+    for mechanism, problem in ranged:
+        mechanism.check_rows(rows, problem)
+    return ranges.moments_of(rows) if ranged else None
 
 
 def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:

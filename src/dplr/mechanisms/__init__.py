@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
 from dplr.mechanisms import functional, noisy_gd, perturbation
+from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.typing import MechanismLike
 
@@ -30,15 +31,21 @@ SHORTHANDS: dict[str, Description] = {
 
 
 def as_mechanism(mechanism: MechanismLike) -> Mechanism:
-    """A spec from its shorthand; a spec stays as it is."""
+    """A spec from its shorthand; a spec stays as it is. What `"auto"` stands for depends on a fit: see `automatic`."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
         spec: Mechanism = SHORTHANDS[mechanism].kind()
         return spec
     if isinstance(mechanism, Mechanism) and SHORTHANDS.get(mechanism.about.name) == mechanism.about:
         return mechanism
-    names = ", ".join(repr(name) for name in SHORTHANDS)
+    names = ", ".join(repr(name) for name in (AUTO, *SHORTHANDS))
     rule = f"must be one of {names} or a spec such as FunctionalMechanism()"
     raise ValueError(sentence("mechanism", rule, mechanism))
+
+
+def check_mechanism(mechanism: MechanismLike) -> None:
+    """Raise ValueError unless it is a shorthand, a spec, or `"auto"`."""
+    if not (isinstance(mechanism, str) and mechanism == AUTO):
+        as_mechanism(mechanism)
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dplr.rows import Rows
 
 Shape = tuple[int | None, ...]
+# Where a delta was asked for: the law with the smaller noise, or Gaussian noise, which composes better.
+NOISES = ("smaller", "gaussian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,10 @@ class Mechanism(ABC):
     def profiles(self, plan: Plan) -> tuple[Profile, ...]:
         """Return the privacy profiles of the parts of a release, which compose; () where none is known."""
         return ()
+
+    def noise_of(self, plan: Plan) -> float | None:
+        """Size of a plan's noise, to compare the laws that one problem may have; None where there is no choice."""
+        return None
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""

@@ -11,6 +11,7 @@ import numpy as np
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
 from dplr.fitting.one_vs_rest import by_class, is_several
+from dplr.fitting.planning import pure_sentence
 from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import Mechanism, Shape
 from dplr.model_file.readers import check_room
@@ -58,11 +59,13 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
         return asked
-    if any(block.law not in about.laws[asked > 0] for name, block in statement.released.items() if name not in BLOCKS):
-        return math.nan
+    laws = {block.law for name, block in statement.released.items() if name not in BLOCKS}
     classes = values["classes"]
     least: float = about.least_delta * (len(classes) if is_several(classes) else 1)
-    return asked or least
+    if asked > 0 and laws <= set(about.laws[1]):
+        return asked
+    taken = asked == 0 or pure_sentence(asked) in statement.calibration
+    return least if taken and laws <= set(about.laws[0]) else math.nan
 
 
 def _near(asked: float, stated: float) -> bool:

@@ -53,6 +53,18 @@ def diagonal_deviation(released: Mapping[str, Release]) -> float:
     return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)
 
 
+def gradient_noise(released: Mapping[str, Release], coef_norm: float) -> float:
+    """Root mean square noise of (quadratic) coef - (linear) at coefficients of norm `coef_norm` in any direction.
+
+    A model of one class against the rest is made of the sums of all classes.
+    """
+    linear = [block for name, block in released.items() if name.startswith("linear")]
+    cells = [(block, 1 if name == "diagonal" else 2) for name, block in released.items() if block not in linear]
+    size = linear[0].shape[0]
+    quadratic = sum(times * block.shape[0] * block.deviation**2 for block, times in cells)
+    return math.sqrt(sum(block.deviation**2 for block in linear) + quadratic * (coef_norm / size) ** 2)
+
+
 def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tuple[float, float, str]:
     """Weight of the quadratic block, joint L1 sensitivity of (linear, weight * quadratic), and its name."""
     geometry = problem.geometry

@@ -18,9 +18,9 @@ from dplr._validation import check_choice, real_number, sentence
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import moment_matrix
-from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, laplace_release
+from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.stein import stein_coef
-from dplr.mechanisms.protocol import Description, Mechanism, class_block
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -58,6 +58,8 @@ class FunctionalMechanism(Mechanism):
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
+    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
+        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -67,8 +69,8 @@ class FunctionalMechanism(Mechanism):
     Privacy
     -------
     Releases the noisy moments (`released_`); the model is post-processing of them. Pure eps-DP with discrete Laplace
-    noise for delta = 0, (eps, delta)-DP with discrete Gaussian noise for delta > 0, both in integer arithmetic. See
-    functional.md, theorems 1, 4 and 6.
+    noise for delta = 0, (eps, delta)-DP with discrete Gaussian noise for delta > 0 where that is smaller, both in
+    integer arithmetic. See functional.md, theorems 1, 4 and 6.
 
     Examples
     --------
@@ -86,12 +88,14 @@ class FunctionalMechanism(Mechanism):
     ridge_deviations: float = 4.0
     floor_deviations: float = 4.0
     coef_norm: float = 2.0
+    noise: str = "smaller"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         check_choice("approximation", self.approximation, _APPROXIMATIONS)
         check_choice("unbounded", self.unbounded, _UNBOUNDED)
+        check_choice("noise", self.noise, NOISES)
         for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):
             value = real_number(name, getattr(self, name))
             if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
@@ -155,6 +159,10 @@ class FunctionalMechanism(Mechanism):
     def joint(self) -> FunctionalMechanism | None:
         """One release serves all classes, unless the options are about one model."""
         return self if (self.calibration, self.unbounded) == ("tight", "trim") else None
+
+    def noise_of(self, plan: Plan) -> float | None:
+        """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
+        return gradient_noise(plan.statement.released, self.coef_norm) if self.noise == "smaller" else None
 
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""

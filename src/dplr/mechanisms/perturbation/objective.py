@@ -18,7 +18,7 @@ from dplr._validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import Description, Mechanism
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
@@ -59,6 +59,8 @@ class ObjectivePerturbation(Mechanism):
         losses of printed algorithms as they are. **A cut biases the coefficients**: rows that contradict the model
         count less. The statement says which loss was minimised. None keeps the logistic loss; the squared loss has no
         bound of its slope, and needs a cut.
+    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
+        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -68,9 +70,9 @@ class ObjectivePerturbation(Mechanism):
     Privacy
     -------
     Releases the coefficients alone; `released_` is empty. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian
-    noise for delta > 2^-64, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). It is
-    not quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is released. Whether
-    it does may depend on the data, so its probability is charged: that is the 2^-64.
+    noise for delta > 2^-64 where that is smaller, in real arithmetic. A share of eps pays for the solver's tolerance
+    (theorem 4). It is not quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is
+    released. Whether it does may depend on the data, so its probability is charged: that is the 2^-64.
 
     Examples
     --------
@@ -85,10 +87,12 @@ class ObjectivePerturbation(Mechanism):
     calibration: str = "tight"
     coef_norm: float | None = None
     cut: float | str | None = "auto"
+    noise: str = "smaller"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
+        check_choice("noise", self.noise, NOISES)
         if self.coef_norm is not None:
             minimisation.check_guess(self.coef_norm)
         if isinstance(self.cut, str):
@@ -202,6 +206,11 @@ class ObjectivePerturbation(Mechanism):
     def keeps_eps(self) -> bool:
         """Whether noise is calibrated to the eps asked for: CM08 as printed costs more."""
         return self.calibration == "tight"
+
+    def noise_of(self, plan: Plan) -> float | None:
+        """Root mean square of the linear term, for a loss of slope 1: cuts differ between the laws."""
+        deviation = plan.statement.released["coef"].deviation
+        return deviation / plan.problem.loss.lipschitz if self.noise == "smaller" else None
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""

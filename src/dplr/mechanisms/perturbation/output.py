@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
-from dplr._validation import check_positive
+from dplr._validation import check_choice, check_positive
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge
-from dplr.mechanisms.protocol import Description, Mechanism
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import gaussian_mu
@@ -39,6 +39,8 @@ class OutputPerturbation(Mechanism):
         number of coefficients.
     projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
         Post-processing: it helps where noise is larger than any sensible model.
+    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
+        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -48,8 +50,8 @@ class OutputPerturbation(Mechanism):
     Privacy
     -------
     Releases the coefficients alone; `released_` is empty. Pure eps-DP with noise of density proportional to
-    exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 0, in real arithmetic.
-    The sensitivity covers what the solver leaves: see output.md, theorem 1.
+    exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 0 where that is
+    smaller, in real arithmetic. The sensitivity covers what the solver leaves: see output.md, theorem 1.
 
     Examples
     --------
@@ -62,9 +64,11 @@ class OutputPerturbation(Mechanism):
     about: ClassVar[Description] = ABOUT_OUTPUT
     coef_norm: float | None = None
     projection: float | None = None
+    noise: str = "smaller"
 
     def __post_init__(self) -> None:
         """Check the options."""
+        check_choice("noise", self.noise, NOISES)
         if self.coef_norm is not None:
             minimisation.check_guess(self.coef_norm)
         if self.projection is not None:
@@ -113,6 +117,12 @@ class OutputPerturbation(Mechanism):
         """Return the noise's deviation, unless a projection changed it."""
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
+
+    def noise_of(self, plan: Plan) -> float | None:
+        """Deviation of the noise in units of what hides one gradient: ridges differ between the laws."""
+        assert plan.minimisation is not None
+        deviation = plan.statement.released["coef"].deviation
+        return deviation * plan.minimisation.ridge if self.noise == "smaller" else None
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""

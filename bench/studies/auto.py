@@ -1,0 +1,66 @@
+"""Which mechanism is the best default? Every mechanism on every table, at small and large n, scored on training rows.
+
+DPLR_DATA=<folder> python -m bench.studies.auto bench/results/auto.csv
+"""
+
+import csv
+import dataclasses
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+import dplr
+from bench.data.tables import Table, tables
+
+FITS = 12
+LEVELS = (0.1, 0.5, 1.0, 3.0)
+SIZES = (500, 1_000, 2_000, 5_000, 20_000)
+MECHANISMS = {0.0: ("objective", "fm"), 1e-6: ("ngd", "objective", "fm")}
+KEPT = ("Adult", "ACS 200k", "ACS income 200k", "KDD Cup 99", "RAND", "few numbers", "many numbers", "blocks")
+COLUMNS = ("table", "model", "n", "mechanism", "delta", "eps", "fits", "mean", "standard_error")
+
+
+def parts(folder: str) -> Iterator[Table]:
+    """Tables of several sizes: rows drawn at random from the training part."""
+    for table in tables(folder, official=False):
+        if table.name not in KEPT:
+            continue
+        order = np.random.default_rng(3).permutation(len(table.y))
+        for n in SIZES:
+            if n <= len(order):
+                rows = np.sort(order[:n])
+                X = table.X[rows] if isinstance(table.X, np.ndarray) else table.X.iloc[rows]
+                yield dataclasses.replace(table, X=X, y=np.asarray(table.y)[rows])
+
+
+def scores(table: Table, mechanism: str, eps: float, delta: float) -> np.ndarray:
+    """Errors, or R^2, of fits with all defaults."""
+    facts = {"bounds": table.bounds, "eps": [eps], "delta": delta, "repeats": FITS}
+    if table.model != "linear":
+        facts["classes"] = [False, True]
+    done = dplr.fit_many(table.X, table.y, model=table.model, mechanism=mechanism, **facts)
+    found = np.array([est.score(table.held_X, table.held_y) for est in done])
+    return found if table.model == "linear" else 1 - found
+
+
+def main(path: str) -> None:
+    warnings.simplefilter("ignore")
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for table in parts(os.environ["DPLR_DATA"]):
+            for delta, mechanisms in MECHANISMS.items():
+                for mechanism in mechanisms:
+                    for eps in LEVELS:
+                        found = scores(table, mechanism, eps, delta)
+                        error = found.std(ddof=1) / len(found) ** 0.5
+                        row = (table.name, table.model, len(table.y), mechanism, delta, eps, len(found))
+                        writer.writerow((*row, f"{found.mean():.5f}", f"{error:.5f}"))
+                        file.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

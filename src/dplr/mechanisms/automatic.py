@@ -1,0 +1,44 @@
+"""`mechanism="auto"`: which mechanism a fit has, from public facts alone. Measured in decision record 24."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dplr.problem.losses import Loss
+
+AUTO = "auto"
+# Of labels, n eps at which noisy gradient descent begins to move; and more classes than this, with n eps per pair of
+# them, where one release of the sums of all classes beats a share of eps for each.
+_FEW = 250
+_SEVERAL, _PER_PAIR = 8, 200
+
+
+class Choice(NamedTuple):
+    """The shorthand of a mechanism, and why it was taken."""
+
+    name: str
+    reason: str
+
+
+def choose(loss: Loss, n_rows: int | None, classes: int, eps: float, delta: float) -> Choice:
+    """Take the mechanism that was best, or within a percent of it, on the project's own tables.
+
+    delta    where                                                          mechanism
+    any      no public number of rows                                       fm, where the loss has an expansion
+    0        more than 8 classes, n eps at most 200 for each pair of them   fm, where the loss has an expansion
+    0        else                                                           objective
+    > 0      one model of labels, n eps at most 250                         objective
+    > 0      else                                                           ngd
+
+    `classes` is how many have a model each, against the rest; 0 for one model.
+    """
+    if n_rows is None and loss.slope:
+        return Choice("fm", "no public number of rows is declared")
+    information = (n_rows or 0) * eps
+    if delta == 0 and loss.slope and classes > _SEVERAL and information <= _PER_PAIR * classes**2:
+        return Choice("fm", f"{classes} classes share one release")
+    if delta == 0:
+        return Choice("objective", "delta = 0")
+    if loss.classification and not classes and information <= _FEW:
+        return Choice("objective", f"n eps is at most {_FEW}")
+    return Choice("ngd", "delta > 0")
