@@ -210,7 +210,8 @@ def test_steps_of_all_classes_take_what_the_accountant_allows_and_no_more(k, rel
 
 def test_many_models_may_compose_as_zcdp_where_delta_pays_and_no_profile_is_known(monkeypatch):
     bounds = dplr.Bounds([(0, 1)] * 2, target=tuple(range(150)))
-    facts = {"n_rows": 10**6, "bounds": bounds, "eps": 1.0, "mechanism": "objective"}
+    spec = dplr.ObjectivePerturbation(noise="gaussian")
+    facts = {"n_rows": 10**6, "bounds": bounds, "eps": 1.0, "mechanism": spec}
     assert "composed as privacy profiles" in dplr.plan(**facts, delta=1e-4).statement.assumptions[-1]
     monkeypatch.setattr(dplr.ObjectivePerturbation, "profiles", lambda *_: ())
     assert "composed as zCDP" in dplr.plan(**facts, delta=1e-4).statement.assumptions[-1]
@@ -231,8 +232,8 @@ def planned_classes(k, model, relation, **options):
     """The plan of one of k models, and the plan that it would be by basic composition or zCDP."""
     bounds = dplr.Bounds([(-1, 1)] * 5, target=tuple(range(k)))
     facts = {"n_rows": 20_000, "bounds": bounds, "eps": 1.0, "delta": 1e-6, "model": model, "neighbouring": relation}
-    whole = dplr.plan(mechanism="objective", **facts, **options)
-    spec = dplr.ObjectivePerturbation()
+    spec = dplr.ObjectivePerturbation(noise="gaussian")
+    whole = dplr.plan(mechanism=spec, **facts, **options)
     shares = composition.equal_shares(k, 1.0, 1e-6, "approx")
     return one_vs_rest.plan_models(spec, whole.problem, 1.0, 1e-6, range(k)), spec.plan(whole.problem, *shares)
 
@@ -283,11 +284,12 @@ def lower_envelope(x, y):
 def test_fits_of_all_classes_have_the_noise_of_the_plan_that_was_confirmed_each_its_own():
     """Rows of zeros tell nothing: the coefficients are the linear terms over the ridge, next to no other noise."""
     X, y, classes = np.zeros((50, D)), np.array(["a"] * 50), ("a", "b", "c", "d")
-    options = {"mechanism": "objective", "delta": 1e-6, "fit_intercept": False, "classes": classes}
+    spec = dplr.ObjectivePerturbation(noise="gaussian")
+    options = {"mechanism": spec, "delta": 1e-6, "fit_intercept": False, "classes": classes}
     fits = dplr.fit_many(X, y, eps=[1.0], repeats=400, **options)
     coefs = np.array([est.coef_ for est in fits])
     public = dplr.plan(n_rows=50, n_features=D, eps=1.0, delta=1e-6, mechanism="objective", fit_intercept=False)
-    planned = one_vs_rest.plan_models(dplr.ObjectivePerturbation(), public.problem, 1.0, 1e-6, classes)
+    planned = one_vs_rest.plan_models(spec, public.problem, 1.0, 1e-6, classes)
     deviation = planned.plan.statement.noise_scale / planned.plan.minimisation.ridge
     assert "composed as privacy profiles" in fits[0].privacy_.assumptions[-1]
     assert coefs.std() == pytest.approx(deviation, rel=0.05)
