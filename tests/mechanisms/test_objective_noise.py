@@ -1,4 +1,4 @@
-"""From eps and the ridge to the noise of objective perturbation: objective.md, theorems 1 to 3 and 5."""
+"""From eps and the ridge to the noise of objective perturbation: objective.md, theorems 1 to 3, 5 and 7."""
 
 import math
 
@@ -8,6 +8,7 @@ from scipy import integrate, optimize, stats
 
 from dplr.mechanisms.perturbation.noise import (
     cms11,
+    gaussian_profile,
     gaussian_sigma,
     largest_noise_eps,
     logistic_loss,
@@ -235,6 +236,34 @@ def test_gaussian_noise_meets_delta_by_numerical_integration_and_no_less_noise_d
     sigma = gaussian_sigma(eps, delta, 1.0, loss, signs, one_signed)
     assert spent(signs, one_signed, 1 / sigma, loss, eps) == pytest.approx(delta, rel=1e-5)
     assert spent(signs, one_signed, 1 / (0.99 * sigma), loss, eps) > delta
+
+
+@pytest.mark.parametrize("signs", [1, 2])
+@pytest.mark.parametrize("name", FADING)
+def test_profile_of_one_sigma_is_the_delta_of_every_eps(signs, name):
+    """By numerical integration; at the eps of the plan it is the delta that sigma was calibrated to."""
+    loss_at, smoothness, one_signed = FADING[name]
+    kappa = 0.7
+    loss, sigma = loss_at(kappa), gaussian_sigma(1.0, 1e-4, 1.0, loss_at(kappa), signs, one_signed)
+    profile = gaussian_profile(1 / sigma, 1.0, 2.0**-64, loss, signs, one_signed)
+    assert math.exp(profile(1.0)) == pytest.approx(1e-4, rel=1e-8)
+    least = loss(1e-9)
+    assert [profile(eps) for eps in (0.0, least * 0.99)] == [0.0, 0.0]  # the curvature alone costs more
+    for eps in (least * 1.05, 0.3, 0.6, 0.9, 1.3):
+        if eps > least:
+            exact = min(spent(signs, one_signed, 1 / sigma, loss, eps), 1.0)
+            assert exact * (1 - 1e-6) <= math.exp(profile(eps)) <= exact * (1 + 1e-5)
+    assert math.log1p(smoothness * kappa) == pytest.approx(least, rel=1e-6)
+
+
+def test_profile_has_linear_terms_that_are_too_long_for_the_solver():
+    """Lost with probability missed / (1 + e^eps) on either data set: missed in all at the eps of the plan."""
+    loss = lambda e: e  # noqa: E731
+    alone, often = (gaussian_profile(0.2, 1.0, missed, loss, 1, True) for missed in (2.0**-64, 1e-3))
+    for eps in (0.1, 1.0, 1.7):
+        lost = 1e-3 * (1 + math.exp(eps)) / (1 + math.e)
+        assert math.exp(often(eps)) == pytest.approx(math.exp(alone(eps)) + lost, rel=1e-9)
+    assert math.exp(alone(1.0)) == pytest.approx(corner(0.2, 1.0), rel=1e-6)
 
 
 def test_where_two_corners_are_charged_for_four_the_hockey_stick_is_convex_in_the_square():

@@ -75,11 +75,12 @@ def pairs(case, width):
         yield ([[1.0]], [1.0], np.zeros((0, 1)), np.zeros(0)), np.array([start])
 
 
-def measure(case):
-    """The largest hockey stick over the delta that the plan states, both orders."""
+def measure(case, eps=None):
+    """The largest hockey stick over the delta that the plan states, both orders; at the plan's eps if none is given."""
     plan = case.plan()
     ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
-    facts = {"eps": case.eps * (1 - TOLERANCE_SHARE), "loss": case.twin, "ridge": ridge, "scale": scale}
+    eps = case.eps * (1 - TOLERANCE_SHARE) if eps is None else eps
+    facts = {"eps": eps, "loss": case.twin, "ridge": ridge, "scale": scale}
     points = 4001 if case.columns == 1 else 401
     found = [
         hockey_stick(*order, w0=w0, points=points, **facts)

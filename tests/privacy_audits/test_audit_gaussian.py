@@ -1,9 +1,12 @@
 """Exact audits of Gaussian objective perturbation (objective.md, theorem 3): never above delta, and near it."""
 
+import math
+
 import numpy as np
 import pytest
 
 from dplr.audit import hockey_stick
+from dplr.mechanisms import ObjectivePerturbation
 from gaussian_audit import ADDED, CASES, REPLACED, TOLERANCE_SHARE, Case, measure
 from patched_copy import measure_on_a_patched_copy
 
@@ -23,6 +26,31 @@ ROUNDING = 1e-4  # of the midpoint rule
 @pytest.mark.parametrize("name", CASES)
 def test_neighbours_need_no_more_than_the_delta_of_a_plan_and_nearly_all_of_it(name):
     assert FLOORS.get(name, 0.0) <= measure(CASES[name]) <= 1 + ROUNDING
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_neighbours_need_no_more_than_the_profile_of_a_plan_at_any_eps(name):
+    """One sigma, and a delta for every eps: nearly all of it where the curvature costs nothing."""
+    case = CASES[name]
+    plan = case.plan()
+    of_noise, of_tolerance = ObjectivePerturbation(cut=case.cut).profiles(plan)
+    spent = case.eps * (1 - TOLERANCE_SHARE)
+    assert math.exp(of_noise(spent)) == pytest.approx(case.delta, rel=1e-8)
+    assert (of_tolerance(case.eps * TOLERANCE_SHARE), of_noise(0.0)) == (-math.inf, 0.0)
+    reached = []
+    for share in (0.02, 0.1, 0.3, 0.6, 0.8, 1.2, 1.5):
+        eps = share * spent
+        found = measure(case, eps) * case.delta
+        assert found <= math.exp(of_noise(eps)) * (1 + ROUNDING)
+        reached.append(found / math.exp(of_noise(eps)))
+    assert max(reached) >= FLOORS.get(name, 0.0)
+
+
+def test_a_profile_that_is_too_small_is_seen():
+    case = CASES["logistic, added"]
+    of_noise, _ = ObjectivePerturbation(cut=None).profiles(case.plan())
+    eps = 1.2 * case.eps
+    assert measure(case, eps) * case.delta > math.exp(of_noise(1.02 * eps))
 
 
 NOISE = "mechanisms/perturbation/noise.py"

@@ -209,7 +209,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
         track = bars if check_flag("progress", self.progress) else silent
-        planned = {eps: facts.planned(eps) for eps in levels}
+        planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
         done = release(X, y.values, facts, labels, [planned[eps] for eps in levels], ledger, self._source(), track)
         if labels:
             self.classes_ = labels.classes

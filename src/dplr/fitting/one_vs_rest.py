@@ -19,6 +19,7 @@ from dplr.privacy.accounting import poisson_eps
 from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.profiles import profile_eps
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 _ROUNDING = 2.0**-40
 _SHY = 2.0**-10
-_RAISED = 6  # how often the share of a class with Poisson batches is changed, towards all that the accountant allows
+_RAISED = 6  # how often the share of a class is changed, towards all that the accountant or the profiles allow
 _PRINTED = "Calibrations as printed do not compose to the eps asked for: use the default ones."
 
 
@@ -167,7 +168,8 @@ def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: 
     total, _ = composition.basic([plan.statement] * k)
     composed = "eps and delta add up" if total <= eps * (1 + _ROUNDING) else "composed as zCDP"
     stated = delta or k * plan.statement.delta  # objective perturbation has a delta that nobody asked for
-    return _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
+    share = _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
+    return _profile_share(mechanism, problem, share, eps, delta, k) if delta > 0 else share
 
 
 def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:
@@ -193,6 +195,29 @@ def _poisson_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k
         room = _room(plan, eps, delta, k)
         best = plan if room >= 1 and plan.statement.eps > best.statement.eps else best
     return _Share(best, _all_steps(best, k), delta, "steps of all models, composed by the accountant")
+
+
+def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: float, delta: float, k: int) -> _Share:
+    """From where noise with a Gaussian loss would end towards all that the profiles confirm (theorem 4).
+
+    Shares that compose without profiles stay where no larger one is confirmed.
+    """
+    each = share.plan.statement.delta
+    size = gaussian_eps(gaussian_mu(eps, delta) / math.sqrt(k), each)
+    for _ in range(_RAISED):
+        if size <= share.plan.statement.eps:
+            break
+        plan = mechanism.plan(problem, size, each)
+        parts = mechanism.profiles(plan)
+        if not parts:
+            break
+        room = eps / max(profile_eps(parts, k, delta, size), 2.0**-40 * eps)
+        if room >= 1:
+            share = share._replace(plan=plan, composed="composed as privacy profiles")
+        if 1 <= room <= 1 + 4 * _SHY:
+            break
+        size = min(size * room * (1 - _SHY), eps)
+    return share
 
 
 def _all_steps(plan: Plan, k: int) -> Poisson:

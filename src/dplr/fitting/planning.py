@@ -131,7 +131,8 @@ class PublicFacts:
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
         if self.delta == 0 or math.isinf(eps):
             return planned
-        pure = self._pure(mechanism, problem, eps)
+        whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
+        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(whole.plan))
         return planned if pure is None else _without_delta(pure, self.delta)
 
     def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
@@ -150,9 +151,8 @@ class PublicFacts:
         planned = plan_models(mechanism, problem, ranges.left, delta, self._several)
         return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
 
-    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float) -> Planned | None:
-        """The plan without a delta, where its noise is smaller; None where it is not."""
-        gaussian = mechanism.noise_of(plan_models(mechanism, problem, eps, self.delta, self._several).plan)
+    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Planned | None:
+        """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not."""
         if gaussian is None:
             return None
         try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dplr.noise import Source
+    from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
     from dplr.problem.plan import Plan
@@ -113,6 +114,10 @@ class Mechanism(ABC):
     def printed(self) -> bool:
         """Whether it is a paper's algorithm as printed, for reproduction: nothing is added to it unasked."""
         return not self.keeps_eps
+
+    def profiles(self, plan: Plan) -> tuple[Profile, ...]:
+        """Return the privacy profiles of the parts of a release, which compose; () where none is known."""
+        return ()
 
     def noise_of(self, plan: Plan) -> float | None:
         """Size of a plan's noise, to compare the laws that one problem may have; None where there is no choice."""

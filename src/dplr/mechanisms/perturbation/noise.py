@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 from dplr.privacy.gaussian import gaussian_log_delta
+from dplr.privacy.profiles import Profile
 
 # Root finding ends this close, and results are rounded to the safe side by as much.
 _CLOSE = 1e-12
@@ -109,6 +110,26 @@ def gaussian_sigma(
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
     return gradient / (low * (1 - 1e-10 - 1e-15 / low))
+
+
+def gaussian_profile(
+    ratio: float, eps: float, missed: float, loss: Callable[[float], float], signs: int, one_signed: bool
+) -> Profile:
+    """Log of the delta of such a release at every eps, rounded up (theorem 7).
+
+    `ratio` is the largest gradient over sigma. The linear term is too long for the solver with probability
+    missed / (1 + e^eps), which counts as lost.
+    """
+    ratio = ratio * (1 + 1e-10) + 1e-15
+
+    def log_delta(asked: float) -> float:
+        bound = _log_delta(asked, loss, signs, one_signed) if asked > 0 else None
+        if bound is None:
+            return 0.0  # the curvature alone costs more
+        rarely = math.log(missed) + asked - eps + math.log1p(math.exp(-asked)) - math.log1p(math.exp(-eps))
+        return min(_log_sum(bound(ratio), rarely), 0.0)
+
+    return log_delta
 
 
 def _log_delta(

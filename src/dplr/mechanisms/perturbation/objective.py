@@ -22,6 +22,7 @@ from dplr.mechanisms.protocol import NOISES, Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
+from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.geometry import Geometry
@@ -215,6 +216,21 @@ class ObjectivePerturbation(Mechanism):
         """Refuse more rows than the tolerance was planned for."""
         minimisation.check_count(rows, problem)
 
+    def profiles(self, plan: Plan) -> tuple[Profile, ...]:
+        """Theorem 3 at every eps, and the noise that pays for the tolerance; nothing where noise is not Gaussian."""
+        block, eps = plan.statement.released["coef"], plan.statement.eps
+        if not block.law.startswith("Gaussian"):
+            return ()
+        assert plan.minimisation is not None
+        problem, loss = plan.problem, plan.problem.loss
+        alone = _privacy_loss(problem, plan.minimisation.ridge, records=1)
+        ratio = _one_record(problem) / block.scale
+        records = problem.neighbouring.records_changed
+        return (
+            objective_noise.gaussian_profile(ratio, eps, minimisation.MISSED, alone, records, loss.one_signed),
+            pure_profile(_TOLERANCE_SHARE * eps),
+        )
+
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
         minimisation.check_rows(rows, plans[0].problem)
@@ -333,6 +349,11 @@ def _moved(problem: Problem) -> float:
     return sensitivity.gradient(problem.neighbouring.records_changed, problem.loss.lipschitz, problem.geometry.row_norm)
 
 
+def _one_record(problem: Problem) -> float:
+    """The largest norm of one record's gradient."""
+    return sensitivity.gradient(1, problem.loss.lipschitz, problem.geometry.row_norm)
+
+
 def _moved_in_gauge(problem: Problem) -> float:
     """The same in the gauge of the body of the declared bounds."""
     return sensitivity.gradient_gauge(problem.neighbouring.records_changed, problem.loss.lipschitz)
@@ -370,9 +391,8 @@ def _theorem(problem: Problem) -> str:
 
 def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
     loss, records = problem.loss, problem.neighbouring.records_changed
-    one_record = sensitivity.gradient(1, loss.lipschitz, problem.geometry.row_norm)
     alone = _privacy_loss(problem, ridge, records=1)
-    sigma = objective_noise.gaussian_sigma(eps, delta, one_record, alone, records, loss.one_signed)
+    sigma = objective_noise.gaussian_sigma(eps, delta, _one_record(problem), alone, records, loss.one_signed)
     if sigma is None:
         raise _too_small(problem, eps)
     return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
