@@ -155,5 +155,13 @@ def test_demo_prints_what_it_promises(capsys):
 
     demo.main()
     text = capsys.readouterr().out
-    for piece in ["Privacy statement", "Odds ratios", "scikit-learn", "eps = 0.1", "eps = inf", "AUC", "lncoins"]:
+    for piece in [
+        "Privacy statement",
+        "Coefficients per unit",
+        "scikit-learn",
+        "eps = 0.1",
+        "eps = inf",
+        "AUC",
+        "rate_marriage",
+    ]:
         assert piece in text

@@ -60,14 +60,17 @@ def models():
     bounds = dplr.Bounds(NAMED, target=("no", "yes"))
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
     descent = dplr.NoisyGradientDescent(steps=3)
+    moments = dplr.FunctionalMechanism(noise="gaussian")
     with warnings.catch_warnings(action="ignore"):
         return [
-            dplr.fit(X, y, eps=2.0, rng=1),
-            dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, bounds=bounds, rng=2),
-            dplr.fit(frame[["age", "school"]] / 100, X[:, 0], eps=2.0, delta=1e-6, model="linear", rng=3),
+            dplr.fit(X, y, eps=2.0, mechanism="fm", rng=1),
+            dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, mechanism="fm", bounds=bounds, rng=2),
+            dplr.fit(
+                frame[["age", "school"]] / 100, X[:, 0], eps=2.0, delta=1e-6, mechanism=moments, model="linear", rng=3
+            ),
             dplr.fit(X, y, eps=2.0, delta=1e-6, mechanism=descent, public=[0.1, 0.2, 0.3], bounds=pairs, rng=4),
             dplr.fit(X, y, eps=2.0, model="svm", mechanism="objective", fit_intercept=False, bounds=pairs, rng=5),
-            dplr.fit(X, third, eps=2.0, rng=6, **abc),
+            dplr.fit(X, third, eps=2.0, mechanism="fm", rng=6, **abc),
             dplr.fit(X, third, eps=2.0, mechanism="output", neighbouring="add_remove", n_rows=400, rng=7, **abc),
             dplr.fit(X, third, eps=2.0, delta=1e-6, mechanism=descent, rng=8, **abc),
         ]

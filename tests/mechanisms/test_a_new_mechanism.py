@@ -45,7 +45,7 @@ def rows(n=2000, classes=2):
 
 def test_a_mechanism_that_is_not_in_the_closed_dict_is_refused():
     for unknown in ("toy", LabelledMean()):
-        with pytest.raises(ValueError, match="`mechanism` must be one of 'fm'"):
+        with pytest.raises(ValueError, match="`mechanism` must be one of 'auto', 'fm'"):
             dplr.plan(n_rows=10, n_features=1, eps=1.0, mechanism=unknown)
 
 

@@ -137,7 +137,8 @@ def test_refits_of_a_loaded_model_are_those_of_the_saved_one(options, again, tmp
         options = options | {"public": (X[10:60], y[10:60])}
     if options.get("neighbouring") and "l2" in again:
         options = options | {"n_rows": 1000}
-    est = dplr.fit(X, y, eps=3.0, bounds=dplr.Bounds(mutations.NAMED, target=target), **options)
+    bounds = dplr.Bounds(mutations.NAMED, target=target)
+    est = dplr.fit(X, y, eps=3.0, mechanism="fm", bounds=bounds, **options)
     got = dplr.load_model(saved(est, tmp_path))
     one, other = est.refit(**again), got.refit(**again)
     assert_array_equal(other.coef_, one.coef_)

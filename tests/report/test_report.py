@@ -228,7 +228,12 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
     coef, intercept = np.ravel(est.coef_), np.ravel(est.intercept_)
     columns = [coef]
     with_bounds = getattr(est, "bounds", None) is not None
-    effects = coef * [high - low for low, high in est.bounds.layout.pairs] if with_bounds else coef
+    effects = coef
+    if with_bounds:  # a narrower range may have been released
+        ends = [
+            est.ranges_.get(name, pair) for name, pair in zip(est.coef_names_, est.bounds.layout.pairs, strict=True)
+        ]
+        effects = coef * [high - low for low, high in ends]
     if hasattr(est, "predict_proba"):
         columns += [np.exp(coef)] + [np.exp(effects)] * with_bounds
     else:
@@ -296,7 +301,7 @@ def test_page_warns_of_what_is_not_covered(pages):
 @pytest.mark.parametrize("name", ["fm", "objective", "ngd", "linear", "svm"])
 def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name):
     est = models[name]
-    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "bounds")
+    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "ranges_", "bounds")
     bare = types.SimpleNamespace(**{key: getattr(est, key) for key in public if hasattr(est, key)})
     if hasattr(est, "predict_proba"):
         bare.predict_proba = None

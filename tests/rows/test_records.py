@@ -35,7 +35,7 @@ def moments(X, y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            est = dplr.fit(X, y, eps=math.inf, **options)
+            est = dplr.fit(X, y, eps=math.inf, mechanism="fm", **options)
         except (ValueError, TypeError):
             return None
     return np.concatenate([np.ravel(block) for block in est.released_.values()])
@@ -176,7 +176,8 @@ def test_one_record_of_another_type_moves_a_threshold_fit_by_no_more_than_the_se
     X = np.full((n, 2), 0.7)
     y = [np.float32(0.3)] * n
     options = {**TARGETS["threshold"], "neighbouring": neighbouring}
-    est = dplr.fit(X, y, eps=1.0, n_rows=n if neighbouring == "add_remove" else None, **options)
+    facts = {"eps": 1.0, "mechanism": "fm"}
+    est = dplr.fit(X, y, **facts, n_rows=n if neighbouring == "add_remove" else None, **options)
     before = moments(X, y, n_rows=None, **options)
     after = moments(X, [*y[:-1], 0.3], n_rows=None, **options)
     assert np.abs(after - before).sum() <= max(block.sensitivity for block in est.privacy_.released.values())

@@ -415,7 +415,7 @@ def test_named_coefficients_come_back_in_the_users_units(fit_intercept):
         },
         target={"lower": -10, "upper": 20},
     )  # fmt: skip
-    est = dplr.fit(frame, y, model="linear", eps=math.inf, bounds=bounds, fit_intercept=fit_intercept)
+    est = dplr.fit(frame, y, model="linear", mechanism="fm", eps=math.inf, bounds=bounds, fit_intercept=fit_intercept)
     found = est.named_coef_
     assert list(found) == ["age", "log1p(gain)", "kind=a", "kind=b", "kind=c", "sex=m"] == list(est.coef_names_)
     assert_allclose([found["age"], found["log1p(gain)"], found["sex=m"]], [0.05, 0.5, 1.5], rtol=0.02)

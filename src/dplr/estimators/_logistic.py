@@ -86,8 +86,8 @@ class LogisticRegression(PrivateClassifier):
     >>> est = dplr.LogisticRegression(eps=0.8, bounds=dplr.Bounds([(0, 10), (0, 10)])).fit(X, y)
     >>> est.score(X, y) > 0.9
     True
-    >>> est.privacy_.guarantee
-    Pure(eps=0.8)
+    >>> est.privacy_.guarantee.eps
+    0.8
     """
 
     _plain = linear_model.LogisticRegression

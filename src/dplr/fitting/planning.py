@@ -261,10 +261,12 @@ def plan(
     Plan: logistic loss, 2 features
       scaled rows   rows in [-0.707107, 0.707107]^2, intercept constant 0.5
       l2            chosen by the mechanism from public facts
-    Privacy statement (fm, dplr ...)
-      guarantee     pure eps-differential privacy, eps = 0.8
-      neighbouring  replace_one: one record replaced by another; the number of records is public
+      minimisation  ridge ...
+    Privacy statement (objective, dplr ...)
+      guarantee     (eps, delta)-differential privacy, eps = 0.8, delta = 5.42101e-20 (2^-64); other pairs follow
+                    from the theorem
     ...
+      assumed       mechanism = "auto": objective, as delta = 0
     """
     eps = check_eps(eps)
     check_bounds(bounds)

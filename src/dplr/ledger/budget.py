@@ -22,7 +22,7 @@ class BudgetExceeded(RuntimeError):
     ...     ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=1.5).statement)
     ... except dplr.BudgetExceeded:
     ...     print(ledger.remaining())
-    (1.0, 0.0)
+    (1.0, 1e-12)
     """
 
 

@@ -90,7 +90,7 @@ class PrivacyStatement:
     Examples
     --------
     >>> import dplr
-    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8)
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm")
     >>> plan.statement.guarantee
     Pure(eps=0.8)
     """

@@ -101,7 +101,7 @@ class Plan:
     >>> isinstance(plan, dplr.Plan), plan.statement.eps
     (True, 0.8)
     >>> sorted(plan.released)
-    ['diagonal', 'linear', 'off_diagonal']
+    ['coef']
     """
 
     problem: Problem
