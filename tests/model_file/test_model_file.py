@@ -138,7 +138,7 @@ def test_refits_of_a_loaded_model_are_those_of_the_saved_one(options, again, tmp
     if options.get("neighbouring") and "l2" in again:
         options = options | {"n_rows": 1000}
     bounds = dplr.Bounds(mutations.NAMED, target=target)
-    est = dplr.fit(X, y, eps=3.0, mechanism="fm", bounds=bounds, **options)
+    est = dplr.fit(X, y, **{"eps": 3.0, "mechanism": "fm", "bounds": bounds} | options)
     got = dplr.load_model(saved(est, tmp_path))
     one, other = est.refit(**again), got.refit(**again)
     assert_array_equal(other.coef_, one.coef_)
