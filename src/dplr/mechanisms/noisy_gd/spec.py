@@ -59,7 +59,8 @@ class NoisyGradientDescent(Mechanism):
     standardise : `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and
         descends on rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay
         (noisy_gd.md, section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and
-        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units.
+        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units. With a
+        numeric target the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
     clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
     composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
         (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
