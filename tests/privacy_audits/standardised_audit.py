@@ -18,12 +18,15 @@ from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
 # A large eps: the columns have a small share of it, which few fits would not show.
 EPS, DELTA, OTHERS, STEPS = 8.0, 1e-5, 500, 2
+SPEC = NoisyGradientDescent(
+    steps=STEPS, learning_rate=1e-9, clip=0.25, averaging="last", standardise="on", momentum=0.0
+)
 # The largest share of mu that the columns alone may show, and the steps.
 COLUMNS, GRADIENTS = math.sqrt(0.1), math.sqrt(0.9)
 
@@ -34,35 +37,55 @@ class Case:
 
     Attributes
     ----------
-    score : what of the release is looked at: `"all"` weighs every number as the likelihood ratio does, `"columns"` and
-        `"steps"` look at one part.
+    score : what of the release is looked at: `"all"` weighs every number as the likelihood ratio does, `"columns"`,
+        `"steps"` and `"ends"` look at one part. For `"ends"`, targets are numbers and rows are clipped: see `_spread`.
     balanced : whether the gradients of the other rows cancel, whatever the frame is; else they show where it lies.
+    clipped : whether targets are numbers, so that rows are clipped to ranges.
     """
 
     score: str
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
     balanced: bool = True
+    clipped: bool = False
 
     def plan_and_rows(self, last):
-        prep = box_prep([(-1.0, 1.0)], True, (-1.0, 1.0))
+        if self.score == "ends":
+            return _spread(last)
+        prep = box_prep([(-1.0, 1.0)], True, *((None, (-1.0, 1.0)) if self.clipped else ((-1.0, 1.0), None)))
         X, y = np.zeros((OTHERS + 1, 1)), np.append(np.resize([-1.0, 1.0 if self.balanced else -1.0], OTHERS), 1.0)
         if self.neighbouring is Neighbouring.ADD_REMOVE:
             X[-1] = 1.0
             X, y = X[: OTHERS + last], y[: OTHERS + last]
         else:
             X[-1] = last
-        problem = Problem(LOGISTIC, prep.geometry, self.neighbouring, OTHERS + 1, None, ())
-        spec = NoisyGradientDescent(
-            steps=STEPS, learning_rate=1e-9, clip=0.25, averaging="last", standardise="on", momentum=0.0
-        )
-        return problem, spec, as_rows(X, y, prep)
+        loss, clippable = (SQUARED, (0,)) if self.clipped else (LOGISTIC, ())
+        problem = Problem(loss, prep.geometry, self.neighbouring, OTHERS + 1, None, (), clippable=clippable)
+        return problem, SPEC, as_rows(X, y, prep)
+
+
+def _spread(last):
+    """Rows whose gradients cancel, unless the range moves: the far ones are clipped to its ends.
+
+    The last row is at one end of the bounds or in their middle, which moves the ends; its own gradient is zero.
+    """
+    prep = box_prep([(-1.0, 1.0)], True, None, (-1.0, 1.0))
+    n = 10 * OTHERS + 1
+    X, y = np.zeros((n, 1)), np.zeros(n)
+    for first, count, size, target in ((0, 200, 0.142, 0.04), (200, 160, 0.063, -0.1)):
+        signs = np.resize([1.0, -1.0], count)
+        X[first : first + count, 0], y[first : first + count] = size * signs, target * signs
+    X[-1] = max(last, 0.0)
+    problem = Problem(SQUARED, prep.geometry, Neighbouring.REPLACE_ONE, n, None, (), clippable=(0,))
+    return problem, SPEC, as_rows(X, y, prep)
 
 
 CASES = {
     "columns": Case("columns"),
     "columns, add_remove": Case("columns", neighbouring=Neighbouring.ADD_REMOVE),
     "steps": Case("steps", balanced=False),
+    "ends": Case("ends"),
     "all": Case("all"),
+    "all, clipped": Case("all", clipped=True),
     "all, add_remove": Case("all", neighbouring=Neighbouring.ADD_REMOVE),
 }
 
@@ -96,7 +119,7 @@ def stated(case):
     """The eps that the statement allows to what is looked at."""
     problem, spec, _ = case.plan_and_rows(1)
     mu = spec.plan(problem, EPS, DELTA).statement.guarantee.mu
-    return gaussian_eps(mu * {"columns": COLUMNS, "steps": GRADIENTS, "all": 1.0}[case.score], DELTA)
+    return gaussian_eps(mu * {"columns": COLUMNS, "steps": GRADIENTS, "ends": GRADIENTS, "all": 1.0}[case.score], DELTA)
 
 
 if __name__ == "__main__":

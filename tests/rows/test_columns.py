@@ -61,16 +61,21 @@ def test_limbs_of_another_shape_are_refused():
 
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "mn2"])
-def test_gradients_of_standardised_rows_equal_the_numpy_twin_in_every_bit(path, kinds, loss):
+@pytest.mark.parametrize("clipped", [False, True])
+def test_gradients_of_standardised_rows_equal_the_numpy_twin_in_every_bit(path, kinds, loss, clipped):
     prep, X, y = make_groups(kinds, 203)
     if loss is SQUARED:
         prep = type(prep)(prep.geometry, prep.shift, prep.scale, prep.low, prep.high)
     rng, d, c = np.random.default_rng(3), prep.geometry.d, prep.geometry.half_width
     center, factors = rng.uniform(-c / 2, c / 2, d), rng.uniform(0.05, 0.3, d)
+    rows = as_rows(X, y, prep)
+    if clipped:
+        ends = rng.uniform(-c / 4, c / 4, d), np.where(np.isin(np.arange(d), prep.geometry.numbers), c / 3, c)
+        prep, rows = prep.clipped(*ends), rows.clipped(*ends)
     moved, query = prep.standardised(center, factors, 0.125), ClippedGradient(loss, d, True, 0.07)
     point = on_coef_grid(5 * rng.normal(size=d + 1))
     expected = reference.clipped_gradient(X, y, moved, loss, point, 0.07).tolist()
-    rows = as_rows(X, y, prep).standardised(center, factors, 0.125)
+    rows = rows.standardised(center, factors, 0.125)
     assert integers(rows.total(query, point)) == expected
     (total,) = rows.totals([query], [point[np.newaxis]])
     assert total.integers(total.exponent)[0].tolist() == expected

@@ -67,6 +67,17 @@ class Prep:
             ends[narrow] = shift[narrow] + end / scale[narrow]
         return replace(self, shift=shift, scale=scale, low=low, high=high, limits=limits)
 
+    def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
+        """As `narrowed`, and not stretched: coefficients stay those of the same scaled problem."""
+        c, d = self.geometry.half_width, self.geometry.d
+        assert c is not None
+        low, high, narrow = self.low.copy(), self.high.copy(), np.flatnonzero(half_widths < c)
+        limits = np.full(d, -np.inf), np.full(d, np.inf)
+        for limit, ends, end in zip(limits, (low, high), (middles - half_widths, middles + half_widths), strict=True):
+            ends[narrow] = end[narrow] * GRID
+            limit[narrow] = self.shift[narrow] + ends[narrow] / self.scale[narrow]
+        return replace(self, low=low, high=high, limits=limits)
+
     def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
         d = self.geometry.d

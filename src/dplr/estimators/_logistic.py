@@ -44,7 +44,9 @@ class LogisticRegression(PrivateClassifier):
     ranges : whether numbers are clipped to narrower ranges than the bounds, in the fit and in predictions: mean and
         three deviations to both sides, from sums that are released first, for at most 15 % of eps. `"on"`, `"off"`, or
         `"auto"`, which does so for numeric targets with delta = 0 under replace_one where the noise of a mean is at
-        most a fifth of its half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`.
+        most a fifth of its half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`. With
+        delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums, for
+        no further eps (noisy_gd.md, section 7).
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.

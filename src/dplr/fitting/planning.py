@@ -17,7 +17,7 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
-from dplr.fitting.ranges import CHOICES, plan_ranges, stated
+from dplr.fitting.ranges import CHOICES, clippable, plan_ranges, stated
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import Mechanism
@@ -123,7 +123,8 @@ class PublicFacts:
             w0, said = start(self.start, problem, self.prep, self.classes)
             facts += said
         facts.append(l2_sentence(ridge))
-        return replace(problem, assumptions=tuple(facts), w0=w0)
+        problem = replace(problem, assumptions=tuple(facts), w0=w0)
+        return replace(problem, clippable=clippable(self.ranges, problem, self.prep))
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""

@@ -17,6 +17,8 @@ from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.intervals import NARROWEST
+from dplr.problem.intervals import intervals as intervals_of_sums
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
@@ -29,8 +31,6 @@ LAW = "discrete Laplace"
 # Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the noise with
 # which "auto" does without; and the least share, which the sampler can draw noise for.
 _SHARE, _WANTED, _MOST, _LEAST = 0.15, 0.002, 0.2, 2.0**-10
-# A range reaches this many deviations to both sides of the mean, and is never narrower than this share of the bounds.
-_DEVIATIONS, _NARROWEST = 3.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +112,18 @@ def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
 def intervals(
     numbers: Mapping[str, Vector], blocks: Mapping[str, Release], problem: Problem, columns: Sequence[int]
 ) -> tuple[Vector, Vector]:
-    """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing.
+    """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing."""
+    return intervals_of_sums(numbers[SUMS], numbers[SQUARES], blocks[SQUARES].deviation, problem, columns)
 
-    The mean, and three deviations to both sides, of which the noise of the squares is a part. A number with a mark has
-    the middle of its bounds, which its missing values count as: the range reaches as far to the other side.
+
+def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
+    """The columns that a mechanism may clip to ranges which it can tell from its own release: `Problem.clippable`.
+
+    Those that "auto" may narrow; a choice of "on" narrows them before.
     """
-    geometry, n = problem.geometry, problem.n_rows
-    assert geometry.half_width is not None
-    assert n is not None
-    c = geometry.half_width
-    mean = np.clip(numbers[SUMS] / n, -c, c)
-    variance = np.clip(numbers[SQUARES] / n - mean**2, 0.0, c * c) + blocks[SQUARES].deviation / n
-    reach = np.maximum(_DEVIATIONS * np.sqrt(variance), _NARROWEST * c)
-    low, high = np.maximum(mean - reach, -c), np.minimum(mean + reach, c)
-    middles, half_widths, where = np.zeros(geometry.d), np.full(geometry.d, c), list(columns)
-    high = np.where(np.isin(where, geometry.marked), np.maximum(-low, high), high)
-    low = np.where(np.isin(where, geometry.marked), -high, low)
-    half_width = np.maximum((high - low) / 2, _NARROWEST * c)
-    middles[where], half_widths[where] = np.clip((low + high) / 2, half_width - c, c - half_width), half_width
-    return middles, half_widths
+    if choice != "auto" or not _narrows(problem) or missing(problem, prep):
+        return ()
+    return columns_of(prep)
 
 
 def columns_of(prep: Prep) -> tuple[int, ...]:
@@ -146,7 +139,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
         return "without an intercept", "Fit one: a range has a middle, which a model through zero cannot move to."
     if not columns_of(prep):
         return "where no column is a number", "Leave it at 'auto': levels have no ranges."
-    if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * _NARROWEST).all():
+    if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * NARROWEST).all():
         return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:
         return "with `public`", "Declare narrower bounds: public rows show where numbers lie."
@@ -156,13 +149,18 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges (decision 23): for numeric targets with pure eps, where the noise is small.
+    """Whether "auto" spends on ranges (decision 23): for numeric targets with pure eps, where the noise is small."""
+    if delta > 0 or math.isinf(eps) or not _narrows(problem) or mechanism.printed or not mechanism.about.private:
+        return False
+    return _noise(problem, count, _SHARE * eps) <= _MOST
+
+
+def _narrows(problem: Problem) -> bool:
+    """Whether "auto" narrows the bounds of such a problem: that of a numeric target.
 
     Not under add_remove: a declared reference that is not the number of rows moves the mean, and the range with it.
     """
-    if delta > 0 or math.isinf(eps) or problem.loss.classification or mechanism.printed or not mechanism.about.private:
-        return False
-    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
+    return not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
 
 
 def _noise(problem: Problem, count: int, eps: float) -> float:

@@ -87,8 +87,18 @@ def release(
 def _released(
     facts: PublicFacts, labels: Labels | None, mechanism: Mechanism, statement: PrivacyStatement, done: fitting.Done
 ) -> Released:
-    fits, prep = done.fits, facts.prep if done.intervals is None else facts.prep.narrowed(*done.intervals)
-    histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
+    fits = done.fits
     plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
+    if done.intervals is None:
+        prep = clipped(facts.prep, mechanism, plan, parts)
+    else:
+        prep = facts.prep.narrowed(*done.intervals)
+    histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
     record = Record(mechanism, plan, prep, parts, done.ranges)
     return Released(record, statement, [fit.coef for fit in fits], histories)
+
+
+def clipped(prep: Prep, mechanism: Mechanism, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> Prep:
+    """The way of rows as the mechanism saw them: clipped to ranges that are made of its own release, if any."""
+    own = mechanism.intervals_of(plan, parts[0])
+    return prep if own is None else prep.clipped(*own)

@@ -9,7 +9,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._progress import Track, silent
 
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from dplr.rows import Rows
 
 Shape = tuple[int | None, ...]
+Intervals: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 # Where a delta was asked for: the law with the smaller noise, or Gaussian noise, which composes better.
 NOISES = ("smaller", "gaussian")
+# What a statement says where `Mechanism.intervals_of` is not None.
+CLIPS = "numbers are clipped to ranges made of released sums, for no further eps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,13 @@ class Mechanism(ABC):
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""
+        return None
+
+    def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
+        """Middle and half-width of the range to which a fit clipped each column, (d,) each in scaled units.
+
+        A function of what was released for the model. None where rows stay as they are; else statements say `CLIPS`.
+        """
         return None
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:

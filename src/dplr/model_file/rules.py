@@ -13,7 +13,7 @@ from dplr.bounds.scaling import Prep
 from dplr.fitting.one_vs_rest import by_class, is_several
 from dplr.fitting.planning import pure_sentence
 from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
-from dplr.mechanisms.protocol import Mechanism, Shape
+from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -158,6 +158,13 @@ def _check_ranges(
         if block.scale and of_one.eps + block.sensitivity / (block.weight * block.scale) > statement.eps * _ROUNDED:
             refuse(where, "must have ranges and models that cost eps together", block.scale)
     return ranges
+
+
+def check_clipped(prep: Prep, statement: PrivacyStatement) -> None:
+    """The statement says whether rows were clipped to ranges made of the mechanism's own release."""
+    if (CLIPS in statement.assumptions) is (prep.limits is None):
+        where, rule = "model.statement.assumptions", "must say that numbers are clipped where they are, and only there"
+        refuse(where, rule, list(statement.assumptions))
 
 
 def _check_shapes(where: str, statement: PrivacyStatement, expected: Mapping[str, Shape]) -> None:

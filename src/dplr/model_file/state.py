@@ -17,7 +17,7 @@ from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import CHOICES, columns_of, intervals
-from dplr.fitting.release import Record
+from dplr.fitting.release import Record, clipped
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
 from dplr.model_file.readers import (
@@ -45,6 +45,7 @@ from dplr.model_file.released import (
 )
 from dplr.model_file.rules import (
     check_blocks,
+    check_clipped,
     check_half_width,
     check_labels,
     check_mechanism,
@@ -182,9 +183,13 @@ def estimator_of(value: Any) -> Any:
     histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     _set_model(fitted, values, prep)
     numbers = read_ranges("model.ranges", values["ranges"], statement)
+    mechanism, plan = parameters["mechanism"], Plan(problem, of_one)
     if numbers:
         prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns_of(prep)))
-    record = Record(parameters["mechanism"], Plan(problem, of_one), prep, parts, numbers)
+    else:
+        prep = clipped(prep, mechanism, plan, parts)
+        check_clipped(prep, statement)
+    record = Record(mechanism, plan, prep, parts, numbers)
     return fitted._adopt(record, statement, histories)
 
 
@@ -207,7 +212,8 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
     if values["start"] is not None:
         size = prep.geometry.d + (prep.geometry.intercept > 0)
         w0 = tuple(array("model.start", values["start"], (size,)).tolist())
-    return replace(problem, assumptions=statement.assumptions, w0=w0), prep
+    clippable = problem.clippable if w0 is None else ()
+    return replace(problem, assumptions=statement.assumptions, w0=w0, clippable=clippable), prep
 
 
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:

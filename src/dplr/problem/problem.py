@@ -20,6 +20,7 @@ class Problem:
     n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem; None for the mechanism's own choice.
     w0 : public coefficients of the scaled problem towards which the ridge pulls; None for zero.
+    clippable : columns of numbers that a mechanism may clip to ranges which it can tell from what it releases anyway.
     assumptions : sentences, one for each fact taken as public.
     """
 
@@ -30,6 +31,7 @@ class Problem:
     l2: float | None
     assumptions: tuple[str, ...]
     w0: tuple[float, ...] | None = None
+    clippable: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """A relation given as a string would pass for neither."""

@@ -67,6 +67,10 @@ class Rows(Protocol):
         """The same rows, entries outside middle +- half-width clipped to it, and stretched to the old half-width."""
         ...
 
+    def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Rows:
+        """The same rows, entries outside middle +- half-width clipped to it."""
+        ...
+
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Rows:
         """The same rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
         ...

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._core import go_down
 from dplr._progress import Track
 from dplr.mechanisms.noisy_gd import ABOUT
-from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, numeric_columns
+from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, intervals_of, numeric_columns
 from dplr.noise import Source
 from dplr.privacy.calibration import RATE_UNITS
 from dplr.problem.fit import Fit
@@ -49,7 +49,7 @@ def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -
 
 
 def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """Every model goes alone, on rows that its own release of the columns centred and rescaled."""
+    """Every model goes alone, on rows that its own release of the columns clipped, centred and rescaled."""
     fits: list[Fit] = []
     if not plans:
         return fits
@@ -57,8 +57,9 @@ def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> l
     for plan in plans:
         columns = _columns(total, plan, source)
         frame = frame_of(columns, plan)
+        ends = intervals_of(columns, plan)
         walk = _Walk(plan, 1, frame, columns)
-        _go(frame.of(rows), [walk], source, track)
+        _go(frame.of(rows if ends is None else rows.clipped(*ends)), [walk], source, track)
         fits += walk.fits()
     return fits
 

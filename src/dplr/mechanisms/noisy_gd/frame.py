@@ -9,8 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.privacy.statement import Release
 from dplr.problem.geometry import Geometry
+from dplr.problem.intervals import intervals
 from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
 Vector = NDArray[np.float64]
@@ -93,6 +96,22 @@ def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
     factors /= math.sqrt(max(float(factors**2 @ variance), _LEAST_SPREAD))
     shrink = math.ldexp(1.0, -max(0, math.ceil(math.log2(_largest_norm(geometry, center, factors) * _ROOM))))
     return Frame(center, factors * shrink, shrink, geometry.intercept)
+
+
+def clips(problem: Problem, released: Mapping[str, Release]) -> bool:
+    """Whether numbers are clipped to ranges made of these blocks: they are where sums and squares have noise."""
+    return bool(problem.clippable) and SQUARES in released and released[SQUARES].scale > 0
+
+
+def intervals_of(released: Mapping[str, Vector], plan: Plan) -> tuple[Vector, Vector] | None:
+    """Middle and half-width of the range to which each number is clipped; None where none is."""
+    blocks, columns = plan.statement.released, list(plan.problem.clippable)
+    if not clips(plan.problem, blocks):
+        return None
+    squares = np.zeros(plan.problem.geometry.d)
+    squares[numeric_columns(plan.problem.geometry)] = released[SQUARES]
+    noise = blocks[SQUARES].deviation
+    return intervals(released[MEANS][columns], squares[columns], noise, plan.problem, columns)
 
 
 def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:

@@ -6,11 +6,12 @@ Proofs and constants: noisy_gd.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._core import CLIPPED
 from dplr._progress import Track, silent
@@ -19,8 +20,8 @@ from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, pays, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
-from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, column_sizes
-from dplr.mechanisms.protocol import Description, Mechanism, Shape
+from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
+from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
@@ -58,7 +59,8 @@ class NoisyGradientDescent(Mechanism):
     standardise : `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and
         descends on rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay
         (noisy_gd.md, section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and
-        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units.
+        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units. With a
+        numeric target the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
     clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
     composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
         (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
@@ -142,7 +144,7 @@ class NoisyGradientDescent(Mechanism):
             neighbouring=problem.neighbouring,
             released=cost.released,
             calibration=f"{descent.steps} sums over {batch}, {_clipping(descent)}{cost.remark}",
-            assumptions=problem.assumptions,
+            assumptions=(*problem.assumptions, CLIPS) if clips(problem, cost.released) else problem.assumptions,
             arithmetic="integer",
             reproducible=False,
             source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
@@ -185,6 +187,10 @@ class NoisyGradientDescent(Mechanism):
         """Return the sums of the columns, if there are any, and of all steps, whose number may be a default."""
         steps: dict[str, Shape] = {BLOCK: (self.steps, problem.geometry.n_coefs)}
         return column_sizes(problem.geometry) | steps if self.standardises(problem, eps, delta) else steps
+
+    def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
+        """Ranges made of the sums of the columns, to which rows were clipped before the steps."""
+        return intervals_of(part, plan)
 
     @property
     def keeps_eps(self) -> bool:

@@ -109,6 +109,12 @@ class ArrayRows:
         other._told = True
         return other
 
+    def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
+        """The same rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
+        other = self._mapped(self._prep.clipped(middles, half_widths))
+        other._told = True
+        return other
+
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
         """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.newton`.
 
