@@ -158,14 +158,16 @@ def test_levels_and_marks_of_missing_values_keep_their_bounds():
     bounds = dplr.Bounds(
         {
             "kind": {"levels": ["x", "y", "z"]}, "yes": {"levels": ["no", "yes"], "binary": True},
-            "a": {"lower": 0, "upper": 100, "missing": "indicator"}, "b": (-50, 50),
+            "a": {"lower": -100, "upper": 200, "missing": "indicator"}, "b": (-50, 50),
         },
         target=(-100, 200),
     )  # fmt: skip
     est = fit(frame, y, bounds=bounds, eps=30.0)
     assert list(est.ranges_) == ["a", "b"]
     assert_allclose(est.ranges_["b"], [-24, 24], rtol=0.1)  # three deviations of 8
-    assert_allclose(est.ranges_["a"], [0, 69], rtol=0.1)  # the missing fifth counts as 50
+    low, high = est.ranges_["a"]  # around the middle of the bounds, which the missing fifth counts as
+    assert (low + high) / 2 == pytest.approx(50)
+    assert 60 < high - low < 140
     far = frame.assign(a=frame["a"].clip(*est.ranges_["a"]), b=frame["b"].clip(*est.ranges_["b"]))
     assert_allclose(est.predict(frame), est.predict(far), rtol=1e-12)
 
