@@ -234,12 +234,21 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
             est.ranges_.get(name, pair) for name, pair in zip(est.coef_names_, est.bounds.layout.pairs, strict=True)
         ]
         effects = coef * [high - low for low, high in ends]
-    if hasattr(est, "predict_proba"):
+    if hasattr(est, "predict_proba") and not est.privacy_.biased:
         columns += [np.exp(coef)] + [np.exp(effects)] * with_bounds
     else:
         columns += [effects] * with_bounds
     shown = [float(item["value"]) for item in Page(pages[name]).all("data")]
     np.testing.assert_array_equal(shown, [*np.column_stack(columns).ravel(), *intercept])
+
+
+def test_odds_ratios_are_shown_where_coefficients_are_log_odds_alone(pages, models):
+    """The functional mechanism and a cut loss minimise another loss than the logistic one."""
+    for name, biased in (("fm", True), ("objective", True), ("ngd", False), ("none", False)):
+        words = Page(pages[name]).words
+        assert models[name].privacy_.biased is biased
+        assert ("odds ratio per unit" in words) is not biased
+        assert ("no log odds, and there are no odds ratios here" in words) is biased
 
 
 def test_three_labels_have_a_column_each(pages, models):

@@ -82,7 +82,9 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
 def _effect_words(model: Model, per: str) -> str:
     """What the horizontal axis of the coefficients measures."""
     whose = f"“{_label(model, 0)}”" if len(model.coef) == 1 else "the label"
-    what = {"linear": "prediction", "logistic": f"log-odds of {whose}", "svm": f"score for {whose}"}[model.kind]
+    what = (
+        "prediction" if model.kind == "linear" else f"log-odds of {whose}" if model.log_odds else f"score for {whose}"
+    )
     step = "per unit of the column" if per == "unit" else "from the lower to the upper bound of the column"
     return f"change of the {what}\n{step}"
 

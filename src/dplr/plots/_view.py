@@ -62,6 +62,11 @@ class Model:
         return np.asarray(self.reach[:, 1] - self.reach[:, 0])
 
     @property
+    def log_odds(self) -> bool:
+        """Whether coefficients are changes of log odds: not where another loss took the place of the logistic one."""
+        return self.kind == "logistic" and not (self.statement is not None and self.statement.biased)
+
+    @property
     def reach(self) -> NDArray[np.float64] | None:
         """(columns, 2) where the model changes: the released ranges, or else the declared ones."""
         if self.ranges is None:

@@ -64,6 +64,10 @@ class Release:
         return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
 
+# How a calibration ends that names another loss than the model's own.
+BIASED = "biased by it"
+
+
 @functools.cache
 def _version() -> str:
     return metadata.version("dplr")
@@ -147,6 +151,11 @@ class PrivacyStatement:
         if self.delta and not isinstance(self.guarantee, Approx):
             return f"(eps, delta)-differential privacy, eps = {self.eps:g}, delta = {self.delta:g}; {self.guarantee}"
         return str(self.guarantee)
+
+    @property
+    def biased(self) -> bool:
+        """Whether another loss than the model's own was minimised: coefficients of logistic ones are no log odds."""
+        return BIASED in self.calibration
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:

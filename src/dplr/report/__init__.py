@@ -181,7 +181,7 @@ def _blocks(statement: PrivacyStatement) -> list[str]:
 
 
 def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """Heads and rows: coefficients; odds ratios of two labels; and the effect over the declared bounds."""
+    """Heads and rows: coefficients; odds ratios where they are log odds; and the effect over the declared bounds."""
     if len(model.coef) > 1:
         heads = [printable(label) for label in model.labels]
         cells: list[list[Any]] = [[float(value) for value in column] for column in model.coef.T]
@@ -190,14 +190,14 @@ def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
     cells = [[float(value)] for value in model.coef[0]]
     last: list[Any] = [float(model.intercept[0])]
     with np.errstate(over="ignore"):
-        if model.kind == "logistic":
+        if model.log_odds:
             heads.append("odds ratio per unit")
             cells = [[*row, float(np.exp(row[0]))] for row in cells]
             last.append("")
         if model.reach is not None:
-            heads += ["bounds", "odds ratio across them" if model.kind == "logistic" else "effect across them"]
+            heads += ["bounds", "odds ratio across them" if model.log_odds else "effect across them"]
             effects = model.coef[0] * model.widths("range")
-            across = np.exp(effects) if model.kind == "logistic" else effects
+            across = np.exp(effects) if model.log_odds else effects
             bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.reach]
             cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
             last += ["", ""]

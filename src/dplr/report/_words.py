@@ -116,15 +116,21 @@ def reading(model: Model) -> list[str]:
     hints = []
     if len(model.coef) > 1:
         hints.append("There is one column of numbers for each label: the label with the largest sum is predicted.")
-    elif model.kind == "logistic":
+    elif model.log_odds:
         hints.append(
             f"One unit more of a column, the others unchanged, multiplies the odds of “{one}” by its odds ratio: above "
             "1 makes it likelier, below 1 less likely. A coefficient is the logarithm of its odds ratio."
         )
-    elif model.kind == "svm":
+    elif model.kind != "linear":
         hints.append(f"The sum of coefficients times values, plus the intercept, is a score: above 0 means “{one}”.")
     else:
         hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
+    if model.kind == "logistic" and not model.log_odds:
+        hints.append(
+            "Coefficients are no log odds, and there are no odds ratios here: another loss was minimised instead of "
+            "the logistic one, as the calibration says. Up to noise, their signs and order are close to those of a "
+            "logistic regression; their sizes are not."
+        )
     if model.ranges is not None:
         hints.append(
             "Columns have different units. To compare them, look at the effect across their bounds, "

@@ -23,7 +23,7 @@ from dplr.mechanisms.functional.stein import stein_coef
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
-from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.statement import BIASED, PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import model_of, models_with
 from dplr.problem.plan import Plan
@@ -76,7 +76,7 @@ class FunctionalMechanism(Mechanism):
     --------
     >>> import dplr
     >>> spec = dplr.FunctionalMechanism(calibration="paper")
-    >>> dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism=spec).statement.calibration
+    >>> dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism=spec).statement.calibration.split(";")[0]
     'paper: FM12 section 5.2, d^2/4 + 3d with d counting the intercept'
     """
 
@@ -123,6 +123,8 @@ class FunctionalMechanism(Mechanism):
             released, named = laplace_release(problem, sizes, per_run, self.coef_norm, len(classes), paper)
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
+        if problem.loss.classification:
+            named += f"; solved for the {self.approximation} quadratic instead of the logistic loss, and {BIASED}"
         source = {"trim": "theorem 1" if delta == 0 else "theorem 4", "rerun": "theorem 6"}[self.unbounded]
         source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(

@@ -23,7 +23,7 @@ from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.profiles import Profile, pure_profile
-from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.statement import BIASED, PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
@@ -307,7 +307,7 @@ def _bias(asked: Loss, minimised: Loss) -> str:
     """What the statement says of a cut."""
     if minimised == asked:
         return ""
-    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is biased by it"
+    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is {BIASED}"
 
 
 def _left(eps: float, delta: float) -> float:
