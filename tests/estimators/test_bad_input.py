@@ -143,6 +143,11 @@ LOGISTIC = [
     ({"rng": -1}, ValueError, "`rng` must be at least 0"),
 ]
 LINEAR = [
+    (
+        {"bounds": dplr.Bounds([(0, 1), (0, 1)])},
+        ValueError,
+        r"`bounds` must declare the range of a numeric target; got None. .*target=\(lower, upper\).* would be clipped",
+    ),
     ({"y": np.where(np.arange(40) == 3, np.nan, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
     ({"y": np.where(np.arange(40) == 3, np.inf, Z)}, ValueError, "1 of 40 rows with NaN or infinity"),
     ({"y": Z.astype(str)}, (ValueError, TypeError), "`y` must be numeric"),

@@ -42,7 +42,7 @@ def test_logistic_regression_has_everything_a_classifier_has(data):
 
 def test_linear_regression_has_everything_a_regressor_has(data):
     X, _, z = data
-    est = dplr.LinearRegression(eps=5.0, bounds=BOUNDS).fit(X, z)
+    est = dplr.LinearRegression(eps=5.0, bounds=dplr.Bounds([(0, 10)] * 3, target=(-1, 1))).fit(X, z)
     assert est.coef_.shape == (3,)
     assert est.score(X, z) > 0.9
     assert est.predict(X).shape == (len(X),)

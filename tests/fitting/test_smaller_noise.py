@@ -22,7 +22,8 @@ SPECS = {
 
 
 def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
-    return dplr.plan(n_rows=n, bounds=dplr.Bounds([(-1, 1)] * d), eps=eps, delta=delta, mechanism=mechanism, **facts)
+    bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
+    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, **facts)
 
 
 def table(n=3_000, classes=2):

@@ -172,7 +172,8 @@ def test_strong_ridge_pulls_towards_the_public_coefficients(data, model):
     X, y = data
     y = y if model == "logistic" else 2.0 * y - 1
     public = (np.array([1.0, 2.0, -3.0]), 0.25)
-    est = dplr.fit(X, y, model=model, eps=1.0, bounds=BOUNDS, public=public, l2=1e6)
+    bounds = dplr.Bounds([(-1, 1)] * 3, target=(-1, 1)) if model == "linear" else BOUNDS
+    est = dplr.fit(X, y, model=model, eps=1.0, bounds=bounds, public=public, l2=1e6)
     assert_allclose(np.ravel(est.coef_), public[0], rtol=1e-3)
     assert_allclose(np.ravel(est.intercept_), 0.25, atol=1e-3)
     assert any("public coefficients [" in fact for fact in est.privacy_.assumptions)

@@ -169,7 +169,7 @@ SHAPES = {
 @pytest.mark.parametrize(("model", "cut", "twin"), LOSSES, ids=["logistic", "soft logistic", "soft Huber", "SVM"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_density_ratio_exceeds_what_a_plan_states_and_the_search_reaches_it(shape, model, cut, twin, relation, l2):
-    bounds = dplr.Bounds(SHAPES[shape])
+    bounds = dplr.Bounds(SHAPES[shape], target=(-1, 1) if model == "linear" else None)
     facts = {"n_rows": 500, "n_features": 2, "bounds": bounds, "model": model, "neighbouring": relation, "l2": l2}
     plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut), ranges="off", **facts)
     body = body_of(plan.problem.geometry)
@@ -265,7 +265,8 @@ def test_noise_of_the_ball_stays_where_no_bounds_or_a_printed_calibration_or_a_d
 def test_a_model_comes_back_from_its_file_with_the_law_of_its_noise(model, tmp_path):
     X, y = frame(500)
     target = X["a"].to_numpy() / 2 if model == "linear" else y
-    est = dplr.fit(X, target, eps=1.0, model=model, bounds=BOUNDS, mechanism="objective")
+    bounds = dplr.Bounds(BOUNDS.to_dict()["features"], target=(-1, 1)) if model == "linear" else BOUNDS
+    est = dplr.fit(X, target, eps=1.0, model=model, bounds=bounds, mechanism="objective")
     dplr.save_model(est, tmp_path / "model.json")
     other = dplr.load_model(tmp_path / "model.json")
     assert other.privacy_ == est.privacy_

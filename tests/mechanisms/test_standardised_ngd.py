@@ -358,7 +358,9 @@ def test_the_plan_and_the_statement_say_it():
 
 
 def standardised(**options):
-    facts = {"n_rows": 1000, "bounds": BOUNDS, "eps": 1.0, "delta": 1e-5, "mechanism": "ngd", **options}
+    target = {"target": (-1, 1)} if options.get("model") == "linear" else {}
+    bounds = dplr.Bounds(BOUNDS.to_dict()["features"], **target)
+    facts = {"n_rows": 1000, "bounds": bounds, "eps": 1.0, "delta": 1e-5, "mechanism": "ngd", **options}
     return dplr.plan(**facts).descent.standardised
 
 

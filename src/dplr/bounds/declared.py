@@ -46,7 +46,7 @@ class Bounds:
         the bounds; ``"missing": "Private"``, one of the levels; or ``"missing": "indicator"``, a column of its own.
     target : ``{"lower": 0, "upper": 200000}`` of y, for linear regression; ``{"classes": ["no", "yes"]}`` or
         ``{"threshold": 50000}`` (above it is True) for classifiers. A pair is bounds for the first and labels for the
-        others; three or more values are labels. Without a target y lies in [-1, 1], or is False and True, or 0 and 1.
+        others; three or more values are labels. Without a target labels are False and True, or 0 and 1.
 
     Raises
     ------

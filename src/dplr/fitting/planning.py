@@ -170,8 +170,14 @@ class PublicFacts:
 
     @property
     def _target(self) -> Pair | None:
-        """The declared range of a numeric target."""
-        return self.bounds.target_pair() if self.bounds is not None and not self.loss.classification else None
+        """The declared range of a numeric target; None without bounds, where it is [-1, 1]."""
+        if self.bounds is None or self.loss.classification:
+            return None
+        pair = self.bounds.target_pair()
+        if pair is None:
+            remedy = "Declare it from public knowledge: Bounds(..., target=(lower, upper)). All of y would be clipped."
+            raise ValueError(sentence("bounds", "must declare the range of a numeric target", None, remedy))
+        return pair
 
     def _assumed(self) -> list[str]:
         """What the statement says of labels, columns, target and number of rows."""
