@@ -49,7 +49,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
     >>> ax = plots.plot_coefficients(dplr.fit(X, X[:, 0] > 0, eps=1.0))
     >>> ax.get_xlabel()
-    'change of the log-odds of “True”\nper unit of the column'
+    'change of the score for “True”\nper unit of the column'
     """
     model = read_model(est)
     widths = model.widths(per)
