@@ -97,7 +97,7 @@ def test_a_fit_is_the_pure_one_bit_for_bit(mechanism, tmp_path):
     assert_array_equal(one.coef_, other.coef_)
     assert one.privacy_.guarantee == other.privacy_.guarantee
     assert one.privacy_.delta == other.privacy_.delta < 1e-6
-    assert "smaller than Gaussian noise for delta = 1e-06" in one.privacy_.calibration
+    assert "at the same eps smaller than Gaussian noise for delta = 1e-06" in one.privacy_.calibration
     dplr.save_model(one, tmp_path / "model.json")
     loaded = dplr.load_model(tmp_path / "model.json")
     assert loaded.delta == 1e-6
@@ -156,6 +156,15 @@ def test_a_share_that_pure_noise_cannot_pay_for_keeps_gaussian_noise():
         dplr.plan(**facts, l2=ridge)
     plan = dplr.plan(**facts, l2=ridge, delta=1e-6)
     assert next(iter(plan.released.values())).law == "Gaussian in the objective"
+
+
+def test_a_ridge_that_ranges_leave_too_little_for_keeps_gaussian_noise():
+    bounds = dplr.Bounds([(-1, 1)], target=(-1, 1))
+    facts = {"model": "linear", "n_rows": 2_000, "bounds": bounds, "eps": 1.0, "mechanism": "objective", "l2": 4.125e-4}
+    assert dplr.plan(**facts, delta=1e-6).released["coef"].law == "Gaussian in the objective"
+    assert dplr.plan(**facts, delta=1e-6, ranges="off").released["coef"].law == "gauge in the objective"
+    with pytest.raises(ValueError, match="`l2` must be above"):
+        dplr.plan(**facts)
 
 
 @pytest.mark.parametrize("mechanism", BOTH)

@@ -206,3 +206,9 @@ def test_ends_that_are_cut_off_count_as_lost():
         assert measure(cut, spacing, eps) <= measure(exact, spacing, eps) + 2e-3
     uncharged = cut._replace(infinite=exact.infinite)  # seen where the top was lost in silence
     assert measure(uncharged, spacing, 2.0) < measure(exact, spacing, 2.0)
+
+
+def test_a_profile_that_promises_nothing_within_the_grid_has_no_eps():
+    """All mass is at infinity: the bound is 1 at every point."""
+    jump = [lambda eps: 0.0 if eps < 1.0 else -math.inf]
+    assert profile_eps(jump, 2, 1e-3, 1.0) == math.inf

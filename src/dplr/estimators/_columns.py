@@ -29,7 +29,11 @@ def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np
             remedy = "Pass a data frame with the columns that the bounds name, in any order."
             raise ValueError(sentence("X", "must have column names, as the bounds do", type(X).__name__, remedy))
         return predictors(table, layout)
-    checked = validate_data(estimator, X, reset=False, dtype=np.float64, skip_check_array=table is not None)
+    # Where bounds say what a missing value counts as, an array has NaN; `predictors` refuses every other one.
+    missing = layout is not None and not layout.plain
+    checked = validate_data(
+        estimator, X, reset=False, dtype=np.float64, skip_check_array=table is not None, ensure_all_finite=not missing
+    )
     if table is None and (layout is None or layout.plain):
         return np.asarray(checked)
     return predictors(checked if table is None else table, layout)

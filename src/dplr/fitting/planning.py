@@ -158,10 +158,10 @@ class PublicFacts:
             return None
         try:
             pure = mechanism.noise_of(plan_models(mechanism, problem, eps, 0.0, self._several).plan)
-        except ValueError:  # with this ridge, pure noise cannot have the share of eps of each of several classes
-            return None
-        smaller = pure is not None and pure < gaussian
-        return self._with_ranges(mechanism, problem, eps, 0.0) if smaller else None
+            smaller = pure is not None and pure < gaussian
+            return self._with_ranges(mechanism, problem, eps, 0.0) if smaller else None
+        except ValueError:  # this ridge costs pure noise more than its share of eps: of one of several classes, or
+            return None  # what ranges leave
 
     @property
     def _several(self) -> list[Any]:
@@ -198,7 +198,7 @@ class PublicFacts:
 
 def pure_sentence(delta: float) -> str:
     """What a statement says where this delta was asked for, and pure noise was taken."""
-    return f"pure noise, smaller than Gaussian noise for delta = {delta:g}"
+    return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
 def _without_delta(planned: Planned, delta: float) -> Planned:

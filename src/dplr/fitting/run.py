@@ -97,11 +97,13 @@ def _fits(
 
 
 def _checked_moments(rows: Rows, planned: Sequence[Planned]) -> Total | None:
-    """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn."""
-    ranged = [(each.mechanism, each.ranges.problem) for each in planned if each.ranges is not None]
-    for mechanism, problem in ranged:
-        mechanism.check_rows(rows, problem)
-    return ranges.moments_of(rows) if ranged else None
+    """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn.
+
+    Every mechanism looks at the rows first: one that refuses them must not come after the noise of another.
+    """
+    for each in {id(each): each for each in planned}.values():
+        each.mechanism.check_rows(rows, each.plan.problem)
+    return ranges.moments_of(rows) if any(each.ranges is not None for each in planned) else None
 
 
 def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:

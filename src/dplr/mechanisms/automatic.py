@@ -41,4 +41,5 @@ def choose(loss: Loss, n_rows: int | None, classes: int, eps: float, delta: floa
         return Choice("objective", "delta = 0")
     if loss.classification and not classes and information <= _FEW:
         return Choice("objective", f"n eps is at most {_FEW}")
-    return Choice("ngd", "delta > 0")
+    few = f", and n eps is above {_FEW}" if loss.classification and not classes else ""
+    return Choice("ngd", f"delta > 0{few}")

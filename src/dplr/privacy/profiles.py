@@ -116,6 +116,8 @@ def _sum(one: _Losses, other: _Losses, lost: float) -> _Losses:
     infinite = (one.infinite * other.total + other.infinite * one.total) * _UP
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])
     low, high = (int(np.searchsorted(sums, lost, side="right")) for sums in (below, above))
+    low = min(low, len(masses) - 1)
+    high = min(high, len(masses) - 1 - low)  # one is kept, also where all mass is at infinity
     if high:
         infinite += float(above[high - 1]) * _UP
     kept = masses[low : len(masses) - high]
