@@ -99,7 +99,9 @@ def population():
     return X, (z + rng.logistic(size=n) > 0), np.clip(z / 4 + rng.normal(0, 0.2, n), -1, 1)
 
 
-BOUNDS = dplr.Bounds([(0, 10)] * 13)
+BOUNDS = {
+    kind: dplr.Bounds([(0, 10)] * 13, target=target) for kind, target in {"logistic": None, "linear": (-1, 1)}.items()
+}
 
 
 def synthetic_errors(population, model, eps, fits, **spec):
@@ -109,7 +111,7 @@ def synthetic_errors(population, model, eps, fits, **spec):
     for _ in range(fits):
         y = label if model == "logistic" else number
         est = dplr.fit(
-            X[train], y[train], model=model, eps=eps, bounds=BOUNDS, mechanism=dplr.FunctionalMechanism(**spec)
+            X[train], y[train], model=model, eps=eps, bounds=BOUNDS[model], mechanism=dplr.FunctionalMechanism(**spec)
         )
         wrong = (
             est.predict(X[test]) != label[test] if model == "logistic" else (est.predict(X[test]) - number[test]) ** 2
@@ -142,7 +144,7 @@ def test_without_a_positive_floor_some_fits_explode(population):
         spec = dplr.FunctionalMechanism(floor_deviations=floor)
         norms = [
             np.linalg.norm(
-                dplr.fit(X[:500], number[:500], model="linear", eps=0.5, bounds=BOUNDS, mechanism=spec).coef_
+                dplr.fit(X[:500], number[:500], model="linear", eps=0.5, bounds=BOUNDS["linear"], mechanism=spec).coef_
             )
             for _ in range(200)
         ]

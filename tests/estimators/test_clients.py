@@ -205,7 +205,9 @@ def test_plain_model_predicts_the_same_and_holds_nothing_of_ours(frame, model, c
     y = y if classes is None else np.digitize(X["age"], [3, 6])
     mechanism = "objective" if model == "svm" else "fm"
     options = {"classes": classes, "fit_intercept": fit_intercept, "mechanism": mechanism}
-    est = dplr.fit(X, y, eps=1.0, model=model, bounds=BOUNDS, **options)
+    target = (-1, 1) if model == "linear" else None
+    bounds = dplr.Bounds(BOUNDS.to_dict()["features"], target=target)
+    est = dplr.fit(X, y, eps=1.0, model=model, bounds=bounds, **options)
     plain = est.to_sklearn()
     assert "dplr" not in str(pickle.dumps(plain))
     assert list(plain.feature_names_in_) == ["age", "hours"]

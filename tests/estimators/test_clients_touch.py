@@ -27,6 +27,7 @@ import dplr
 ROOT = pathlib.Path(__file__).parents[2]
 SECTION = "\n## scikit-learn around a private model\n"
 BOUNDS = dplr.Bounds([(-1, 1)] * 2)
+NUMERIC = dplr.Bounds([(-1, 1)] * 2, target=(-1, 1))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +173,7 @@ def test_outputs_and_chains_spend_eps_for_each_output(data, fits):
 
 
 def test_votes_spend_eps_for_each_member(data, fits):
-    member = dplr.LinearRegression(eps=1.0, bounds=BOUNDS)
+    member = dplr.LinearRegression(eps=1.0, bounds=NUMERIC)
     VotingRegressor([("a", member), ("b", member)]).fit(*data)
     assert fits == [1.0] * 2
 
@@ -192,7 +193,7 @@ def test_public_steps_of_a_pipeline_learn_nothing_and_others_do(data):
 
 def test_functions_of_a_target_learn_nothing_and_a_transformer_does(data):
     X, _ = data
-    inside = dplr.LinearRegression(eps=1.0, bounds=BOUNDS)
+    inside = dplr.LinearRegression(eps=1.0, bounds=NUMERIC)
     functions = TransformedTargetRegressor(inside, func=np.tanh, inverse_func=np.arctanh).fit(X, X[:, 1] * 0.9)
     assert learned(functions.transformer_) <= {"n_features_in_"}
     with warnings.catch_warnings():

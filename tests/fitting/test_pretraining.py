@@ -21,6 +21,7 @@ from dplr.rows import ArrayRows
 PAIRS = {"a": (-1.0, 1.0), "b": (0.0, 4.0), "c": (-3.0, 2.0)}
 NAMES = list(PAIRS)
 BOUNDS = dplr.Bounds(PAIRS)
+NUMERIC = dplr.Bounds(PAIRS, target=(-1, 1))
 PRIVATE_MECHANISMS = ["fm", "objective", "output"]
 MODELS = {
     "logistic": {"bounds": BOUNDS},
@@ -325,7 +326,7 @@ def test_one_label_in_public_data_is_refused_by_a_plan():
             r"`public` has values outside the bounds, clipped: b \d+\.\d+%\. Check",
         ),
         ({"bounds": None}, (X, Y), r"`public` has .* of the rows of X, outside the unit ball"),
-        ({"bounds": BOUNDS, "model": "linear"}, (X, Y * 3.0), r"`public` has .*: y \d+\.\d+%"),
+        ({"bounds": NUMERIC, "model": "linear"}, (X, Y * 3.0), r"`public` has .*: y \d+\.\d+%"),
     ],
 )
 def test_public_values_outside_the_bounds_are_clipped_with_a_warning_of_their_own(options, public, said):
