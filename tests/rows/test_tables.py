@@ -668,3 +668,17 @@ def test_arrow_dictionaries_in_pandas_may_miss_entries():
     values = ["x", None, "z", "w"]
     column = pd.Series(values, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
     assert_array_equal(encode(pd.DataFrame({"a": column}), bounds), encode(pl.DataFrame({"a": values}), bounds))
+
+
+def test_arrays_with_gaps_that_bounds_provide_for_are_fitted_and_predicted_alike():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 2)) < 0.2, np.nan, rng.uniform(-1, 1, (400, 2)))
+    gaps = {"lower": -1, "upper": 1, "missing": "indicator"}
+    est = quiet(dplr.fit, X, [0, 1] * 200, eps=1.0, bounds=dplr.Bounds([gaps, gaps]))
+    known = quiet(dplr.fit, X, [0, 1] * 200, eps=1.0, bounds=dplr.Bounds([gaps, {**gaps, "missing": 0.0}]))
+    filled = np.column_stack([X[:, 0], np.nan_to_num(X[:, 1])])
+    assert est.decision_function(X).shape == (400,)
+    np.testing.assert_array_equal(known.decision_function(X), known.decision_function(filled))
+    strict = dplr.fit(np.nan_to_num(X), [0, 1] * 200, eps=1.0, bounds=dplr.Bounds([(-1, 1)] * 2))
+    with pytest.raises(ValueError, match="NaN"):
+        strict.predict(X)
