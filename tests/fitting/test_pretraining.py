@@ -194,6 +194,26 @@ def test_refit_keeps_the_start():
     assert_allclose(coefs(est.refit(l2=1e6)), coefs(non_private(*PUBLIC)), atol=1e-3)
 
 
+# ---- private rows given as public ones ----
+
+
+def test_the_private_rows_are_refused_as_public_ones(entropy, tmp_path):
+    frame, ledger = pd.DataFrame(X, columns=NAMES), dplr.Ledger(tmp_path / "budget", eps=1.0)
+    same = [(frame, frame), (X, X), (X, X[:50]), (X[::2], X[1:][::-1]), (X, X.view())]
+    for private, public in same:
+        facts = {"bounds": dplr.Bounds(PAIRS if private is frame else list(PAIRS.values())), "ledger": ledger}
+        with pytest.raises(ValueError, match=r"`public` must not be the private rows; got .*disjoint from the private"):
+            dplr.fit(private, Y[: len(private)], eps=0.5, classes=[0, 1], public=(public, Y[: len(public)]), **facts)
+    assert entropy.bytes == 0
+    assert ledger.spent() == (0.0, 0.0)
+
+
+def test_other_rows_of_one_array_are_other_rows():
+    bounds = dplr.Bounds(list(PAIRS.values()))
+    for private, public in ((slice(50, None), slice(50)), (slice(1, None, 2), slice(None, None, 2))):
+        dplr.fit(X[private], Y[private], eps=0.5, classes=[0, 1], public=(X[public], Y[public]), bounds=bounds)
+
+
 # ---- the statement ----
 
 

@@ -22,6 +22,7 @@ from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_bounds
+from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Record, Released, release
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
@@ -199,6 +200,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             return self._released(X, y, levels, ledger)
 
     def _released(self, X: Any, y: Any, levels: Sequence[float], ledger: Budget) -> list[Released]:
+        check_other_rows(self.public, X)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         check_bounds(self.bounds)

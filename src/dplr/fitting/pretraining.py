@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.totals import Faults
 
 _FORMS = "Give public data (X, y), a fitted model, a pair (coef, intercept), or a vector of coefficients."
+_MOST_WORK = 100_000  # of finding out whether two arrays share memory: a few milliseconds
 DISJOINT = "disjoint from the private data, and were not selected using it"
 
 
@@ -51,6 +53,22 @@ class PublicModel:
 
 
 Public = PublicData | PublicModel
+
+
+def check_other_rows(public: Any, X: Any) -> None:
+    """Refuse the private rows as public ones: the same object, or arrays that share memory.
+
+    A copy is not looked for: that would be a look at the rows before the budget is reserved.
+    """
+    if public is None or not _holds_data(public):
+        return
+    shared = public[0] is X
+    if isinstance(public[0], np.ndarray) and isinstance(X, np.ndarray):
+        with contextlib.suppress(np.exceptions.TooHardError):
+            shared = np.shares_memory(public[0], X, max_work=_MOST_WORK)
+    if shared:
+        remedy = f"Public rows must be {DISJOINT}: where the fit starts, it would tell them. Give other people's rows."
+        raise ValueError(sentence("public", "must not be the private rows", type(X).__name__, remedy))
 
 
 def read_public(
