@@ -38,7 +38,7 @@ def counted(monkeypatch):
 def test_a_fit_reads_every_row_once_in_one_kernel_call_and_draws_one_number_a_coefficient(counted, delta):
     calls, drawn = counted
     n, d = 50_000, 13
-    dplr.fit(*survey(n, d), eps=0.8, delta=delta)
+    dplr.fit(*survey(n, d), mechanism="fm", eps=0.8, delta=delta)
     assert calls == [n]
     q = d + 1
     assert sum(drawn) == q + q * (q + 1) // 2 - 1  # the number of rows is public: its cell is not released
@@ -46,9 +46,9 @@ def test_a_fit_reads_every_row_once_in_one_kernel_call_and_draws_one_number_a_co
 
 def test_a_fit_takes_memory_for_the_moments_and_none_for_the_rows():
     X, y = survey(200_000, 13)
-    dplr.fit(X, y, eps=0.8)  # imports and caches
+    dplr.fit(X, y, mechanism="fm", eps=0.8)  # imports and caches
     tracemalloc.start()
-    dplr.fit(X, y, eps=0.8)
+    dplr.fit(X, y, mechanism="fm", eps=0.8)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**18

@@ -37,7 +37,7 @@ def test_a_frame_of_numbers_costs_little_more_than_its_array(slower_than, quick,
     y = rng.integers(0, 2, n)
     named, placed = dplr.Bounds(dict.fromkeys(frame, (0, 1))), dplr.Bounds([(0, 1)] * 10)
     slower_than(
-        lambda: dplr.fit(frame, y, eps=1.0, bounds=named),
-        lambda: dplr.fit(np.ascontiguousarray(frame.to_numpy()), y, eps=1.0, bounds=placed),
+        lambda: dplr.fit(frame, y, mechanism="fm", eps=1.0, bounds=named),
+        lambda: dplr.fit(np.ascontiguousarray(frame.to_numpy()), y, mechanism="fm", eps=1.0, bounds=placed),
         2.0 if n > 100_000 else 4.0,  # of few rows the calls into the frame's library are most of it
     )
