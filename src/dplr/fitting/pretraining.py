@@ -65,7 +65,7 @@ def check_other_rows(public: Any, X: Any) -> None:
     shared = public[0] is X
     if isinstance(public[0], np.ndarray) and isinstance(X, np.ndarray):
         with contextlib.suppress(np.exceptions.TooHardError):
-            shared = np.shares_memory(public[0], X, max_work=_MOST_WORK)
+            shared = np.shares_memory(public[0], X, max_work=_MOST_WORK)  # type: ignore[arg-type]  # stubs know 0, -1
     if shared:
         remedy = f"Public rows must be {DISJOINT}: where the fit starts, it would tell them. Give other people's rows."
         raise ValueError(sentence("public", "must not be the private rows", type(X).__name__, remedy))
