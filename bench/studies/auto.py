@@ -1,6 +1,9 @@
 """Which mechanism is the best default? Every mechanism on every table, at small and large n, scored on training rows.
 
-DPLR_DATA=<folder> python -m bench.studies.auto bench/results/auto.csv
+    DPLR_DATA=<folder> python -m bench.studies.auto bench/results/auto.csv
+    DPLR_DATA=<folder> python -m bench.studies.auto --classes OUT.csv
+
+With --classes the questions have 3 to 10 answers: quantiles of income, and clusters of 8 numbers.
 """
 
 import csv
