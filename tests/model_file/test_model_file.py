@@ -108,7 +108,7 @@ def test_histories_come_back(fitted, which, tmp_path):
 def test_a_history_on_public_data_comes_back(tmp_path):
     X = rows_of(mutations.models()[0])
     public = (X[:50], X[:50, 0] > 0.5)
-    est = dplr.fit(X, X[:, 0] > 0.5, eps=2.0, delta=1e-6, mechanism="ngd", public=public)
+    est = dplr.fit(X[50:], X[50:, 0] > 0.5, eps=2.0, delta=1e-6, mechanism="ngd", public=public)
     got = dplr.load_model(saved(est, tmp_path))
     assert_array_equal(got.history_.public_loss, est.history_.public_loss)
     assert got.public is None
