@@ -211,7 +211,9 @@ def test_the_private_rows_are_refused_as_public_ones(entropy, tmp_path):
 def test_other_rows_of_one_array_are_other_rows():
     bounds = dplr.Bounds(list(PAIRS.values()))
     for private, public in ((slice(50, None), slice(50)), (slice(1, None, 2), slice(None, None, 2))):
-        dplr.fit(X[private], Y[private], eps=0.5, classes=[0, 1], public=(X[public], Y[public]), bounds=bounds)
+        start = (X[public], Y[public])
+        est = dplr.fit(X[private], Y[private], eps=0.5, classes=[0, 1], public=start, bounds=bounds)
+        assert any(f"public data of {len(start[0])} rows" in fact for fact in est.privacy_.assumptions)
 
 
 # ---- the statement ----
