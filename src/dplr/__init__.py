@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dplr.privacy.guarantees import PrivacyWarning
+from dplr._warnings import DataWarning, PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bounds",
     "BudgetExceeded",
+    "DataWarning",
     "FunctionalMechanism",
     "History",
     "HuberSVC",

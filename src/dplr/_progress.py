@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
+
+from dplr._warnings import warn
 
 # A bar appears only for what takes longer.
 _SECONDS = 1.0
@@ -32,7 +33,7 @@ def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:
         message = 'progress=True shows nothing without tqdm: python -m pip install "dplr[progress]".'
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn(message, UserWarning)
         return items
     shown: Iterable[Any] = tqdm(items, desc=label, delay=_SECONDS, leave=False)
     return shown

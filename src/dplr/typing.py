@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from dplr.bounds.declared import Bounds
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms.protocol import Mechanism
 
-__all__ = ["FittedModel", "LedgerLike", "MechanismLike", "PublicLike"]
+__all__ = ["BoundsLike", "FittedModel", "LedgerLike", "MechanismLike", "PublicLike"]
 
 
 class FittedModel(Protocol):
@@ -28,6 +29,9 @@ MechanismLike: TypeAlias = "Mechanism | str"
 
 PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
 """Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""
+
+BoundsLike: TypeAlias = "Bounds | Mapping[str, Any] | str | os.PathLike[str] | None"
+"""A `dplr.Bounds`, a mapping of column names to bounds, the path of a bounds file, or None."""
 
 LedgerLike: TypeAlias = "Ledger | str | os.PathLike[str] | None"
 """A `dplr.Ledger`, or the path of one that exists; None for no ledger."""

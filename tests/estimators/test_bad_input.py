@@ -109,8 +109,14 @@ LOGISTIC = [
         ValueError,
         "`delta` must be 0 with calibration='paper' and unbounded='rerun'; got 1e-06",
     ),
+    ({"delta": 0.025}, ValueError, r"`delta` must be below 1/n = 0\.025; got 0\.025.*say large_delta=True too"),
+    ({"large_delta": 1}, TypeError, "`large_delta` must be True or False; got 1"),
     ({"delta": 1e-310}, ValueError, "`delta` must be 0 or at least 1e-300; got 1e-310"),
-    ({"delta": 0.5, "eps": 5000.0}, ValueError, "`eps` and delta = 0.5 are out of the range of Gaussian noise"),
+    (
+        {"delta": 0.5, "eps": 5000.0, "large_delta": True},
+        ValueError,
+        "`eps` and delta = 0.5 are out of the range of Gaussian noise",
+    ),
     (
         {"public": ([1e308, 1e308], 0.0), "bounds": dplr.Bounds([(-1e3, 1e3)] * 2)},
         ValueError,
@@ -131,7 +137,11 @@ LOGISTIC = [
     ({"n_rows": 41}, ValueError, r"`n_rows` must be len\(X\) = 40 under replace_one; got 41"),
     ({"n_rows": 0}, ValueError, "`n_rows` must be at least 1"),
     ({"n_rows": 2.5}, TypeError, "`n_rows` must be an integer"),
-    ({"bounds": [(0, 1), (0, 1)]}, TypeError, r"`bounds` must be a dplr\.Bounds or None"),
+    (
+        {"bounds": [(0, 1), (0, 1)]},
+        TypeError,
+        r"`bounds` must be None, a dplr\.Bounds, a mapping of columns, or the path",
+    ),
     ({"bounds": dplr.Bounds([(-1, 1)])}, ValueError, "one pair for each of the 2 columns of X; got 1"),
     (
         {"X": FRAME, "bounds": dplr.Bounds({"a": (-1, 1), "c": (0, 1)})},

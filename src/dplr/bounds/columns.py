@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import real_number, sentence
+from dplr._validation import describe, real_number, sentence
 
 Pair = tuple[float, float]
 Level = str | int | float | bool
@@ -166,7 +166,11 @@ def write_column(column: Column) -> dict[str, Any]:
 
 def read_pair(what: str, pair: Any) -> Pair:
     """(lower, upper) as finite numbers."""
-    if isinstance(pair, str) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
+    listed = isinstance(pair, (Sequence, np.ndarray)) and not isinstance(pair, str)
+    if listed and any(isinstance(value, str) for value in pair):
+        remedy = f'For text list its levels: {{"levels": {describe(np.asarray(pair).tolist())}}}.'
+        raise ValueError(sentence("bounds", f"must be a pair of numbers (lower, upper) for {what}", pair, remedy))
+    if not listed or len(pair) != 2:
         raise ValueError(sentence("bounds", f"must be a pair (lower, upper) for {what}", pair))
     low, high = (real_number(f"bounds of {what}", _plain(value)) for value in pair)
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):

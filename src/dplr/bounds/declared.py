@@ -147,9 +147,19 @@ information: drop it.
         features = written if self.names is None else dict(zip(self.names, written, strict=True))
         return {"features": features} | ({} if self._target is None else {"target": write_target(*self._target)})
 
-    def to_toml(self) -> str:
-        """The text of a file that `from_toml` reads back exactly."""
-        return write_file(self.to_dict())
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The text of a file that `from_toml` reads back exactly, written to `path` too if one is given.
+
+        Raises
+        ------
+        FileExistsError
+            The file exists: it may hold comments on where bounds come from.
+        """
+        text = write_file(self.to_dict())
+        if path is not None:
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
     @property
     def target(self) -> tuple[Any, ...] | None:
@@ -216,7 +226,8 @@ information: drop it.
         kind, values = self._target or ("", ())
         if kind == "range":
             rule = "must have classes or a threshold as target of a classifier"
-            raise ValueError(sentence("bounds", rule, write_target(kind, values)))
+            remedy = 'For a number as the target use model="linear", or LinearRegression.'
+            raise ValueError(sentence("bounds", rule, write_target(kind, values), remedy))
         if kind == "threshold":
             return (False, True)
         return values if kind else None
@@ -226,3 +237,20 @@ information: drop it.
         """Above it the target counts as True; None where none is declared."""
         kind, values = self._target or ("", ())
         return values[0] if kind == "threshold" else None
+
+
+def as_bounds(bounds: Any) -> Bounds | None:
+    """Bounds in any of their forms: themselves, the path of a TOML file, or a mapping; None stays None.
+
+    A mapping with no other keys than "features" and "target" is what `Bounds.to_dict` gives; any other has a key for
+    each column.
+    """
+    if bounds is None or isinstance(bounds, Bounds):
+        return bounds
+    if isinstance(bounds, str | os.PathLike):
+        return Bounds.from_toml(bounds)
+    if isinstance(bounds, Mapping):
+        whole = "features" in bounds and set(bounds) <= {"features", "target"}
+        return Bounds.from_dict(bounds) if whole else Bounds(bounds)
+    rule = "must be None, a dplr.Bounds, a mapping of columns, or the path of a bounds file"
+    raise TypeError(sentence("bounds", rule, bounds))

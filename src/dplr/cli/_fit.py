@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
     data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
-    l2: float | str, no_intercept: bool, ranges: str, public: str | None, n_rows: int | None, ledger_path: str | None,
+    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, n_rows: int | None,
+    ledger_path: str | None,
     label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
     progress: bool | None, quiet: bool,
 ) -> None:  # fmt: skip
@@ -86,6 +87,7 @@ def fit(
         options: dict[str, Any] = {
             "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
             "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
+            "large_delta": large_delta,
         }  # fmt: skip
         public_rows = n_rows if neighbouring == "add_remove" else len(y)
         with blamed(USAGE):

@@ -67,6 +67,8 @@ def privacy_options(function: Function) -> Function:
             help="Classes: logistic or svm. A number: linear."),
         click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
             help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
+        click.option("--large-delta", is_flag=True,
+            help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         click.option("--delta", type=delta, default=0.0, show_default=True,
             help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
         click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "

@@ -65,8 +65,8 @@ def predict(
 
 def _kinds(est: Any) -> dict[str, Kind]:
     """What each column of the model holds."""
-    if est.bounds is not None:
-        return feature_kinds(est.bounds)
+    if est._record.bounds is not None:
+        return feature_kinds(est._record.bounds)
     names = getattr(est, "feature_names_in_", None)
     if names is None:
         raise ValueError("`model` must know the names of its columns; it was fitted on an array without names.")

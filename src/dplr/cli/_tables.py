@@ -7,12 +7,12 @@ import contextlib
 import csv
 import difflib
 import re
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dplr._validation import sentence
+from dplr._warnings import DataWarning, warn
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
@@ -273,7 +273,7 @@ def _tell(path: str, name: str, bad: Any, kind: Kind) -> None:
     found = f"{count} of {len(bad)} fields are something else, the first in row {first} below the header"
     if kind.replaced:
         message = f"column {name!r} of `{path}` holds numbers; {found}. They count as missing, as the bounds say."
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn(message, DataWarning)
         return
     raise ValueError(
         f"column {name!r} of `{path}` must hold numbers; {found}. Correct them, name them with --missing if they "

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, sentence
-from dplr.bounds.declared import Bounds
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
 from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
-from dplr.typing import LedgerLike, MechanismLike, PublicLike
+from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit", "fit_many"]
 
@@ -20,6 +20,7 @@ __all__ = ["HuberSVC", "LinearRegression", "LogisticRegression", "fit", "fit_man
 ESTIMATORS: dict[str, Any] = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
 
 
+@suggests
 def fit(
     X: Any,
     y: Any,
@@ -28,7 +29,7 @@ def fit(
     mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
     model: str = "logistic",
-    bounds: Bounds | None = None,
+    bounds: BoundsLike = None,
     classes: Any = None,
     fit_intercept: bool = True,
     l2: float | str = "auto",
@@ -36,6 +37,7 @@ def fit(
     n_rows: int | None = None,
     public: PublicLike = None,
     ranges: str = "auto",
+    large_delta: bool = False,
     ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
@@ -48,8 +50,8 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress :
-        as in `LogisticRegression`; `classes` is for classifiers only.
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger,
+        rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
@@ -89,6 +91,7 @@ def fit(
         n_rows=n_rows,
         public=public,
         ranges=ranges,
+        large_delta=large_delta,
         ledger=ledger,
         rng=rng,
         progress=progress,

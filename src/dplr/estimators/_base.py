@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -13,15 +14,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dplr._keywords import suggests
 from dplr._progress import bars, silent
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
-from dplr.bounds.declared import Bounds
+from dplr._warnings import PrivacyWarning, warn
+from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
 from dplr.estimators import _to_sklearn as _plain
 from dplr.estimators._columns import coef_names, rows_to_predict
+from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import published
-from dplr.fitting.planning import PublicFacts, check_bounds
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Record, Released, release
 from dplr.fitting.silence import silence
@@ -30,12 +34,12 @@ from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
-from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
+from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
-from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
-from dplr.typing import LedgerLike, MechanismLike, PublicLike
+from dplr.rows import FaultyRows, Labels, Table, Target, as_float, as_table, as_target, check_shapes, explained
+from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -46,19 +50,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
 
+    @suggests
     def __init__(
         self,
         *,
         eps: float = 1.0,
         delta: float = 0.0,
         mechanism: MechanismLike = AUTO,
-        bounds: Bounds | None = None,
+        bounds: BoundsLike = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
+        large_delta: bool = False,
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -73,6 +79,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self.n_rows = n_rows
         self.public = public
         self.ranges = ranges
+        self.large_delta = large_delta
         self.ledger = ledger
         self.rng = rng
         self.progress = progress
@@ -191,28 +198,34 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         _clients.refuse(self)
         check_delta(self.delta)
         check_mechanism(self.mechanism)
-        ledger = as_ledger(self.ledger)
+        ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         if not ledger.strict:
-            return self._released(X, y, levels, ledger)
+            return self._released(X, y, levels, ledger, bounds)
         check_types(X, y)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(X, y, levels, ledger)
+            return self._released(X, y, levels, ledger, bounds)
 
-    def _released(self, X: Any, y: Any, levels: Sequence[float], ledger: Budget) -> list[Released]:
+    def _released(
+        self, X: Any, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
+    ) -> list[Released]:
         check_other_rows(self.public, X)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
-        check_bounds(self.bounds)
-        labels = self._labels(y)
+        labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
-        facts = PublicFacts.of(self, self._public_n_rows(n), d, columns, labels)
+        facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, self._not_covered(levels))
+        check_promise(levels, facts.delta, facts.n_rows, self.large_delta)
         layout = facts.layout
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
-        done = release(X, y.values, facts, labels, [planned[eps] for eps in levels], ledger, self._source(), track)
+        plans = [planned[eps] for eps in levels]
+        try:
+            done = release(X, y.values, facts, labels, plans, ledger, self._source(), track)
+        except FaultyRows as error:
+            raise ValueError(explained(error, y, labels)) from None
         if labels:
             self.classes_ = labels.classes
         return done
@@ -243,7 +256,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _check_target(self, y: Target) -> Target:
         return y
 
-    def _labels(self, y: Target) -> Labels | None:
+    def _labels(self, y: Target, bounds: Bounds | None) -> Labels | None:
         return None
 
     def _check_declared(self) -> None:
@@ -259,17 +272,24 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", declared, "Leave it out."))
         return n
 
+    def _not_covered(self, levels: Sequence[float]) -> tuple[str, ...]:
+        """What a statement must say of steps that a pipeline fitted to the rows; the user is warned of them."""
+        learned = ", ".join(learned_before())
+        if not learned or all(map(math.isinf, levels)):
+            return ()
+        said = f"{learned} learned from the private rows before this fit, without noise"
+        remedy = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
+        warn(f"{said}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
+        return (f"NOT COVERED: {said}",)
+
     def _source(self) -> Source:
         if self.rng is None:
             return Source()
         if isinstance(self.rng, bool) or not isinstance(self.rng, (int, np.integer)):
             remedy = "Generator objects are refused: copies of an estimator would share their noise."
             raise TypeError(sentence("rng", "must be None or an int", self.rng, remedy))
-        warnings.warn(
-            "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release.",
-            PrivacyWarning,
-            stacklevel=5,
-        )
+        said = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
+        warn(said, PrivacyWarning)
         return Source(int(self.rng))
 
     def _margins(self, X: Any) -> NDArray[np.float64]:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from dplr._keywords import suggests
 from dplr._validation import sentence
-from dplr.bounds.declared import Bounds
+from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.mechanisms.automatic import AUTO
 from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
-from dplr.typing import LedgerLike, MechanismLike, PublicLike
+from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
     """A linear classifier of two labels, or of more, one against the rest."""
 
+    @suggests
     def __init__(
         self,
         *,
         eps: float = 1.0,
         delta: float = 0.0,
         mechanism: MechanismLike = AUTO,
-        bounds: Bounds | None = None,
+        bounds: BoundsLike = None,
         classes: Any = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
@@ -33,6 +36,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         n_rows: int | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
+        large_delta: bool = False,
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -48,6 +52,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             n_rows=n_rows,
             public=public,
             ranges=ranges,
+            large_delta=large_delta,
             ledger=ledger,
             rng=rng,
             progress=progress,
@@ -68,20 +73,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.coef_ = coef
         self.intercept_ = intercept
 
-    def _labels(self, y: Target) -> Labels:
-        bounds = self.bounds if isinstance(self.bounds, Bounds) else None
+    def _labels(self, y: Target, bounds: Bounds | None) -> Labels:
         in_bounds = bounds.target_classes() if bounds is not None else None
         if self.classes is not None and in_bounds is not None and (self._reads or set(self.classes) != set(in_bounds)):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes))
         if bounds is not None and bounds.threshold is not None:
             return above(y, bounds.threshold)
-        return resolve_labels(y, self._declared())
-
-    def _declared(self) -> Any:
-        """The labels that are public by declaration, or None."""
-        if self.classes is not None:
-            return self.classes
-        return self.bounds.target_classes() if isinstance(self.bounds, Bounds) else None
+        return resolve_labels(y, in_bounds if self.classes is None else self.classes)
 
     @property
     def _reads(self) -> bool:
@@ -95,6 +93,10 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = np.size(self._declared()) > 2  # more than two must be declared
+        declared: Any = self.classes
+        in_file = isinstance(self.bounds, str | os.PathLike)  # which only a fit reads
+        if declared is None and not in_file and (bounds := as_bounds(self.bounds)) is not None:
+            declared = bounds.target_classes()
+        tags.classifier_tags.multi_class = in_file or np.size(declared) > 2  # more than two must be declared
         tags.classifier_tags.poor_score = True
         return tags

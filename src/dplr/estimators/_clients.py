@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from dplr._validation import sentence
-from dplr.privacy.guarantees import Neighbouring, PrivacyWarning
+from dplr._warnings import PrivacyWarning, warn
+from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
 
@@ -267,8 +267,4 @@ def _warn(said: str, about: Any) -> None:
         return
     with contextlib.suppress(TypeError):  # not everything can be remembered; then it is told again
         _told[key] = weakref.ref(about, lambda _: _told.pop(key, None))
-    frame: FrameType | None = sys._getframe(1)
-    level = 2
-    while frame is not None and _of(frame, "sklearn.", "joblib.", "dplr.estimators."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(said, PrivacyWarning, stacklevel=level)
+    warn(said, PrivacyWarning)

@@ -20,10 +20,10 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress : as
-        in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec of theirs. The
-        target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie in [-1, 1].
-        Values outside are clipped.
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger, rng,
+        progress : as in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec of
+        theirs. The target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie
+        in [-1, 1]. Values outside are clipped.
 
     Attributes
     ----------

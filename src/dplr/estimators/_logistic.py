@@ -23,8 +23,9 @@ class LogisticRegression(PrivateClassifier):
     mechanism : `"auto"` takes the one that was best on the project's tables, a function of public facts, and the
         statement says which and why. Or `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a
         spec such as ``FunctionalMechanism(calibration="paper")``.
-    bounds : `Bounds` of the columns from public knowledge. None assumes that rows lie in the unit ball, and projects
-        those outside onto it. With bounds by name, columns that they do not name are ignored.
+    bounds : `Bounds` of the columns from public knowledge, the mapping that makes them, or the path of a bounds file.
+        None assumes that rows lie in the unit ball, and projects those outside onto it. With bounds by name, columns
+        that they do not name are ignored.
     classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are
         fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads two labels
         from the data, which no noise covers: a PrivacyWarning says so, and the statement too.
@@ -47,6 +48,8 @@ class LogisticRegression(PrivateClassifier):
         most a fifth of its half-width (ranges.md). Needs bounds, an intercept and n_rows, and no `public`. With
         delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums, for
         no further eps (noisy_gd.md, section 7).
+    large_delta : True says that a `delta` of 1/n or more is meant, which is refused otherwise: such a guarantee allows
+        a mechanism to publish a record whole.
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Self
 
 from sklearn.svm import LinearSVC
 
+from dplr._keywords import suggests
 from dplr._validation import real_number, sentence
-from dplr.bounds.declared import Bounds
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import Loss, huber_svm
-from dplr.typing import LedgerLike, MechanismLike, PublicLike
+from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
 class HuberSVC(PrivateClassifier):
@@ -23,8 +23,8 @@ class HuberSVC(PrivateClassifier):
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, ledger, rng, progress : as in
-        `LogisticRegression`.
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger, rng,
+        progress : as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -49,6 +49,7 @@ class HuberSVC(PrivateClassifier):
     _plain = LinearSVC
     _options: ClassVar[dict[str, tuple[float, float]]] = {"width": (0.01, 10.0)}
 
+    @suggests
     def __init__(
         self,
         *,
@@ -56,7 +57,7 @@ class HuberSVC(PrivateClassifier):
         delta: float = 0.0,
         mechanism: MechanismLike = AUTO,
         width: float = 0.5,
-        bounds: Bounds | None = None,
+        bounds: BoundsLike = None,
         classes: Any = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
@@ -64,6 +65,7 @@ class HuberSVC(PrivateClassifier):
         n_rows: int | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
+        large_delta: bool = False,
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -80,6 +82,7 @@ class HuberSVC(PrivateClassifier):
             n_rows=n_rows,
             public=public,
             ranges=ranges,
+            large_delta=large_delta,
             ledger=ledger,
             rng=rng,
             progress=progress,

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
+from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
-from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.declared import MAX_FEATURES, Bounds, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
@@ -26,7 +28,10 @@ from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
-from dplr.typing import MechanismLike, PublicLike
+from dplr.typing import BoundsLike, MechanismLike, PublicLike
+
+# Above it a guarantee says little, and the user is told; and where e^eps is no float64.
+_LITTLE, _OVERFLOW = 10.0, 700.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,19 +70,29 @@ class PublicFacts:
     def of(
         cls,
         model: Any,
+        bounds: Bounds | None,
         n_rows: int | None,
         n_features: int,
         columns: Sequence[str] | None,
         labels: Labels | None = None,
+        said: tuple[str, ...] = (),
     ) -> PublicFacts:
-        """What an estimator declares, and what is known of a table and of its labels."""
-        resolved: dict[str, Any] = {}
+        """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
+        resolved: dict[str, Any] = {"assumptions": said}
         if labels is not None:
             resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
-            resolved["assumptions"] = (labels.assumption,)
-        names = ("mechanism", "delta", "bounds", "fit_intercept", "l2", "neighbouring", "public", "ranges")
+            resolved["assumptions"] = (*said, labels.assumption)
+        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges")
         declared = {name: getattr(model, name) for name in names}
-        return cls(loss=model._loss(), **declared, n_rows=n_rows, n_features=n_features, columns=columns, **resolved)
+        return cls(
+            loss=model._loss(),
+            bounds=bounds,
+            **declared,
+            n_rows=n_rows,
+            n_features=n_features,
+            columns=columns,
+            **resolved,
+        )
 
     def __post_init__(self) -> None:
         """Check what was given; the derived facts check the rest."""
@@ -86,7 +101,6 @@ class PublicFacts:
         if not 1 <= self.n_features <= MAX_FEATURES:
             raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.n_features))
         check_flag("fit_intercept", self.fit_intercept)
-        check_bounds(self.bounds)
         check_l2(self.l2)
         check_choice("ranges", self.ranges, CHOICES)
         check_mechanism(self.mechanism)
@@ -184,6 +198,7 @@ class PublicFacts:
         facts = list(self.assumptions)
         if self.layout is None:
             facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
+            facts.append("no bounds were declared: whatever scaled the rows before is public")
         else:
             facts += self.layout.facts(self.columns)
         if not self.loss.classification:
@@ -214,12 +229,13 @@ def l2_sentence(l2: float | None) -> str:
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
 
 
+@suggests
 def plan(
     *,
     eps: float,
     n_rows: int | None = None,
     n_features: int | None = None,
-    bounds: Bounds | None = None,
+    bounds: BoundsLike = None,
     model: str = "logistic",
     mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
@@ -228,6 +244,7 @@ def plan(
     neighbouring: str = "replace_one",
     public: PublicLike = None,
     ranges: str = "auto",
+    large_delta: bool = False,
 ) -> Plan:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
@@ -245,6 +262,7 @@ def plan(
     neighbouring : `"replace_one"` or `"add_remove"`.
     public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
     ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
+    large_delta : whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
 
     Returns
     -------
@@ -276,9 +294,9 @@ def plan(
       assumed       mechanism = "auto": objective, as delta = 0
     """
     eps = check_eps(eps)
-    check_bounds(bounds)
-    if bounds is not None and n_features is None:
-        n_features = len(bounds.columns)
+    known = as_bounds(bounds)
+    if known is not None and n_features is None:
+        n_features = len(known.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
     if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
@@ -288,7 +306,7 @@ def plan(
         loss=loss,
         mechanism=mechanism,
         delta=delta,
-        bounds=bounds,
+        bounds=known,
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
@@ -296,17 +314,24 @@ def plan(
         ranges=ranges,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
-        columns=bounds.names if bounds is not None else None,
-        classes=bounds.target_classes() if bounds is not None and loss.classification else None,
+        columns=known.names if known is not None else None,
+        classes=known.target_classes() if known is not None and loss.classification else None,
         public_columns=column_names(public),
     )
+    check_promise([eps], facts.delta, facts.n_rows, large_delta)
     return facts.planned(eps).whole
 
 
-def check_bounds(bounds: Any) -> None:
-    """Bounds or None."""
-    if bounds is not None and not isinstance(bounds, Bounds):
-        raise TypeError(sentence("bounds", "must be a dplr.Bounds or None", bounds))
+def check_promise(levels: Sequence[float], delta: float, n_rows: int | None, large_delta: bool) -> None:
+    """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little."""
+    if not check_flag("large_delta", large_delta) and n_rows is not None and delta * n_rows >= 1:
+        remedy = "At this delta a record could be published whole. Give a far smaller one, or say large_delta=True too."
+        raise ValueError(sentence("delta", f"must be below 1/n = {1 / n_rows:.3g}", delta, remedy))
+    largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
+    if largest > _LITTLE:
+        factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
+        said = f"eps = {largest:g} promises little: one record may make what is released {factor} times as likely"
+        warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
 def check_l2(l2: float | str) -> float | None:

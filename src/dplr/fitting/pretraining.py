@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr._warnings import DataWarning, warn
 from dplr.bounds.columns import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
@@ -199,7 +199,7 @@ def _judge(faults: Faults, bounded: bool, columns: Sequence[str]) -> None:
         parts.append(f"y {target / faults.rows:.2%}")
     if parts:
         remedy = "Check the units: they must be those of the private data."
-        warnings.warn(f"`public` has values outside the bounds, clipped: {', '.join(parts)}. {remedy}", stacklevel=2)
+        warn(f"`public` has values outside the bounds, clipped: {', '.join(parts)}. {remedy}", DataWarning)
 
 
 def _two_labels(y: NDArray[Any]) -> list[Any]:
@@ -314,5 +314,5 @@ def _encoded(X: Any, layout: Layout) -> NDArray[np.float64]:
     shares = [f"{name} {count / len(matrix):.2%}" for name, count in unknown.items() if count][:10]
     if shares:
         remedy = "Check how levels are written."
-        warnings.warn(f"`public` has values that are no declared level: {', '.join(shares)}. {remedy}", stacklevel=2)
+        warn(f"`public` has values that are no declared level: {', '.join(shares)}. {remedy}", DataWarning)
     return matrix

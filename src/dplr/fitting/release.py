@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track
+from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
@@ -35,6 +36,7 @@ class Record:
     prep : the way from a raw row to a scaled row, and of coefficients back.
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
+    bounds : that were declared; None for none.
     """
 
     mechanism: Mechanism
@@ -42,6 +44,7 @@ class Record:
     prep: Prep
     parts: Sequence[Mapping[str, NDArray[np.float64]]]
     ranges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,7 +97,7 @@ def _released(
     else:
         prep = facts.prep.narrowed(*done.intervals)
     histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
-    record = Record(mechanism, plan, prep, parts, done.ranges)
+    record = Record(mechanism, plan, prep, parts, done.ranges, facts.bounds)
     return Released(record, statement, [fit.coef for fit in fits], histories)
 
 

@@ -118,7 +118,8 @@ def _plain_classes(classes: Any) -> Any:
 def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
     record: Record = fitted._record
-    problem, layout, bounds = record.plan.problem, record.prep.layout, fitted.bounds
+    problem, layout = record.plan.problem, record.prep.layout
+    bounds = fitted.bounds if isinstance(fitted.bounds, Bounds) else record.bounds
     names = getattr(fitted, "feature_names_in_", None)
     of_one, by_position = record.plan.statement, None
     if layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features:
@@ -189,7 +190,7 @@ def estimator_of(value: Any) -> Any:
     else:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
-    record = Record(mechanism, plan, prep, parts, numbers)
+    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds)
     return fitted._adopt(record, statement, histories)
 
 
@@ -206,7 +207,7 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
     columns = values["column_names"]
     if bounds is not None and bounds.names is not None:
         columns = bounds.names
-    facts = PublicFacts.of(fitted, values["n_rows"], values["n_features"], columns)
+    facts = PublicFacts.of(fitted, bounds, values["n_rows"], values["n_features"], columns)
     problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:

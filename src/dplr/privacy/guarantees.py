@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class PrivacyWarning(UserWarning):
-    """Something was taken from the private data, or the noise can be reproduced."""
-
-
 class Neighbouring(StrEnum):
     """Which two data sets must be hard to tell apart."""
 

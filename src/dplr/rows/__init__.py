@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
+from dplr.rows.faults import FaultyRows, explained
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.queries.clipped import ClippedGradient
@@ -25,9 +26,9 @@ from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_targe
 from dplr.solvers.certificate import Objective
 
 __all__ = [
-    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "Labels", "Rows", "Selection", "Table", "Target",
-    "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen", "declared_kinds", "every",
-    "predictors", "resolve_labels",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "Rows", "Selection",
+    "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
+    "declared_kinds", "every", "explained", "predictors", "resolve_labels",
 ]  # fmt: skip
 
 

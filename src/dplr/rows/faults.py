@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from dplr._validation import describe
+from dplr._warnings import DataWarning, warn
 from dplr.bounds.scaling import Prep
+from dplr.rows.labels import Labels
 from dplr.rows.queries.totals import Faults
+from dplr.rows.tables.target import NUMERIC, Target
+
+_NUMBERS = 'For a number as the target use model="linear". '
+_SHOWN = 5  # values of a target in an error
+
+
+class FaultyRows(ValueError):
+    """Rows that cannot count."""
+
+    def __init__(self, message: str, faults: Faults) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
@@ -14,16 +31,42 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
     if faults.non_finite_rows:
         where = ", ".join(f"{name} {count}" for name, count in list((columns or {}).items())[:10])
         policy = " Or declare in the bounds what a missing value counts as." if where else ""
-        raise ValueError(
+        raise FaultyRows(
             f"`X` and `y` must be finite; got {faults.non_finite_rows} of {faults.rows} rows with NaN or infinity"
             f"{f' or a missing value ({where})' if where else ''}. "
-            f"Remove or impute them, with rules that do not come from the private data.{policy}"
+            f"Remove or impute them, with rules that do not come from the private data.{policy}",
+            faults,
         )
     if faults.unknown_labels:
-        raise ValueError(
+        raise FaultyRows(
             f"`y` must hold only its labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
-            "Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y."
+            "Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y.",
+            faults,
         )
+
+
+def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
+    """What the data holder is told of rows that cannot count, with what the target holds instead."""
+    if error.faults.non_finite_rows:
+        bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
+        return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
+    assert labels is not None
+    found = _other_values(y, labels)
+    listed = ", ".join(f"{value} ({count})" for value, count in found.most_common(_SHOWN))
+    numbers = _NUMBERS if y.kind == NUMERIC and len(found) > 1 and labels.conventional else ""
+    known = "by convention" if labels.conventional else "as declared"
+    return (
+        f"`y` must hold only its labels; got {error.faults.unknown_labels} of {error.faults.rows} rows with another "
+        f"value: {listed}{', …' if len(found) > _SHOWN else ''}. The labels are {labels.classes.tolist()}, {known}. "
+        f"{numbers}Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y."
+    )
+
+
+def _other_values(y: Target, labels: Labels) -> Counter[str]:
+    """Values that are no label, as they are shown, with their counts."""
+    codes = labels.codes if labels.y is y.values else range(len(labels.classes))
+    other = y.values[~np.isin(labels.y, codes)]
+    return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in other.tolist())
 
 
 def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> None:
@@ -55,7 +98,7 @@ def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> N
         )
     if parts:
         message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn(message, DataWarning)
 
 
 def _shares(names: Sequence[str], counts: Sequence[int], rows: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
-from dplr.privacy.guarantees import PrivacyWarning
 from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
 from dplr.rows.tables.text import NUMBERS
 
 FROM_DATA = "from_data"
+BY_CONVENTION = ", by convention"
 
 _NEITHER = 2.0  # a code that is found, and refused, with the sum
 _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') of the bounds."
@@ -34,6 +34,11 @@ class Labels:
     y: NDArray[Any]
     codes: Pair
     assumption: str
+
+    @property
+    def conventional(self) -> bool:
+        """Whether nobody declared the labels."""
+        return self.assumption.endswith(BY_CONVENTION)
 
     def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
         """1 for one class (None: for all), 0 for the others, and 2 for what is not a label: the sum finds it."""
@@ -53,11 +58,11 @@ def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
         classes = _declared_classes(declared)
         return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
     if y.kind == BOOL:
-        return _encoded(y, np.array([False, True]), "y is True or False, by convention")
+        return _encoded(y, np.array([False, True]), f"y is True or False{BY_CONVENTION}")
     if y.kind in (TEXT, OTHER):
         rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
         raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
-    return _encoded(y, np.array([0, 1]), "every label is 0 or 1, by convention")
+    return _encoded(y, np.array([0, 1]), f"every label is 0 or 1{BY_CONVENTION}")
 
 
 def above(y: Target, threshold: float) -> Labels:
@@ -96,11 +101,8 @@ def _from_data(y: Target) -> Labels:
         raise ValueError(
             sentence("y", "must hold two labels, and only one class is present", found.tolist(), "Declare `classes=`.")
         )
-    warnings.warn(
-        f"the labels {found.tolist()} were taken from the private data; declare them with `classes=` or in the bounds.",
-        PrivacyWarning,
-        stacklevel=2,
-    )
+    said = f"the labels {found.tolist()} were taken from the private data"
+    warn(f"{said}; declare them with `classes=` or in the bounds.", PrivacyWarning)
     return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
 
 

@@ -1,0 +1,68 @@
+"""What others call our parameters: a keyword that no function here has is refused with the name that it has here."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Of scikit-learn, diffprivlib, Opacus and OpenDP.
+_ELSEWHERE = {
+    "epsilon": "eps",
+    "target_epsilon": "eps",
+    "target_delta": "delta",
+    "random_state": "rng",
+    "seed": "rng",
+    "accountant": "ledger",
+    "verbose": "progress",
+    "method": "mechanism",
+    "categories": "bounds",
+    "bounds_X": "bounds",
+    "bounds_y": "bounds, whose target is the range of y",
+    "labels": "classes",
+}
+_ABSENT = {
+    "C": 'The ridge is `l2`: of the mean loss, in scaled units, so about 1 / (C * n); or "auto".',
+    "alpha": 'The ridge is `l2`: of the mean loss, in scaled units; or "auto".',
+    "penalty": "Every model has a ridge, `l2`.",
+    "data_norm": "Declare bounds=dplr.Bounds(...); without bounds rows lie in the unit ball.",
+    "max_grad_norm": "Give mechanism=dplr.NoisyGradientDescent(clip=...).",
+    "noise_multiplier": "Noise follows from `eps` and `delta`; `dplr.plan` shows it.",
+    "max_iter": "The solver certifies its minimum; give mechanism=dplr.NoisyGradientDescent(steps=...) for descent.",
+    "tol": "The solver's tolerance follows from `eps`, and is charged.",
+    "class_weight": "Weights are not supported: they multiply what one record may change.",
+    "sample_weight": "Weights are not supported: they multiply what one record may change.",
+    "solver": "Each mechanism has a solver of its own.",
+    "multi_class": "More than two classes are fitted one against the rest: declare `classes`.",
+    "warm_start": "Start from public coefficients: `public`.",
+}
+
+
+def suggests(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse unknown keywords with what to write instead."""
+    known = [name for name, each in inspect.signature(function).parameters.items() if each.kind != each.VAR_KEYWORD]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                owner = type(args[0]) if function.__name__ == "__init__" else function
+                raise TypeError(f"`{name}` is no parameter of {owner.__name__}. {_advice(name, known)}")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _advice(name: str, known: list[str]) -> str:
+    if name in _ABSENT:
+        return _ABSENT[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = _ELSEWHERE.get(name) or (near[0] if near else None)
+    if meant is not None:
+        return f"Use `{meant}`."
+    return f"It has {', '.join(each for each in known if each != 'self')}."

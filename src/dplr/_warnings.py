@@ -1,0 +1,30 @@
+"""The two kinds of warnings, both for the data holder alone, and the way to the user's line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+
+# Frames of these stand between the user and a fit.
+_BETWEEN = ("dplr", "sklearn", "joblib", "functools", "contextlib")
+
+
+class PrivacyWarning(UserWarning):
+    """The promise is weaker than it looks: it covers less, or hardly anything, or the noise can be drawn again."""
+
+
+class DataWarning(UserWarning):
+    """What the rows are like: how many values were clipped or are unknown. It is not private: never publish it."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's that led here.
+
+    A filter ``warnings.filterwarnings("ignore", category=dplr.DataWarning)`` silences one kind.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
