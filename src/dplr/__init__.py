@@ -10,6 +10,7 @@ from dplr._warnings import DataWarning, PrivacyWarning
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.fitting.checking import DataCheck, check
     from dplr.fitting.planning import plan
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bounds",
     "BudgetExceeded",
+    "DataCheck",
     "DataWarning",
     "FunctionalMechanism",
     "History",
@@ -44,6 +46,7 @@ __all__ = [
     "Plan",
     "PrivacyStatement",
     "PrivacyWarning",
+    "check",
     "fit",
     "fit_many",
     "load_model",
@@ -55,6 +58,7 @@ __all__ = [
 _HOMES = {
     "Bounds": "dplr.bounds",
     "BudgetExceeded": "dplr.ledger",
+    "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
     "HuberSVC": "dplr.estimators",
@@ -68,6 +72,7 @@ _HOMES = {
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
     "PrivacyStatement": "dplr.privacy",
+    "check": "dplr.fitting.checking",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",

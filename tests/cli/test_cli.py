@@ -10,9 +10,11 @@ import pty
 import subprocess
 import sys
 import termios
+import tomllib
 
 import click
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.optimize
 from click.testing import CliRunner
@@ -398,6 +400,42 @@ def test_predict_refuses_what_the_model_does_not_know(folder):
     pathlib.Path("model.json").write_text("{")
     assert "model.json" in command("predict", "model.json", "people.csv", "-o", "-", code=3).stderr
     assert "model.json" in command("report", "model.json", "-o", "report.html", code=3).stderr
+
+
+def test_check_says_what_a_fit_would_refuse_and_spends_nothing(folder):
+    done = command("check", "people.csv", "--target", "sick", "--bounds", "bounds.toml")
+    assert "A fit would take these data." in done.stdout
+    (folder / "other.toml").write_text(BOUNDS.replace("18", "1800").replace("99", "9900").replace('"no"', '"No"'))
+    done = command("check", "people.csv", "--target", "sick", "--bounds", "other.toml", code=3)
+    assert "age: 400 of 400 values (100.00%) lie outside [1800, 9900]" in done.stdout
+    assert "'no' looks like 'No'" in done.stdout
+    assert "a fit would refuse these data" in done.stderr
+    command("check", "people.csv", "--bounds", "other.toml")
+
+
+def test_bounds_init_writes_every_name_and_no_value_and_reads_no_row(folder):
+    (folder / "names.csv").write_text('id,age,"work, paid",sick\n"a row that is broken\n')
+    command("bounds", "init", "names.csv", "--target", "sick", "-o", "new.toml")
+    found = tomllib.loads((folder / "new.toml").read_text())
+    assert found == {"features": {"id": {}, "age": {}, "work, paid": {}}, "target": {}}
+    done = command("plan", "--bounds", "new.toml", "--n-rows", "10", "--eps", "1", code=3)
+    assert "`lower` is required" in done.stderr
+    command("bounds", "init", "names.csv", "--target", "salary", "-o", "newer.toml", code=2)
+    command("bounds", "init", "names.csv", "-o", "new.toml", code=2)
+
+
+def test_bounds_init_takes_types_from_a_parquet_file(folder):
+    pd.DataFrame({"age": [1.5], "work": ["x"], "born": pd.to_datetime(["2020-01-01"])}).to_parquet("people.parquet")
+    command("bounds", "init", "people.parquet", "-o", "new.toml")
+    tables = (folder / "new.toml").read_text().split("[features.")[1:]
+    holds = {table.split("]")[0]: ("lower" in table, "levels" in table) for table in tables}
+    assert holds == {"age": (True, False), "work": (False, True), "born": (True, True)}
+
+
+def test_a_delta_of_one_in_n_must_be_meant(folder):
+    done = command(*FIT, "--delta", "0.01", code=2)
+    assert "`delta` must be below 1/n = 0.0025" in done.stderr
+    command(*FIT, "--delta", "0.01", "--large-delta")
 
 
 def test_names_in_files_of_others_cannot_steer_the_terminal(folder):

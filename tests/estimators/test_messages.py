@@ -89,8 +89,9 @@ def test_missing_features_do_not_blame_the_target():
 
 @pytest.mark.parametrize("levels", [["F", "M"], ("F", "M", "X"), np.array(["F", "M"])])
 def test_a_pair_of_texts_suggests_levels(levels):
-    with pytest.raises(ValueError, match=r"""must be a pair of numbers .* for column 'sex'.*\{"levels": \['F', 'M'"""):
+    with pytest.raises((TypeError, ValueError), match="column 'sex'") as error:
         dplr.Bounds({"sex": levels})
+    assert """For text list its levels: {"levels": ['F', 'M'""" in str(error.value)
 
 
 def test_each_kind_of_warning_can_be_silenced_by_its_class():

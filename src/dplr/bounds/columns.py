@@ -167,12 +167,11 @@ def write_column(column: Column) -> dict[str, Any]:
 def read_pair(what: str, pair: Any) -> Pair:
     """(lower, upper) as finite numbers."""
     listed = isinstance(pair, (Sequence, np.ndarray)) and not isinstance(pair, str)
-    if listed and any(isinstance(value, str) for value in pair):
-        remedy = f'For text list its levels: {{"levels": {describe(np.asarray(pair).tolist())}}}.'
-        raise ValueError(sentence("bounds", f"must be a pair of numbers (lower, upper) for {what}", pair, remedy))
+    text = listed and any(isinstance(value, str) for value in pair)
+    remedy = f'For text list its levels: {{"levels": {describe(np.asarray(pair).tolist())}}}.' if text else ""
     if not listed or len(pair) != 2:
-        raise ValueError(sentence("bounds", f"must be a pair (lower, upper) for {what}", pair))
-    low, high = (real_number(f"bounds of {what}", _plain(value)) for value in pair)
+        raise ValueError(sentence("bounds", f"must be a pair (lower, upper) for {what}", pair, remedy))
+    low, high = (real_number(f"bounds of {what}", _plain(value), remedy) for value in pair)
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
         raise ValueError(sentence("bounds", f"must be finite for {what}", (low, high)))
     if not low < high:

@@ -78,7 +78,7 @@ def write_file(values: Mapping[str, Any]) -> str:
         lines += [f"target = {_value(target)}", ""]
     if isinstance(features, Mapping):
         for name, table in features.items():
-            lines += [f"[features.{_key(name)}]", *_entries(table), ""]
+            lines += [f"[features.{key_of(name)}]", *_entries(table), ""]
     else:
         for table in features:
             lines += ["[[features]]", *_entries(table), ""]
@@ -119,10 +119,11 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def _entries(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
+    return [f"{key_of(key)} = {_value(value)}" for key, value in table.items()]
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """A name as a key of TOML."""
     return name if _BARE_KEY.fullmatch(name) else _value(name)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from dplr.cli._bounds import bounds
+from dplr.cli._check import check
 from dplr.cli._demo import demo
 from dplr.cli._faults import Commands
 from dplr.cli._fit import fit
@@ -30,6 +32,8 @@ def main() -> None:
 
     \b
     A first model, from a file with the columns that census.toml describes:
+      dplr bounds init people.csv --target income -o census.toml    # then fill it in, from a codebook
+      dplr check people.csv --target income --bounds census.toml
       dplr ledger init budget.db --eps 3
       dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
       dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
@@ -52,8 +56,9 @@ def main() -> None:
     [target]
     classes = [0, 1]    # or: threshold = 50000; for linear models: lower = 0, upper = 200000
 
-    What is on standard output may be published, apart from predictions for private rows and from `dplr ledger show`
-    without --public. What is on standard error is for the data holder: warnings and errors depend on the rows.
+    What is on standard output may be published, apart from predictions for private rows, from `dplr check`, and from
+    `dplr ledger show` without --public. What is on standard error is for the data holder: warnings and errors depend on
+    the rows.
 
     \b
     Exit codes:
@@ -67,5 +72,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, plan, ledger, report, demo):
+for command in (fit, predict, plan, check, bounds, ledger, report, demo):
     main.add_command(command)

@@ -115,15 +115,39 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     OSError
         The file cannot be read.
     """
-    with open(path, "rb") as file:
-        parquet = file.read(4) == b"PAR1"
     try:
-        table = _parquet(path, list(kinds)) if parquet else _csv(path, kinds, form)
+        table = _parquet(path, list(kinds)) if _is_parquet(path) else _csv(path, kinds, form)
     except ModuleNotFoundError:
         raise ModuleNotFoundError('reading files needs pyarrow. Install it with: pip install "dplr[cli]"') from None
     if not table.num_rows:
         raise ValueError(f"`{path}` must have at least one row below its header; got none.")
     return table
+
+
+def column_types(path: str, form: Format) -> dict[str, str]:
+    """Name -> "number", "text" or "unknown" of every column, as the file declares it: no row is read."""
+    if not _is_parquet(path):
+        header = _header(path, form)
+        _check_header(path, header, header)
+        return dict.fromkeys(header, "unknown")
+    import pyarrow as pa
+    from pyarrow import parquet, types
+
+    try:
+        schema = parquet.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"`{path}` must be a whole Parquet file; {_first_line(error)}") from None
+    found = {}
+    for each in schema:
+        number = types.is_integer(each.type) or types.is_floating(each.type) or types.is_decimal(each.type)
+        text = types.is_string(each.type) or types.is_large_string(each.type) or types.is_dictionary(each.type)
+        found[each.name] = "number" if number else "text" if text else "unknown"
+    return found
+
+
+def _is_parquet(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _parquet(path: str, names: list[str]) -> Any:

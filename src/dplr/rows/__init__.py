@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
-from dplr.rows.faults import FaultyRows, explained
+from dplr.rows.faults import FaultyRows, explained, other_values
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.queries.clipped import ClippedGradient
@@ -20,15 +20,17 @@ from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
-from dplr.rows.tables.encoder import Encoder, predictors
+from dplr.rows.tables.encoder import Encoder, numbers, predictors
+from dplr.rows.tables.survey import Survey, of_numbers, survey
 from dplr.rows.tables.table import Table, as_table, declared_kinds
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.solvers.certificate import Objective
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "Rows", "Selection",
-    "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
-    "declared_kinds", "every", "explained", "predictors", "resolve_labels",
+    "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
+    "declared_kinds", "every", "explained", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
+    "survey",
 ]  # fmt: skip
 
 

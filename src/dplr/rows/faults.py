@@ -51,7 +51,7 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
         bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
         return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
     assert labels is not None
-    found = _other_values(y, labels)
+    found = other_values(y, labels)
     listed = ", ".join(f"{value} ({count})" for value, count in found.most_common(_SHOWN))
     numbers = _NUMBERS if y.kind == NUMERIC and len(found) > 1 and labels.conventional else ""
     known = "by convention" if labels.conventional else "as declared"
@@ -62,7 +62,7 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
     )
 
 
-def _other_values(y: Target, labels: Labels) -> Counter[str]:
+def other_values(y: Target, labels: Labels) -> Counter[str]:
     """Values that are no label, as they are shown, with their counts."""
     codes = labels.codes if labels.y is y.values else range(len(labels.classes))
     other = y.values[~np.isin(labels.y, codes)]

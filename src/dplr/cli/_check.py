@@ -1,0 +1,53 @@
+"""``dplr check``."""
+
+from __future__ import annotations
+
+import click
+
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
+from dplr.cli._options import EXISTING, bounds_option, format_options, told
+from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.problem.losses import LOSSES
+
+
+@click.command(short_help="Compare a file with its bounds; spends nothing.")
+@click.argument("data", type=EXISTING)
+@click.option("--target", metavar="COLUMN", help="The column to predict; without it only the features are looked at.")
+@bounds_option
+@click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
+    help="Classes: logistic or svm. A number: linear.")  # fmt: skip
+@format_options
+def check(
+    data: str, target: str | None, bounds: str, model: str, encoding: str, delimiter: str, spellings: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
+
+    \b
+    dplr check people.csv --target income --bounds census.toml
+
+    It shows missing values, shares outside the bounds, labels and levels that were not declared or are only spelt
+    otherwise, bounds in other units than the data, and bounds that are the extremes of the data.
+
+    What it prints is NOT private: it is for whoever may see the data. Correct units and spelling by it. Bounds that you
+    change by what it shows come from the data, and void the guarantee.
+
+    Exit code 3 where a fit would refuse the data.
+    """
+    import dplr
+
+    with told():
+        with blamed(USAGE):
+            form = Format(encoding, delimiter, spellings)
+        with blamed(FILE):
+            known = dplr.Bounds.from_toml(bounds)
+        with blamed(USAGE):
+            kinds = feature_kinds(known)
+            if target is not None:
+                kinds[target] = target_kind(known, LOSSES[model].classification)
+        with blamed(FILE):
+            table = read_table(data, kinds, form)
+            X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
+            found = dplr.check(X, y, bounds=known, model=model)
+    click.echo(visible(str(found)))
+    if not found.passed:
+        raise Refused("a fit would refuse these data.", FILE)

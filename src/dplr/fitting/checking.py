@@ -1,0 +1,276 @@
+"""A dry run: what a fit would refuse, and what looks wrong, before anything is spent. For the data holder only."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dplr._keywords import suggests
+from dplr._validation import check_choice, describe, sentence
+from dplr.bounds.columns import Column, Levels, Pair
+from dplr.bounds.declared import Bounds, as_bounds
+from dplr.problem.losses import LOSSES
+from dplr.rows import (
+    Survey,
+    Table,
+    Target,
+    above,
+    as_table,
+    as_target,
+    of_numbers,
+    other_values,
+    resolve_labels,
+    survey,
+)
+from dplr.rows import numbers as as_numbers
+from dplr.typing import BoundsLike
+
+_SHOWN = 5  # values of a column
+_FEW_VALUES = 100  # whole numbers within so many units often reach both of their bounds
+_NARROW = 0.05  # a share of the bounds that holds nearly all values: wrong units, or bounds that are too wide
+_OUTSIDE = 0.01  # a share of values outside the bounds that looks like wrong units
+_ALL = (-math.inf, math.inf)
+_RARE = 0.001  # a share of records that noise will hide
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What `dplr.check` found. None of it is private: never publish it, and never change bounds by it.
+
+    Attributes
+    ----------
+    rows : number of records.
+    refused : what a fit would refuse, one sentence each; empty where it would not.
+    doubts : what looks wrong, one sentence each.
+    columns : name -> `Survey`, the counts of each declared column; and "y" -> `Survey` of a numeric target.
+    """
+
+    rows: int
+    refused: tuple[str, ...]
+    doubts: tuple[str, ...]
+    columns: dict[str, Survey]
+
+    @property
+    def passed(self) -> bool:
+        """Whether a fit would take the data."""
+        return not self.refused
+
+    def __str__(self) -> str:
+        """Return all findings as text."""
+        head = f"Check of {self.rows} records. For the data holder only: it is not private, and nothing was spent."
+        lines = [head, "A fit would refuse:" if self.refused else "A fit would take these data."]
+        lines += [f"  - {each}" for each in self.refused]
+        lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {each}" for each in self.doubts)]
+        if self.doubts:
+            lines.append("Correct units and spelling. Where bounds are wrong take others from public knowledge, never "
+                         "from what is shown here.")  # fmt: skip
+        return "\n".join(lines)
+
+
+@suggests
+def check(
+    X: Any, y: Any = None, *, bounds: BoundsLike = None, model: str = "logistic", classes: Any = None
+) -> DataCheck:
+    """Compare data with what is declared of them: a dry run that spends nothing.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+    y : (n_rows,) labels or numbers; None leaves the target out.
+    bounds : as in `LogisticRegression`.
+    model : `"logistic"`, `"linear"` or `"svm"`: what y is.
+    classes : the labels, as in `LogisticRegression`.
+
+    Returns
+    -------
+    DataCheck
+        ``print(check)`` shows it: columns that are missing or of another type, missing values without a policy, labels
+        and levels that were not declared (with those that are only spelt otherwise), shares outside the bounds, bounds
+        that nearly nobody reaches (wrong units) or that are the extremes of the data (so they may come from them).
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter breaks a rule. What is wrong with the data is found, not raised.
+
+    Privacy
+    -------
+    Not private: it shows counts, extremes and values of single records. It is for the data holder, draws no noise,
+    spends nothing and releases nothing. Bounds that are changed by what it shows come from the data, and void the
+    guarantee; units and spelling may be corrected.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.array([[0.35, 1.0], [0.42, 2.0], [0.61, np.nan]])
+    >>> print(dplr.check(X, [0, 1, 1], bounds=dplr.Bounds([(18, 99), (0, 80)])))
+    Check of 3 records. For the data holder only: it is not private, and nothing was spent.
+    A fit would refuse:
+      - column 1: 1 of 3 values (33.33%) are missing, and the bounds do not say what a missing value counts as
+    Look at:
+      - column 0: 3 of 3 values (100.00%) lie outside [18, 99], from 0.35 to 0.61. Are the units right?
+      - column 1: 99 % of the values lie within 1.2% of [0, 80]. Are the units right, or the bounds too wide?
+    Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
+    """
+    known = as_bounds(bounds)
+    loss = LOSSES[check_choice("model", model, LOSSES)]
+    table = as_table(X)
+    rows: Any = np.asarray(X) if table is None else table
+    if rows.ndim != 2:
+        raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
+    surveys, refused = _surveys(rows, known)
+    counts = {name: found for name, (_, found) in surveys.items()}
+    doubts: list[str] = []
+    for name, (column, found) in surveys.items():
+        refused += _refused(name, column, found)
+        doubts += _doubts(name, column, found)
+    if y is not None:
+        target = as_target(y)
+        if len(target) != len(rows):
+            refused.append(f"y has {len(target)} values, and X {len(rows)} rows")
+        said, looked_at, found_y = (_labels if loss.classification else _numbers)(target, known, classes)
+        refused, doubts = refused + said, doubts + looked_at
+        counts |= {} if found_y is None else {"y": found_y}
+    if known is None and not refused:
+        doubts += _unit_ball(rows)
+    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts)
+
+
+def _surveys(rows: Any, known: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
+    """What is declared and counted of each column that a fit would read; and what it would refuse of all of them."""
+    if known is None:
+        return {f"column {j}": (None, of_numbers(_column(rows, j), _ALL)) for j in range(rows.shape[1])}, []
+    names, refused = getattr(rows, "columns", None), []
+    features: tuple[str, ...] = known.names or ()
+    try:
+        features = known.for_columns(names, rows.shape[1]).features
+    except ValueError as error:
+        refused = [str(error)]
+        if known.names is None or names is None:
+            return {}, refused
+    places = list(names) if known.names is not None and names is not None else list(features)
+    every = [(name, column) for name, column in zip(features, known.columns, strict=True) if name in places]
+    return {name: (column, survey(_column(rows, places.index(name)), column)) for name, column in every}, refused
+
+
+def _column(rows: Any, place: int) -> Any:
+    return rows.column(place, slice(None)) if isinstance(rows, Table) else rows[:, place]
+
+
+def _refused(name: str, column: Column | None, found: Survey) -> list[str]:
+    """What a fit would refuse of a column."""
+    said = []
+    if found.fault:
+        said.append(f"{name}: it cannot be read as declared: {found.fault}")
+    if found.missing and (column is None or column.missing is None):
+        policy = "and the bounds do not say what a missing value counts as"
+        said.append(f"{name}: {_share(found.missing, found.rows)} are missing, {policy}")
+    if found.infinite:
+        said.append(f"{name}: {_share(found.infinite, found.rows)} are infinite")
+    return said
+
+
+def _doubts(name: str, column: Column | None, found: Survey) -> list[str]:
+    """What looks wrong in a column."""
+    said = []
+    if isinstance(column, Levels):
+        if found.unknown:
+            said.append(f"{name}: {_unknown(found.unknown, column.levels, found.rows)}; they count as no level")
+        if found.unused and found.unknown:
+            said.append(f"{name}: no value is {', '.join(map(describe, found.unused[:_SHOWN]))}")
+    elif column is not None and found.ends is not None and found.inner is not None:
+        said += _about_bounds(name, (column.lower, column.upper), found)
+    if found.ends is not None and found.ends[0] == found.ends[1]:
+        said.append(f"{name}: every value is {found.ends[0]:g}, so nothing can be learnt from it")
+    return said
+
+
+def _about_bounds(name: str, bounds: Pair, found: Survey) -> list[str]:
+    """Whether the bounds fit the values of a number."""
+    (low, high), said = bounds, []
+    assert found.ends is not None
+    assert found.inner is not None
+    outside = found.below + found.above
+    if outside:
+        ends = f"from {found.ends[0]:g} to {found.ends[1]:g}"
+        units = " Are the units right?" if outside > _OUTSIDE * found.rows else ""
+        said.append(f"{name}: {_share(outside, found.rows)} lie outside [{low:g}, {high:g}], {ends}.{units}")
+    elif found.ends == bounds and not (found.whole and high - low <= _FEW_VALUES):
+        said.append(
+            f"{name}: the bounds are the extremes of the data. If they come from the data, the guarantee is void"
+        )
+    used = (min(found.inner[1], high) - max(found.inner[0], low)) / (high - low)
+    if outside <= _OUTSIDE * found.rows and used < _NARROW and found.ends[0] < found.ends[1]:
+        within = f"99 % of the values lie within {used:.1%} of [{low:g}, {high:g}]"
+        said.append(f"{name}: {within}. Are the units right, or the bounds too wide?")
+    return said
+
+
+def _labels(y: Target, known: Bounds | None, classes: Any) -> tuple[list[str], list[str], None]:
+    """What is wrong with the target of a classifier."""
+    try:
+        if known is not None and known.threshold is not None:
+            labels = above(y, known.threshold)
+        else:
+            declared = known.target_classes() if classes is None and known is not None else classes
+            labels = resolve_labels(y, declared)
+    except (ValueError, TypeError) as error:
+        return [str(error)], [], None
+    said: list[str] = []
+    doubts: list[str] = []
+    names = labels.classes.tolist()
+    other = other_values(y, labels)
+    if other:
+        numbers = "" if len(other) <= _SHOWN else ' For a number as the target use model="linear".'
+        said.append(f"y: {_unknown(other, names, len(y))}.{numbers}")
+    codes = labels.codes if labels.y is y.values else range(len(names))
+    if other:
+        return said, doubts, None
+    for name, code in zip(names, codes, strict=True):
+        count = int((labels.y == code).sum())
+        if count < max(1.0, _RARE * len(y)):
+            doubts.append(f"y: {_share(count, len(y))} are {describe(name)}: noise will hide them")
+    return said, doubts, None
+
+
+def _numbers(y: Target, known: Bounds | None, _: Any) -> tuple[list[str], list[str], Survey | None]:
+    """What is wrong with a numeric target."""
+    try:
+        pair = None if known is None else known.target_pair()
+    except (ValueError, TypeError) as error:
+        return [str(error)], [], None
+    if known is not None and pair is None:
+        return ["y: the bounds do not declare its range, which linear regression needs"], [], None
+    found = of_numbers(y.as_float(), pair or (-1.0, 1.0))
+    return _refused("y", None, found), _about_bounds("y", pair or (-1.0, 1.0), found) if found.ends else [], found
+
+
+def _unit_ball(rows: Any) -> list[str]:
+    """How many rows lie outside the unit ball."""
+    values = [of_column for j in range(rows.shape[1]) for of_column in [as_numbers(_column(rows, j))]]
+    count = int((np.sum(np.square(values), axis=0) > 1).sum())
+    remedy = "Declare bounds from public knowledge, or scale by public constants"
+    return [f"X: {_share(count, len(rows), 'rows')} lie outside the unit ball. {remedy}"] if count else []
+
+
+def _unknown(found: Counter[str], known: Sequence[Any], rows: int) -> str:
+    """Values that were not declared, and which declared ones some of them look like."""
+    listed = ", ".join(f"{value} ({count})" for value, count in found.most_common(_SHOWN))
+    said = f"{_share(found.total(), rows)} are not declared: {listed}{', …' if len(found) > _SHOWN else ''}"
+    plain = {str(level).strip().casefold(): level for level in known}
+    for value, _ in found.most_common(_SHOWN):
+        bare = value.strip("'\"").strip().casefold()
+        near = [bare] if bare in plain else difflib.get_close_matches(bare, plain, n=1, cutoff=0.75)
+        if near and isinstance(plain[near[0]], str):
+            said += f"; {value} looks like {describe(plain[near[0]])}"
+    return said
+
+
+def _share(count: int, rows: int, what: str = "values") -> str:
+    return f"{count} of {rows} {what} ({count / max(rows, 1):.2%})"

@@ -1,0 +1,86 @@
+"""What a column of a table holds beside what is declared of it: for the data holder, before a fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from dplr._validation import describe
+from dplr.bounds.columns import Column, Levels, Pair
+from dplr.rows.tables.encoder import codes, numbers
+from dplr.rows.tables.text import MISSING, UNKNOWN
+
+_INNER = (0.005, 0.995)  # quantiles
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Counts of one column. They are not private.
+
+    Attributes
+    ----------
+    rows, missing, infinite : numbers of values.
+    below, above : numbers of values outside the bounds.
+    ends : least and largest finite value; None without one.
+    inner : the range of all but one per cent of the finite values.
+    whole : whether all of these are whole numbers.
+    unknown : value -> how often; of values that are no declared level, as text.
+    unused : levels that no value has.
+    fault : why the column cannot be read as declared; empty if it can.
+    """
+
+    rows: int
+    missing: int = 0
+    infinite: int = 0
+    below: int = 0
+    above: int = 0
+    ends: Pair | None = None
+    inner: Pair | None = None
+    whole: bool = False
+    unknown: Counter[str] = field(default_factory=Counter)
+    unused: tuple[Any, ...] = ()
+    fault: str = ""
+
+
+def survey(values: Any, column: Column) -> Survey:
+    """Count what one column, a series or an array, holds beside what is declared of it."""
+    try:
+        if isinstance(column, Levels):
+            return _of_levels(values, column)
+        return of_numbers(values, (column.lower, column.upper))
+    except (TypeError, ValueError, ArithmeticError) as error:
+        return Survey(len(values), fault=str(error))
+
+
+def of_numbers(values: Any, bounds: Pair) -> Survey:
+    """Count numbers."""
+    given = numbers(values)
+    finite = given[np.isfinite(given)]
+    low, high = np.quantile(finite, _INNER).tolist() if finite.size else (0.0, 0.0)
+    return Survey(
+        len(given),
+        missing=int(np.isnan(given).sum()),
+        infinite=int(np.isinf(given).sum()),
+        below=int((given < bounds[0]).sum()),
+        above=int((given > bounds[1]).sum()),
+        ends=(float(finite.min()), float(finite.max())) if finite.size else None,
+        inner=(low, high) if finite.size else None,
+        whole=bool((finite % 1 == 0).all()),
+    )
+
+
+def _of_levels(values: Any, column: Levels) -> Survey:
+    code = codes(values, column.levels)
+    places = np.flatnonzero(code == UNKNOWN)
+    other = values[places].to_list() if isinstance(values, nw.Series) else np.asarray(values)[places].tolist()
+    seen = set(np.unique(code).tolist())
+    return Survey(
+        len(code),
+        missing=int((code == MISSING).sum()),
+        unknown=Counter(describe(value) for value in other),
+        unused=tuple(level for place, level in enumerate(column.levels) if place not in seen),
+    )
