@@ -49,6 +49,16 @@ class DataCheck:
     refused : what a fit would refuse, one sentence each; empty where it would not.
     doubts : what looks wrong, one sentence each.
     columns : name -> `Survey`, the counts of each declared column; and "y" -> `Survey` of a numeric target.
+
+    Privacy
+    -------
+    Counts, extremes and values of single records, without noise: for the data holder only.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> dplr.check(np.array([[20.0], [30.0]]), bounds=dplr.Bounds([(18, 99)])).passed
+    True
     """
 
     rows: int
