@@ -61,6 +61,24 @@ def test_readme_begins_with_a_snippet_of_a_dozen_lines():
     assert len([line for line in first.splitlines() if line]) <= 12
 
 
+def test_readme_begins_with_a_snippet_that_needs_no_extra():
+    """What no plain installation brings cannot be imported."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = {"pandas", "polars", "pyarrow", "matplotlib", "jinja2", "click", "tqdm", "statsmodels", "dp_accounting"}
+    needed = {re.match(r"[\w-]+", each).group() for each in project["dependencies"]}
+    assert needed == {"numpy", "scipy", "scikit-learn", "narwhals"}
+    code = f"import sys\nsys.modules.update(dict.fromkeys({extras}))\n{snippets(README.read_text(), 'python')[0]}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Privacy statement" in done.stdout
+
+
+def test_the_extra_all_is_what_users_use():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (every,) = extras["all"]
+    assert set(re.findall(r"[a-z]+", every.partition("[")[2])) == set(extras) - {"all", "test", "oracle", "progress"}
+
+
 def anchors(page):
     """What GitHub calls the headings: lower case, no punctuation, hyphens for blanks, a number for a repeated one."""
     outside_of_fences = FENCE.sub("", page.read_text())
