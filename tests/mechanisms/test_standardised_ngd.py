@@ -270,7 +270,8 @@ def test_it_learns_where_the_bounds_are_wide_and_better_than_without(model):
     bounds = dplr.Bounds([(0, 100), (-5, 5), (0, 1)], target=(-3, 3)) if model == "linear" else BOUNDS
     scores = {}
     for mode in ("on", "off", "auto"):
-        fits = [fit(X, y, eps=0.5, bounds=bounds, model=model, standardise=mode, rng=k) for k in range(5)]
+        options = {"eps": 0.5, "bounds": bounds, "model": model, "steps": 200}
+        fits = [fit(X, y, standardise=mode, rng=k, **options) for k in range(5)]
         scores[mode] = np.mean([est.score(X, y) for est in fits])
     assert scores["on"] == scores["auto"]
     assert 1 - scores["on"] < 0.8 * (1 - scores["off"])

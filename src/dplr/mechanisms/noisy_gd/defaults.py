@@ -11,7 +11,7 @@ from dplr.problem.problem import Problem
 MOMENTUM = 0.9
 # Share of the iterates, the last ones, that are averaged.
 TAIL = 0.25
-_FEWEST_STEPS, _MOST_STEPS = 100, 200
+_FEWEST_STEPS, _MOST_STEPS = 100, 400
 # Share of the largest learning rate at which momentum is proved stable.
 _STABLE_SHARE = 0.63
 # Shares of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the last none is.
