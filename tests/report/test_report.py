@@ -23,11 +23,11 @@ from dplr.plots._view import printable
 from dplr.report import report_html, write_report
 from made_models import HOSTILE, fitted, of_three_labels
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 PAGE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "p",
     "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "thead", "tbody", "tr", "th",
-    "td", "data",
+    "td", "data", "wbr",
 }  # fmt: skip
 PICTURE_TAGS = {"svg", "g", "path", "defs", "use", "text", "tspan", "clippath", "rect"}
 
@@ -222,6 +222,12 @@ def test_every_line_of_the_privacy_statement_is_in_the_page(pages, models, name)
     assert f"{statement.eps:g}" in words or math.isinf(statement.eps)
 
 
+def deviations(est):
+    """Of the noise of each coefficient in the user's units: a scaled column is (x - middle) / reach."""
+    reach = np.diff(est.bounds.layout.pairs).ravel() / 2 / est._record.prep.geometry.half_width
+    return est.privacy_.released["coef"].deviation / reach
+
+
 @pytest.mark.parametrize("name", sorted(set(EVERY) - {"three_labels"}))
 def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
     est = models[name]
@@ -238,8 +244,33 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
         columns += [np.exp(coef)] + [np.exp(effects)] * with_bounds
     else:
         columns += [effects] * with_bounds
-    shown = [float(item["value"]) for item in Page(pages[name]).all("data")]
-    np.testing.assert_array_equal(shown, [*np.column_stack(columns).ravel(), *intercept])
+    order = np.argsort(-np.abs(effects), kind="stable")  # the largest effect first
+    *shown, last = [float(item["value"]) for item in Page(pages[name]).all("data")]
+    table = np.reshape(shown, (len(coef), -1))
+    np.testing.assert_array_equal(table[:, : len(columns)], np.column_stack(columns)[order])
+    assert last == intercept
+    assert table.shape[1] == len(columns) + (name == "output")
+    if name == "output":
+        np.testing.assert_allclose(table[:, -1], deviations(est)[order], rtol=1e-14)
+
+
+def test_large_numbers_are_written_out_and_names_may_be_broken_at_their_joints():
+    from dplr.report import _breakable, _number
+
+    assert [_number(value) for value in (14863.2, -2349876.0, 9999.4, 1e7, 0.000123456, 0.0, 12345678.0)] == [
+        "14,860", "\u22122,350,000", "9999", "1e+07", "0.0001235", "0", "1.235e+07",
+    ]  # fmt: skip
+    assert _breakable("marital_status=Married-civ spouse") == ["marital_", "status=", "Married-", "civ ", "spouse"]
+    assert "".join(_breakable("=a__b=")) == "=a__b="
+
+
+def test_a_wide_table_becomes_lists_on_a_narrow_screen(pages):
+    page = Page(pages["output"])
+    assert [attributes.get("class") for tag, attributes in page.elements if tag == "table"] == ["many"]
+    assert {each["data-head"] for each in page.all("td")} == {
+        "coefficient", "odds ratio per unit", "bounds", "odds ratio across them", "deviation of the noise",
+    }  # fmt: skip
+    assert "class" not in next(each for tag, each in Page(pages["fm"]).elements if tag == "table")
 
 
 def test_odds_ratios_are_shown_where_coefficients_are_log_odds_alone(pages, models):
@@ -254,7 +285,8 @@ def test_odds_ratios_are_shown_where_coefficients_are_log_odds_alone(pages, mode
 def test_three_labels_have_a_column_each(pages, models):
     shown = [float(item["value"]) for item in Page(pages["three_labels"]).all("data")]
     est = models["three_labels"]
-    np.testing.assert_array_equal(shown, [*est.coef_.T.ravel(), *est.intercept_])
+    order = np.argsort(-np.abs(est.coef_).max(axis=0), kind="stable")
+    np.testing.assert_array_equal(shown, [*est.coef_.T[order].ravel(), *est.intercept_])
     assert "red_green$blue$" in "".join(Page(pages["three_labels"]).texts)
 
 

@@ -23,7 +23,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     ax : where to draw; None for a new figure.
     per : `"unit"` for the coefficients as they are, in the user's units; `"range"` for their effect from the lower to
         the upper declared bound of each column, which can be compared between columns.
-    most : how many columns are drawn; of more, those with the largest values.
+    most : how many columns are drawn; of more, those with the largest values. The largest is on top.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     model = read_model(est)
     widths = model.widths(per)
     values = model.coef * widths
-    shown = np.sort(np.argsort(-np.abs(values).max(axis=0), kind="stable")[: check_count("most", most)])
+    shown = np.argsort(-np.abs(values).max(axis=0), kind="stable")[: check_count("most", most)]
     ax = axes("plot_coefficients", ax, height=1.3 + 0.27 * len(shown) * max(1.0, len(values) / 3))
     places = np.arange(len(shown))
     ax.axvline(0, color=QUIET, linewidth=0.8, zorder=0)

@@ -100,12 +100,18 @@ def read_model(est: Any) -> Model:
         coef=coef,
         intercept=np.broadcast_to(np.asarray(est.intercept_, dtype=np.float64), coef.shape[:1]),
         labels=tuple(classes if len(coef) > 1 else classes[-1:]),
-        ranges=_ranges(getattr(est, "bounds", None), names),
+        ranges=_ranges(_bounds_of(est), names),
         released=getattr(est, "ranges_", {}),
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
     )
+
+
+def _bounds_of(est: Any) -> Any:
+    """The bounds of the fit, in whichever form the estimator was given them."""
+    record = getattr(est, "_record", None)
+    return getattr(est, "bounds", None) if record is None else record.bounds
 
 
 def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:

@@ -6,6 +6,7 @@ import base64
 import functools
 import hashlib
 import math
+import re
 from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         version=metadata.version("dplr"),
         number=_number,
         exact_number=repr,
+        breakable=_breakable,
     )
     return str(page)
 
@@ -160,7 +162,17 @@ def _policy(style: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "\u2212")
+    """Four digits, written out where that is at most seven places long."""
+    if value and 1e4 <= abs(value) < 1e7:
+        text = f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
+    else:
+        text = f"{value:.4g}"
+    return text.replace("-", "\u2212")
+
+
+def _breakable(name: str) -> list[str]:
+    """Parts of a name between which a line may end."""
+    return [part for part in re.split(r"(?<=[=_\-/ ])", name) if part]
 
 
 def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
@@ -201,12 +213,19 @@ def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
             bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.reach]
             cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
             last += ["", ""]
+        if model.noise is not None:
+            heads.append("deviation of the noise")
+            cells = [[*row, float(noise)] for row, noise in zip(cells, model.noise, strict=True)]
+            last.append("")
     return heads, _rows(model, cells, last)
 
 
 def _rows(model: Model, cells: list[list[Any]], last: list[Any]) -> list[tuple[str, list[Any]]]:
+    """The largest effect first, over the bounds where there are any; then the intercept."""
+    widths = model.widths("unit" if model.reach is None else "range")
+    order = np.argsort(-np.abs(model.coef * widths).max(axis=0), kind="stable").tolist()
     names = [printable(name, _LONGEST) for name in model.names]
-    return [*zip(names, cells, strict=True), ("(intercept)", last)]
+    return [*((names[j], cells[j]) for j in order), ("(intercept)", last)]
 
 
 def _pictures(est: Any, model: Model) -> list[tuple[str, str]]:
