@@ -48,6 +48,14 @@ NAMED = {
     "work": {"levels": ["none", "some", "full"], "missing": "none"},
     "school": {"levels": [0, 1, 2], "ordinal": True},
 }
+# The same columns with a reference, bins, another transform and products.
+FURTHER = {
+    "age": {"lower": 18, "upper": 99, "bins": [30, 45.5, 60], "reference": 20},
+    "gain": {"lower": 1, "upper": 99999, "transform": "log", "missing": "indicator"},
+    "work": {"levels": ["none", "some", "full"], "reference": "some", "missing": "none"},
+    "school": (0, 2),
+}
+PRODUCTS = [("age", "gain"), ("school", "school"), ("work", "age"), ("gain", "school")]
 
 
 def models():
@@ -58,6 +66,7 @@ def models():
     third = np.array(["a", "b", "c"])[np.digitize(frame["age"], [45, 70])]
     pairs = dplr.Bounds([(0, 1), (0, 0.02)])
     bounds = dplr.Bounds(NAMED, target=("no", "yes"))
+    further = dplr.Bounds(FURTHER, target=("no", "yes"), products=PRODUCTS)
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
     descent = dplr.NoisyGradientDescent(steps=3)
     moments = dplr.FunctionalMechanism(noise="gaussian")
@@ -73,11 +82,13 @@ def models():
             dplr.fit(X, third, eps=2.0, mechanism="fm", rng=6, **abc),
             dplr.fit(X, third, eps=2.0, mechanism="output", neighbouring="add_remove", n_rows=400, rng=7, **abc),
             dplr.fit(X, third, eps=2.0, delta=1e-6, mechanism=descent, rng=8, **abc),
+            dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, mechanism="fm", bounds=further, rng=9),
         ]
 
 
 BOUNDS = [
     dplr.Bounds(NAMED, target={"classes": ["no", "yes"]}),
+    dplr.Bounds(FURTHER, target={"classes": ["no", "yes"]}, products=PRODUCTS),
     dplr.Bounds([(0, 1), {"levels": ["a", "b"], "binary": True, "missing": "indicator"}], target=(0, 1)),
     dplr.Bounds({"a b": (-1e3, 1e-3), "c": {"levels": [1.5, 2.5, True]}}, target={"threshold": 50000}),
     dplr.Bounds({"x": (0, 1)}, target={"lower": 0.0, "upper": 1.0}),

@@ -22,7 +22,7 @@ import dplr
 import mutations
 from dplr.model_file import file as model_file
 
-MODELS = range(8)
+MODELS = range(9)
 
 
 @pytest.fixture(scope="module")
