@@ -144,6 +144,13 @@ def test_search_over_blocks_of_numbers_never_exceeds_their_sensitivity_and_reach
         assert joint <= found * 1.002
 
 
+def test_a_block_of_numbers_alone_has_these_sensitivities():
+    """By hand: two entries of 1 in two columns, other labels, and the constant 1/2 or none."""
+    for iota, replaced, removed in ((0.5, 3 + 3, 1.5 + 1.75), (0.0, 2 + 2, 1 + 1)):
+        assert sensitivity.groups_replace_one(0, 0, 1.0, 1.0, 1.0, iota, shared=1) == pytest.approx(replaced)
+        assert sensitivity.groups_add_remove(0, 0, 1.0, 1.0, 1.0, iota, shared=1) == pytest.approx(removed)
+
+
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("kinds", ["q", "nq", "2qn"])
 def test_two_numbers_of_one_block_exceed_the_sensitivity(kinds, relation, monkeypatch):

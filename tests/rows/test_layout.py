@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import pathlib
+import re
 import warnings
 from dataclasses import replace
 
@@ -470,3 +472,20 @@ def test_public_rows_and_models_start_a_fit_with_products():
         assert_array_equal(est.coef_, found[0].coef_)
     start = dplr.fit(pd.DataFrame(public), labels, mechanism="none", eps=math.inf, bounds=BOUNDS)
     assert_allclose(dplr.fit(X, y, **options, public=start).coef_, found[0].coef_, rtol=1e-5, atol=1e-5)
+
+
+def test_the_test_vectors_of_the_proof():
+    text = (pathlib.Path(dplr.__file__).parent / "bounds" / "layout.md").read_text()
+    table = re.findall(r"^\| (\S+) \| (\S+) \| ([xyz?]) \| ([-\d, ]+) \|$", text, re.MULTILINE)
+    assert len(table) == 5
+    bounds = dplr.Bounds(
+        {"a": (0, 10), "b": {"lower": -4, "upper": 4, "missing": 2}, "k": {"levels": list("xyz"), "reference": "x"}},
+        products=[("a", "a"), ("a", "b"), ("a", "k")],
+    )
+    assert ", ".join(bounds.layout.names) in text
+    assert f"c = {layout_prep(bounds.layout, True, None).geometry.half_width * GRID:.0f} units" in text
+    a, b, k, want = zip(*table, strict=True)
+    frame = pl.DataFrame(
+        {"a": [float(v) for v in a], "b": [None if v == "missing" else float(v) for v in b], "k": list(k)}
+    )
+    assert encode(frame, bounds).tolist() == [[float(each) for each in row.split(",")] for row in want]
