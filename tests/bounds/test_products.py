@@ -70,6 +70,7 @@ def test_bounds_without_products_write_no_word_of_them():
         ([("a", "b", "a")], ValueError, "must be a list of pairs of columns; got"),
         ([None], ValueError, "must be a list of pairs of columns; got None"),
         ({"a": "b"}, TypeError, "must be a list of pairs of columns; got"),
+        ([("a", "a")] * 4097, ValueError, "must list at most 4096 pairs; got '4097 pairs'"),
         (3, TypeError, "must be a list of pairs of columns; got 3"),
     ],
 )

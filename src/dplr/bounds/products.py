@@ -17,6 +17,7 @@ from dplr.bounds.kinds import Column, Pair, middle, short
 Matrix = NDArray[np.float64]
 
 _FORM = 'Such as [["age", "hours"], ["age", "age"]].'
+_MOST_PRODUCTS = 4096  # each is a column of the model at least
 _MOST_LETTERS = 2**24  # of the names of all columns: two long levels are written once for each pair
 
 
@@ -93,13 +94,17 @@ def read_products(given: Any, names: Sequence[str] | None, columns: Sequence[Col
     """The products that a list of pairs describes: of names, or of positions where columns have no names."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
         raise TypeError(sentence("products", "must be a list of pairs of columns", given, _FORM))
-    products: list[Product] = []
+    if len(given) > _MOST_PRODUCTS:
+        raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(given)} pairs"))
+    products, seen = [], set()
+    found = None if names is None else {name: place for place, name in enumerate(names)}
     for pair in given:
         if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
             raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
-        first, second = (_place(each, names, len(columns)) for each in pair)
-        if any({first, second} == set(other.places) for other in products):
+        first, second = (_place(each, found, len(columns)) for each in pair)
+        if frozenset((first, second)) in seen:
             raise ValueError(sentence("products", "must list every product once", list(pair), "Drop the second one."))
+        seen.add(frozenset((first, second)))
         products.append(_checked(Product((first, second), (columns[first], columns[second])), list(pair)))
     return tuple(products)
 
@@ -123,11 +128,11 @@ def check_names(products: Sequence[Product], features: Sequence[str], others: Se
             seen.add(name)
 
 
-def _place(column: Any, names: Sequence[str] | None, count: int) -> int:
+def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
     if names is not None:
         name = str(column)
         if name in names:
-            return list(names).index(name)
+            return names[name]
         close = difflib.get_close_matches(name, names, 1)
         remedy = f"Did you mean {close[0]!r}?" if close else "Declare it among the features."
         raise ValueError(sentence("products", "must name columns of the bounds", column, remedy))
