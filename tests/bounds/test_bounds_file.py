@@ -28,12 +28,18 @@ def columns(draw):
         low, high = draw(pairs)
         column = {"lower": low, "upper": high}
         if low > -0.9 and high - low > 1e-3:
-            column["transform"] = draw(st.sampled_from(["clip", "log1p"]))
+            known = ["clip", "log1p"] + ["sqrt"] * (low >= 0) + ["log"] * (low > 0)
+            column["transform"] = draw(st.sampled_from(known))
+        middle = low / 2 + high / 2
+        if "transform" not in column and low < middle < high and draw(st.booleans()):
+            column |= {"bins": [middle]} | draw(st.sampled_from([{}, {"reference": low}, {"reference": middle}]))
         missing = st.sampled_from([None, low, high, "indicator"])
     else:
         column = {"levels": draw(levels)}
         kind = draw(st.sampled_from(["one_hot", "ordinal"] + ["binary"] * (len(column["levels"]) == 2)))
         column |= {} if kind == "one_hot" else {kind: True}
+        if kind == "one_hot" and draw(st.booleans()):
+            column["reference"] = column["levels"][-1]
         missing = st.sampled_from([None, column["levels"][0]] + ["indicator"] * ("indicator" not in column["levels"]))
     gap = draw(missing)
     return column if gap is None else {**column, "missing": gap}
@@ -53,12 +59,15 @@ targets = st.one_of(
 @given(
     st.one_of(st.dictionaries(text, columns(), min_size=1, max_size=4), st.lists(columns(), min_size=1, max_size=4)),
     targets,
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3),
 )
-def test_bounds_survive_dictionary_file_pickle_and_repr(tmp_path_factory, features, target):
+def test_bounds_survive_dictionary_file_pickle_and_repr(tmp_path_factory, features, target, pairs):
+    keys = list(features) if isinstance(features, dict) else range(len(features))
+    products = [(keys[a], keys[b]) for a, b in pairs if a < len(keys) and b < len(keys)]
     try:
-        bounds = dplr.Bounds(features, target=target)
+        bounds = dplr.Bounds(features, target=target, products=products)
     except ValueError:
-        assume(False)  # a transform may merge two bounds
+        assume(False)  # a transform may merge two bounds, and not every product is one
     path = tmp_path_factory.getbasetemp() / "bounds.toml"
     path.write_text(bounds.to_toml(), encoding="utf-8", newline="")
     for other in (
@@ -83,9 +92,13 @@ def test_different_knowledge_is_not_equal():
     kinds = [
         (0, 1), {"lower": 0, "upper": 1, "missing": "indicator"}, {"lower": 0, "upper": 1, "transform": "log1p"},
         {"levels": [0, 1]}, {"levels": [1, 0]}, {"levels": [0, 1], "binary": True}, {"levels": [0, 1], "ordinal": True},
-        {"levels": ["0", "1"]},
+        {"levels": ["0", "1"]}, {"levels": [0, 1], "reference": 0}, {"levels": [0, 1], "reference": 1},
+        {"lower": 0, "upper": 1, "bins": [0.5]}, {"lower": 0, "upper": 1, "bins": [0.25]},
+        {"lower": 0, "upper": 1, "transform": "sqrt"}, {"lower": 0, "upper": 1, "bins": [0.5], "reference": 0},
     ]  # fmt: skip
     every = [dplr.Bounds({"a": kind}, target=target) for kind in kinds for target in (None, {"threshold": 0})]
+    pairs = [(0, 1), (1, 0), (0, 0)]
+    every += [dplr.Bounds([(0, 1), (0, 1)], products=own) for own in ([], *([each] for each in pairs))]
     assert len(set(every)) == len(every)
     assert dplr.Bounds({"a": (0, 1)}) == dplr.Bounds({"a": {"lower": 0.0, "upper": 1, "transform": "clip"}})
     assert dplr.Bounds({"a": {"levels": np.array(["x", "y"])}}) == dplr.Bounds({"a": {"levels": ("x", "y")}})
@@ -106,10 +119,30 @@ HOSTILE = [
     ("[features.age]\nlower = 0\nuper = 2", r"`uper` is unknown; known are lower.*Did you mean `upper`\?"),
     ("[features.age]\nlower = 0\nupper = 2\nlevels = [1, 2]", "`lower` is unknown; known are levels, binary, ordinal"),
     ('[features.age]\nlevles = ["a", "b"]', r"`levles` is unknown.*Did you mean `levels`\?"),
-    ('[features.age]\nlower = 0\nupper = 2\ntransform = "sqrt"', "`transform` must be one of clip, log1p; got 'sqrt'"),
+    ('[features.age]\nlower = 0\nupper = 2\ntransform = "root"', "`transform` must be one of clip, log1p, log, sqrt; "),
     ('[features.age]\nlower = 0\nupper = 2\ntransform = ["log1p"]', "`transform` must be one of"),
     ('[features.age]\nlower = -1\nupper = 2\ntransform = "log1p"', "`lower` must be above -1 with transform"),
     ('[features.age]\nlower = 1e17\nupper = 1.0000000000000001e17\ntransform = "log1p"', "after the transform"),
+    ('[features.age]\nlower = 0\nupper = 2\ntransform = "log"', "`lower` must be above 0 with transform .*log1p where"),
+    ('[features.age]\nlower = -0.1\nupper = 2\ntransform = "sqrt"', "`lower` must be at least 0 with transform"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = []", "`bins` must list 1 to 4095 edges between bins; got '0 edges'"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = 5", r"`bins` must be a list of the edges .*Such as \[18, 30, 45\]"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [3, 3]", r"`bins` must increase, inside .*\. 3 is followed by 3\."),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [5, 3]", "`bins` must increase.* 5 is followed by 3"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [0, 3]", "`bins` must increase, inside lower = 0 and upper = 9"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [3, 9]", "`bins` must increase.* 9 is followed by 9"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [nan]", "`bins` must be finite; got nan"),
+    ('[features.age]\nlower = 0\nupper = 9\nbins = ["3"]', "`bins` must be a real number; got '3'"),
+    ("[features.age]\nbins = [3, 9]", "`lower` is required"),
+    ("[features.age]\nlower = 0\nupper = 9\nbins = [3]\nreference = 10", r"must be a number in \[0, 9\]; got 10"),
+    ('[features.age]\nlower = 0\nupper = 9\nbins = [3]\ntransform = "log1p"', "`transform` is unknown; known are"),
+    ("[features.age]\nlower = 0\nupper = 9\nbin = [3]", r"`bin` is unknown.*Did you mean `bins`\?"),
+    ("[features.age]\nlower = 0\nupper = 9\nreference = 3", "`reference` is unknown"),
+    ('[features.age]\nlevels = ["a", "b"]\nreference = "c"', "`reference` must be one of the levels; got 'c'"),
+    ('[features.age]\nlevels = ["1", "2"]\nreference = 1', "`reference` must be one of the levels; got 1"),
+    ('[features.age]\nlevels = ["a", "b"]\nreference = "indicator"', "`reference` must be one of the levels"),
+    ('[features.age]\nlevels = ["a", "b"]\nbinary = true\nreference = "a"', "`reference` must not stand beside binary"),
+    ('[features.age]\nlevels = ["a", "b"]\nordinal = true\nreference = "a"', "must not stand beside ordinal.*number"),
     ("[features.age]\nlower = 0\nupper = 2\nmissing = 3", r"`missing` must be a number in \[0, 2\] or \"indicator\""),
     ('[features.age]\nlower = 0\nupper = 2\nmissing = "mean"', r"`missing` must be a number in .*; got 'mean'"),
     ("[features.age]\nlower = 0\nupper = 2\nmissing = nan", "`missing` must be finite"),
@@ -135,7 +168,14 @@ HOSTILE = [
     ("features = 3", "`features` must hold at least one table; got 3"),
     ("[target]\nclasses = [0, 1]", "`features` must hold at least one table; got None"),
     ("[features]", r"`features` must hold at least one table; got \{\}"),
-    ("[feature.age]\nlower = 0\nupper = 1", r"`feature` is unknown; known are features, target.*`features`\?"),
+    ("[feature.age]\nlower = 0\nupper = 1", r"`feature` is unknown; known are features, target, .*`features`\?"),
+    ('products = [["a", "b"]]\nA\n', "`products` must name columns of the bounds; got 'b'. Declare it"),
+    ('products = [["aa", "a"]]\nA\n', r"`products` must name columns of the bounds; got 'aa'\. Did you mean 'a'\?"),
+    ('products = [["a"]]\nA\n', r"`products` must be a list of pairs of columns; got \['a'\]\. Such as"),
+    ('products = ["a", "a"]\nA\n', "`products` must be a list of pairs of columns; got 'a'"),
+    ('products = "aa"\nA\n', "`products` must be a list of pairs of columns; got 'aa'"),
+    ('products = [["a", "a"], ["a", "a"]]\nA\n', r"`products` must list every product once; got \['a', 'a'\]"),
+    ("product = []\nA\n", r"`product` is unknown; known are features, target, products.*`products`\?"),
     ("A\n[target]\nclasses = [0]", "`classes` must list at least 2"),
     ("A\n[target]\nclasses = [0, 1]\nthreshold = 3", r"`target` must have one of its forms; got \['classes', 'thr"),
     ("A\n[target]\nlower = 0", r"`target` must have one of its forms; got \['lower'\]\. Give classes, or lower and"),

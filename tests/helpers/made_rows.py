@@ -33,9 +33,11 @@ def make_groups(kinds, n, *, fit_intercept=True, seed=0):
     """Prep, rows and labels of numeric columns ("n", in [-1, 1]) and one-hot blocks (a digit: how many columns).
 
     Some numbers lie outside their bounds, some levels are unknown. Of a number with a mark ("m") a third are missing.
+    Of a block of two or three numbers ("p", "q") at most one is not 0.
     """
     rng = np.random.default_rng(seed)
     c, columns, bounds, blocks, marked = math.isqrt(2**40 // len(kinds)) / 2**20, [], [], [], []
+    shared = []
     for kind in kinds:
         if kind == "n":
             columns.append(rng.uniform(-1.3, 1.3, (n, 1)))
@@ -45,6 +47,12 @@ def make_groups(kinds, n, *, fit_intercept=True, seed=0):
             missing = rng.random((n, 1)) < 1 / 3
             columns += [np.where(missing, 0.0, rng.uniform(-1.3, 1.3, (n, 1))), missing.astype(float)]
             bounds += [(-1.0, 1.0), (0.0, 1.0)]
+        elif kind in "pq":
+            size = {"p": 2, "q": 3}[kind]
+            shared.append((len(bounds), size))
+            level = rng.integers(0, size + 1, (n, 1))
+            columns.append(np.where(level == np.arange(size), rng.uniform(-1.3, 1.3, (n, 1)), 0.0))
+            bounds += [(-1.0, 1.0)] * size
         else:
             blocks.append((len(bounds), int(kind)))
             level = rng.integers(0, int(kind) + 1, (n, 1))  # the last one is unknown
@@ -54,6 +62,7 @@ def make_groups(kinds, n, *, fit_intercept=True, seed=0):
     d = len(bounds)
     low, high = np.array([*bounds, (-1.0 / c, 1.0 / c)]).T.copy() * c * 2**20
     intercept, groups = INTERCEPT if fit_intercept else 0.0, {"blocks": tuple(blocks), "marked": tuple(marked)}
+    groups["shared"] = tuple(shared)
     geometry = Geometry(d, half_width=c, intercept=intercept, **groups)
     scale = np.append(np.full(d, c), 1.0) * 2**20
     return Prep(geometry, np.zeros(d + 1), scale, low, high, (0.0, 1.0)), X, (rng.random(n) < 0.4).astype(float)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import copy
 import hashlib
+import itertools
 import json
 import math
 import pathlib
@@ -48,6 +49,14 @@ NAMED = {
     "work": {"levels": ["none", "some", "full"], "missing": "none"},
     "school": {"levels": [0, 1, 2], "ordinal": True},
 }
+# The same columns with a reference, bins, another transform and products.
+FURTHER = {
+    "age": {"lower": 18, "upper": 99, "bins": [30, 45.5, 60], "reference": 20},
+    "gain": {"lower": 1, "upper": 99999, "transform": "log", "missing": "indicator"},
+    "work": {"levels": ["none", "some", "full"], "reference": "some", "missing": "none"},
+    "school": (0, 2),
+}
+PRODUCTS = [("age", "gain"), ("school", "school"), ("work", "age"), ("gain", "school")]
 
 
 def models():
@@ -58,6 +67,7 @@ def models():
     third = np.array(["a", "b", "c"])[np.digitize(frame["age"], [45, 70])]
     pairs = dplr.Bounds([(0, 1), (0, 0.02)])
     bounds = dplr.Bounds(NAMED, target=("no", "yes"))
+    further = dplr.Bounds(FURTHER, target=("no", "yes"), products=PRODUCTS)
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
     descent = dplr.NoisyGradientDescent(steps=3)
     moments = dplr.FunctionalMechanism(noise="gaussian")
@@ -73,11 +83,13 @@ def models():
             dplr.fit(X, third, eps=2.0, mechanism="fm", rng=6, **abc),
             dplr.fit(X, third, eps=2.0, mechanism="output", neighbouring="add_remove", n_rows=400, rng=7, **abc),
             dplr.fit(X, third, eps=2.0, delta=1e-6, mechanism=descent, rng=8, **abc),
+            dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, mechanism="fm", bounds=further, rng=9),
         ]
 
 
 BOUNDS = [
     dplr.Bounds(NAMED, target={"classes": ["no", "yes"]}),
+    dplr.Bounds(FURTHER, target={"classes": ["no", "yes"]}, products=PRODUCTS),
     dplr.Bounds([(0, 1), {"levels": ["a", "b"], "binary": True, "missing": "indicator"}], target=(0, 1)),
     dplr.Bounds({"a b": (-1e3, 1e-3), "c": {"levels": [1.5, 2.5, True]}}, target={"threshold": 50000}),
     dplr.Bounds({"x": (0, 1)}, target={"lower": 0.0, "upper": 1.0}),
@@ -196,9 +208,8 @@ def evaluate(model, seed):
         X = pd.DataFrame(rows, columns=model["feature_names"]) if model["feature_names"] else rows
     else:
         drawn = [_draw(column, n, rng) for column in bounds["columns"]]
-        rows = np.column_stack(
-            [_encode(column, values) for column, values in zip(bounds["columns"], drawn, strict=False)]
-        )
+        encoded = [_encode(column, values) for column, values in zip(bounds["columns"], drawn, strict=False)]
+        rows = np.column_stack([*encoded, *_products(bounds, encoded)])
         names = model["column_names"] or model["feature_names"]
         X = pd.DataFrame(dict(enumerate(drawn)))
         X = X.set_axis(names, axis=1) if names else X.to_numpy(dtype=float)
@@ -222,8 +233,38 @@ def _draw(column, n, rng):
 
 
 def _encode(column, values):
-    rows = [_levels(column, v) if "levels" in column else _number(column, v) for v in values.tolist()]
-    return np.array(rows, dtype=float)
+    read = _levels if "levels" in column else _bins if "bins" in column else _number
+    return np.array([read(column, v) for v in values.tolist()], dtype=float)
+
+
+def _products(bounds, encoded):
+    """The product of two columns, numbers less the middle of their ranges, levels one by one."""
+    columns = bounds["columns"]
+    for pair in bounds.get("products", []):
+        named = "name" in columns[0]
+        places = [[c["name"] for c in columns].index(each) if named else each for each in pair]
+        first, second = (_factor(columns[place], encoded[place]) for place in places)
+        yield (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+
+
+def _factor(column, encoded):
+    if "bins" in column or ("levels" in column and not (column.get("ordinal") or column.get("binary"))):
+        return encoded
+    levels = column.get("levels")
+    low, high = (0.0, len(levels) - 1.0) if levels else [_scale(column)(column[end]) for end in ("lower", "upper")]
+    return np.clip(encoded[:, :1], low, high) - (low / 2 + high / 2)
+
+
+def _bins(column, value):
+    missing, gone = column.get("missing"), _is_missing(value)
+    if gone and missing != "indicator":
+        value, gone = missing, False
+    ends = [-math.inf, *column["bins"], math.inf]
+    row = [] if value is None else [
+        float(not gone and low <= value < high) for low, high in itertools.pairwise(ends)
+        if not ("reference" in column and low <= column["reference"] < high)
+    ]  # fmt: skip
+    return row + ([float(gone)] if missing == "indicator" else [])
 
 
 def _is_missing(value):
@@ -239,21 +280,25 @@ def _levels(column, value):
     if column.get("ordinal") or column.get("binary"):
         row = [(len(levels) - 1) / 2 if place is None else float(place)]
     else:
-        row = [float(k == place) for k in range(len(levels))]
+        row = [float(k == place) for k in range(len(levels)) if levels[k] != column.get("reference")]
     return row + ([float(gone)] if missing == "indicator" else [])
 
 
 def _number(column, value):
-    logged = column.get("transform") == "log1p"
-    low, high, missing = column["lower"], column["upper"], column.get("missing")
+    scale, low, high, missing = _scale(column), column["lower"], column["upper"], column.get("missing")
     gone = _is_missing(value)
     if gone and missing == "indicator":
-        ends = [math.log1p(low), math.log1p(high)] if logged else [low, high]
+        ends = [scale(low), scale(high)]
         return [ends[0] / 2 + ends[1] / 2, 1.0]
     value = missing if gone else value
-    if logged:
-        value = math.log1p(max(value, low)) + min(value - low, 0.0)
+    if scale is not float:
+        value = scale(max(value, low)) + min(value - low, 0.0)
     return [value, 0.0] if missing == "indicator" else [value]
+
+
+def _scale(column):
+    functions = {"clip": float, "log1p": math.log1p, "log": math.log, "sqrt": math.sqrt}
+    return functions[column.get("transform", "clip")]
 
 
 def check_model(model, est, seed):
@@ -399,21 +444,43 @@ def check_bounds(bounds):
             assert not (column.get("binary") and len(levels) != 2)
             assert column.get("binary", column.get("ordinal")) != 0
             assert missing is None or missing == "indicator" or missing in levels
+            assert "reference" not in column or column["reference"] in levels
+            assert "reference" not in column or not (column.get("binary") or column.get("ordinal"))
             assert all(isinstance(level, str) or math.isfinite(level) for level in levels)
             assert all(abs(level) <= 2**53 for level in levels if isinstance(level, int))
         else:
             low, high, missing = column["lower"], column["upper"], column.get("missing")
             assert -math.inf < low < high < math.inf
             assert math.isfinite(high - low)
-            assert column.get("transform", "clip") in ("clip", "log1p")
-            assert column.get("transform") != "log1p" or low > -1
+            transform = column.get("transform", "clip")
+            assert transform in ("clip", "log1p", "log", "sqrt")
+            assert transform == "clip" or low > {"log1p": -1, "log": 0, "sqrt": -5e-324}[transform]
             assert missing is None or missing == "indicator" or low <= missing <= high
+            edges = [low, *column.get("bins", ()), high]
+            assert all(one < next_ for one, next_ in itertools.pairwise(edges))
+            assert "bins" not in column or (len(edges) > 2 and transform == "clip")
+            assert "reference" not in column or ("bins" in column and low <= column["reference"] <= high)
+    _check_products(values)
     target = values.get("target")
     if isinstance(target, list):
         assert len(target) == 2, target
         assert all(isinstance(each, (str, bool, int, float)) for each in target), target
         assert all(isinstance(each, str) or math.isfinite(each) for each in target), target
         assert len(set(target)) == 2, target
+
+
+def _check_products(values):
+    features, products = values["features"], values.get("products")
+    assert products is None or products
+    seen = set()
+    for first, second in products or ():
+        column = features[first]
+        assert features[second]
+        assert frozenset((first, second)) not in seen
+        seen.add(frozenset((first, second)))
+        if first == second:
+            assert "bins" not in column
+            assert "levels" not in column or (column.get("ordinal") and len(column["levels"]) > 2)
 
 
 def report(title, counts, faults):

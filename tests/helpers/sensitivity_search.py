@@ -76,15 +76,16 @@ def released_change(rows, labels, others, other_labels, geometry, relation, line
 
 
 def numeric_columns(geometry):
-    """The columns outside every one-hot block that mark no missing values."""
-    inside = {column for first, size in geometry.blocks for column in range(first, first + size)}
+    """The columns outside every block, one-hot or of numbers, that mark no missing values."""
+    blocks = (*geometry.blocks, *geometry.shared)
+    inside = {column for first, size in blocks for column in range(first, first + size)}
     return [column for column in range(geometry.d) if column not in inside and column - 1 not in geometry.marked]
 
 
 def random_rows(rng, geometry, count):
     """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none.
 
-    Of numbers with a mark a third are missing.
+    Of numbers with a mark a third are missing. Of a block of numbers one is not 0 or, rarely, none.
     """
     rows, c = np.zeros((count, geometry.d)), geometry.half_width
     for column in numeric_columns(geometry):
@@ -98,6 +99,9 @@ def random_rows(rng, geometry, count):
         level = rng.integers(0, size, count)
         known = rng.random(count) < 0.9
         rows[np.flatnonzero(known), first + level[known]] = c
+    for first, size in geometry.shared:
+        value = c * np.where(rng.random(count) < 0.7, rng.choice([-1.0, 0.0, 1.0], count), rng.uniform(-1, 1, count))
+        rows[np.arange(count), first + rng.integers(0, size, count)] = value
     return rows
 
 
@@ -114,7 +118,7 @@ def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=1
 
 def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
     """Largest L2 change found of (sum x, sum x^2 / half-width of the numbers) between neighbours."""
-    numbers, replaced = numeric_columns(geometry), relation == "replace_one"
+    numbers, replaced = list(geometry.numbers), relation == "replace_one"
 
     def value(pair):
         parts = [np.hstack([x, x[:, numbers] ** 2 / geometry.half_width]) for x in pair]
@@ -127,7 +131,7 @@ def _climb(value, geometry, replaced, seed, count, steps):
     """The largest value of a pair of records found."""
     rng = np.random.default_rng(seed)
     groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric_columns(geometry)]
-    groups += [list(range(first, first + size)) for first, size in geometry.blocks]
+    groups += [list(range(first, first + size)) for first, size in (*geometry.blocks, *geometry.shared)]
     pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
     best = value(pair)
     for step in range(steps):

@@ -20,6 +20,7 @@ LAYOUTS = {
     "cube": Geometry(3, half_width=math.sqrt(1 / 3), intercept=0.5),
     "one-hot": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, blocks=((1, 3),)),
     "marked": Geometry(4, half_width=math.sqrt(1 / 3), intercept=0.5, marked=(1,)),
+    "products": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, shared=((1, 3),)),
     "one-hot alone": Geometry(3, half_width=1.0, intercept=0.5, blocks=((0, 3),)),
 }
 RELATIONS = list(Neighbouring)
@@ -34,6 +35,8 @@ def rows_of(geometry, rng):
     for first in geometry.marked:
         X[:, first + 1] = np.where(rng.random(N) < 0.3, geometry.half_width, 0.0)
         X[X[:, first + 1] > 0, first] = 0.0
+    for first, size in geometry.shared:
+        X[:, first : first + size] *= rng.integers(0, size + 1, N)[:, None] == np.arange(size)
     return np.column_stack([X, np.full(N, geometry.intercept)]) if geometry.intercept else X
 
 

@@ -357,7 +357,7 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert_array_equal(units, np.rint(units))
 
 
-GROUPS = ["n23", "2n4", "nn1", "33", "2", "m", "nm2mm"]
+GROUPS = ["n23", "2n4", "nn1", "33", "2", "m", "nm2mm", "p", "nq2", "mpp3"]
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -426,6 +426,8 @@ def test_stated_scales_are_those_of_the_groups_and_the_statement_names_them(kind
     if prep.geometry.marked:
         marks = f"({len(prep.geometry.marked)} with a column that marks missing values)"
         assert marks in plan.statement.calibration
+    if prep.geometry.shared:
+        assert f"{len(prep.geometry.shared)} blocks of products" in plan.statement.calibration
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -444,8 +446,8 @@ def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
 
 def test_printed_constants_know_no_layout():
     """Cells and noise of FM12 stay what they are without blocks."""
-    prep, _, _ = make_groups("nm3", 10)
-    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=(), marked=()))
+    prep, _, _ = make_groups("nm3p", 10)
+    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=(), marked=(), shared=()))
     spec = FunctionalMechanism(calibration="paper")
     with_blocks, without = (spec.plan(problem_of(p), 1.0, 0.0).statement for p in (prep, plain))
     assert with_blocks == without

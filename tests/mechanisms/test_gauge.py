@@ -34,7 +34,7 @@ def frame(n, seed=0):
 
 def body_of(geometry):
     """(half-width, columns) of each group, for the auditor: written down anew."""
-    blocks, body, j = dict(geometry.blocks) | dict.fromkeys(geometry.marked, 2), [], 0
+    blocks, body, j = dict(geometry.blocks + geometry.shared) | dict.fromkeys(geometry.marked, 2), [], 0
     while j < geometry.d:
         body.append((geometry.half_width, blocks.get(j, 1)))
         j += body[-1][1]
@@ -142,6 +142,26 @@ def test_marked_rows_lie_in_the_body_that_their_noise_is_drawn_for(relation):
     assert [row[1] > 0 for row in rows] == [False, False, True, False, False, True]
 
 
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_blocks_of_products_lie_in_the_body_that_their_noise_is_drawn_for(relation):
+    """Every row has a gauge of at most 1, with either sign, and the worst ones have it."""
+    levels = {"levels": ["u", "v", "w"], "missing": "indicator"}
+    bounds = dplr.Bounds({"a": (0, 5), "b": levels}, products=[("a", "b"), ("a", "a")])
+    plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, mechanism="objective", neighbouring=relation)
+    geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+    widths = geometry.half_widths
+    assert geometry.groups == (1, 4, 4, 1, 1)
+    assert len(set(widths[5:9])) == 1
+    X = pd.DataFrame({"a": [0.0, 5.0, 9e9, 1.0, 2.5, -3.0], "b": ["u", "w", None, "v", "?", "v"]})
+    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
+    query = LossGradient(LOGISTIC, 10, True)
+    rows = [-2 * as_rows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(11)).gradient for i in range(6)]
+    lengths = gauge(np.array(rows), [(widths[0], 1), (widths[1], 4), (widths[5], 4), (widths[9], 1), (0.5, 1)])
+    assert (lengths == 1).all()
+    found = [np.sign(row[5:9]).astype(int).tolist() for row in rows]
+    assert found == [[-1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, -1, 0, 0], [0, 0, 0, 0], [0, -1, 0, 0]]
+
+
 def test_weighted_rows_are_the_rows_times_their_weights():
     """Minimising over them and going back is minimising with a ridge for each coefficient."""
     X, y = frame(400)
@@ -161,7 +181,9 @@ LOSSES = [("logistic", None, Logistic()), ("logistic", 0.5, SoftLogistic(0.5)), 
 SHAPES = {
     "numbers": [(-1, 1)] * 2, "a block": [(-1, 1), {"levels": [1, 2, 3]}],
     "a mark": [(-1, 1), {"lower": 0, "upper": 5, "missing": "indicator"}],
+    "a block of products": [(-1, 1), {"levels": [1, 2, 3], "reference": 2}],
 }  # fmt: skip
+PRODUCTS = {"a block of products": [(0, 1)]}
 
 
 @pytest.mark.parametrize("l2", ["auto", 0.02])
@@ -169,7 +191,7 @@ SHAPES = {
 @pytest.mark.parametrize(("model", "cut", "twin"), LOSSES, ids=["logistic", "soft logistic", "soft Huber", "SVM"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_density_ratio_exceeds_what_a_plan_states_and_the_search_reaches_it(shape, model, cut, twin, relation, l2):
-    bounds = dplr.Bounds(SHAPES[shape], target=(-1, 1) if model == "linear" else None)
+    bounds = dplr.Bounds(SHAPES[shape], (-1, 1) if model == "linear" else None, PRODUCTS.get(shape, ()))
     facts = {"n_rows": 500, "n_features": 2, "bounds": bounds, "model": model, "neighbouring": relation, "l2": l2}
     plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut), ranges="off", **facts)
     body = body_of(plan.problem.geometry)

@@ -91,6 +91,9 @@ def test_columns_are_charged_their_joint_sensitivity_and_squares_a_weight(neighb
     assert marked["means"].shape == (6,)  # the mark has a mean, and costs nothing
     assert marked["squares"].shape == (2,)
     assert marked["means"].sensitivity == pytest.approx(exact, rel=1e-4)
+    shared = spec().plan(problem_of("nq3", neighbouring=neighbouring)[0], 1.0, 1e-5).statement.released
+    assert (shared["means"].shape, shared["squares"].shape) == ((7,), (4,))  # of which three are charged as one number
+    assert shared["means"].sensitivity == pytest.approx(exact, rel=1e-4)
     assert list(spec().plan(problem_of("34")[0], 1.0, 1e-5).statement.released) == ["means", "gradients"]
 
 
@@ -200,7 +203,7 @@ def released_of(problem, means, squares):
     return {"means": np.array(means) * n, "squares": np.array(squares) * n}
 
 
-@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2", "p", "nq2"])
 def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds):
     problem, _ = problem_of(kinds)
     planned, c, rng = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width, np.random.default_rng(0)
@@ -215,6 +218,8 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
         for first in problem.geometry.marked:
             missing = rng.random(400) < 0.5
             corners[missing, first], corners[missing, first + 1] = 0.0, c
+        for first, size in problem.geometry.shared:
+            corners[:, first : first + size] *= rng.integers(0, size, 400)[:, None] == np.arange(size)
         norms = np.linalg.norm(frame.factors * (corners - frame.center), axis=1)
         assert norms.max() <= 1 - 2.0**-11
         assert frame.shrink == 1.0 or norms.max() > 0.45

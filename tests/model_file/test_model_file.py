@@ -22,7 +22,7 @@ import dplr
 import mutations
 from dplr.model_file import file as model_file
 
-MODELS = range(8)
+MODELS = range(9)
 
 
 @pytest.fixture(scope="module")
@@ -575,6 +575,40 @@ CHANGES = {
     "long digits": lambda m: m["statement"]["released"][0].__setitem__("units", 10**390),
     "another spelling": lambda m: m["bounds"]["columns"][2].__setitem__("ordinal", False),
 }  # fmt: skip
+
+
+FURTHER = {
+    "a product of another column": lambda m: m["bounds"]["products"][0].__setitem__(1, "another"),
+    "a product less": lambda m: m["bounds"]["products"].pop(),
+    "a product more": lambda m: m["bounds"]["products"].append(["work", "school"]),
+    "a product twice": lambda m: m["bounds"]["products"].append(["gain", "age"]),
+    "levels by themselves": lambda m: m["bounds"]["products"].append(["work", "work"]),
+    "no pair": lambda m: m["bounds"]["products"][0].append("age"),
+    "a position": lambda m: m["bounds"]["products"][0].__setitem__(0, 1),
+    "no list": lambda m: m["bounds"].__setitem__("products", "age"),
+    "an empty list": lambda m: m["bounds"].__setitem__("products", []),
+    "nothing for products": lambda m: m["bounds"].__setitem__("products", None),
+    "products gone": lambda m: m["bounds"].pop("products"),
+    "bins that fall": lambda m: m["bounds"]["columns"][0]["bins"].reverse(),
+    "a bin less": lambda m: m["bounds"]["columns"][0]["bins"].pop(),
+    "no reference of bins": lambda m: m["bounds"]["columns"][0].pop("reference"),
+    "a reference outside": lambda m: m["bounds"]["columns"][0].__setitem__("reference", 200.0),
+    "another transform": lambda m: m["bounds"]["columns"][1].__setitem__("transform", "exp"),
+    "a bound that has no logarithm": lambda m: m["bounds"]["columns"][1].__setitem__("lower", 0.0),
+    "a reference that is no level": lambda m: m["bounds"]["columns"][2].__setitem__("reference", "all"),
+    "no reference": lambda m: m["bounds"]["columns"][2].pop("reference"),
+}
+
+
+@pytest.mark.parametrize("change", FURTHER.values(), ids=FURTHER)
+def test_files_whose_bins_references_or_products_are_broken_are_refused(fitted, change, tmp_path):
+    assert "sha256" not in refusal(rewritten(saved(fitted[8], tmp_path), change))
+
+
+def test_bounds_without_products_are_written_as_before(fitted, tmp_path):
+    for which, keys in ((1, {"columns", "target"}), (8, {"columns", "target", "products"})):
+        model = json.loads(saved(fitted[which], tmp_path).read_text())["model"]
+        assert set(model["bounds"]) == keys
 
 
 @pytest.mark.parametrize("mechanism", ["output", "objective"])

@@ -78,22 +78,25 @@ def test_no_random_neighbours_with_fractional_targets_exceed_the_bound(domain, d
 
 
 # In the order of the columns: n for a numeric column, m for one with a mark of what is missing, a digit for a one-hot
-# block of that many columns.
+# block of that many columns, p and q for a block of two or three numbers of which at most one is not 0.
 LAYOUTS = ["2", "3", "n2", "nn3", "n2n4", "234", "n22n3", "nnnn2", "1", "n1", "2n1", "1113"]
 
 
 def layout(kinds, iota):
-    """A geometry of numbers, with marks ("m") or without ("n"), and of one-hot blocks (their sizes), in this order."""
-    first, blocks, marked = 0, [], []
+    """A geometry of numbers, alone or in blocks, with marks or without, and of one-hot blocks, in this order."""
+    first, blocks, marked, shared = 0, [], [], []
     for kind in kinds:
-        size = {"n": 1, "m": 2}.get(kind) or int(kind)
+        size = {"n": 1, "m": 2, "p": 2, "q": 3}.get(kind) or int(kind)
         if kind == "m":
             marked.append(first)
+        elif kind in "pq":
+            shared.append((first, size))
         elif kind != "n":
             blocks.append((first, size))
         first += size
     width = 1 / math.sqrt(len(kinds))
-    return Geometry(first, half_width=width, intercept=iota, blocks=tuple(blocks), marked=tuple(marked))
+    groups = {"blocks": tuple(blocks), "marked": tuple(marked), "shared": tuple(shared)}
+    return Geometry(first, half_width=width, intercept=iota, **groups)
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
@@ -125,6 +128,46 @@ def test_search_over_numbers_with_marks_never_exceeds_their_sensitivity_and_reac
         assert joint <= found * 1.002
 
 
+SHARED = ["p", "q", "np", "nnq", "2p", "ppn3", "npqm"]
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("kinds", SHARED)
+def test_search_over_blocks_of_numbers_never_exceeds_their_sensitivity_and_reaches_it(kinds, iota, relation):
+    """Lemma 11: under replace-one another number of the block is at the half-width."""
+    geometry = layout(kinds if iota else kinds.replace("m", "n"), iota)
+    for weight in (0.25, 4.0, best_weight(geometry, relation, FunctionalMechanism().coef_norm)[0]):
+        joint = joint_sensitivity(geometry, relation, weight)
+        found = worst_released_change(geometry, relation, 1.0, weight)
+        assert found <= joint * (1 + 1e-9)
+        assert joint <= found * 1.002
+
+
+def test_a_block_of_numbers_alone_has_these_sensitivities():
+    """By hand: two entries of 1 in two columns, other labels, and the constant 1/2 or none."""
+    for iota, replaced, removed in ((0.5, 3 + 3, 1.5 + 1.75), (0.0, 2 + 2, 1 + 1)):
+        assert sensitivity.groups_replace_one(0, 0, 1.0, 1.0, 1.0, iota, shared=1) == pytest.approx(replaced)
+        assert sensitivity.groups_add_remove(0, 0, 1.0, 1.0, 1.0, iota, shared=1) == pytest.approx(removed)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", ["q", "nq", "2qn"])
+def test_two_numbers_of_one_block_exceed_the_sensitivity(kinds, relation, monkeypatch):
+    """The search sees an encoder that fills two of them."""
+
+    def filled(rng, geometry, count):
+        rows = random_rows(rng, geometry, count)
+        for first, size in geometry.shared:
+            rows[:, first : first + size] = geometry.half_width * rng.choice([-1.0, 1.0], (count, size))
+        return rows
+
+    monkeypatch.setattr("sensitivity_search.random_rows", filled)
+    monkeypatch.setattr("sensitivity_search.blocks", all_cells)
+    geometry = layout(kinds, 0.5)
+    assert worst_released_change(geometry, relation, 1.0, 1.0) > joint_sensitivity(geometry, relation, 1.0) * 1.1
+
+
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("kinds", ["m", "mn2", "m3m"])
 def test_marks_that_stand_beside_other_numbers_exceed_the_sensitivity(kinds, relation, monkeypatch):
@@ -144,13 +187,13 @@ def test_marks_that_stand_beside_other_numbers_exceed_the_sensitivity(kinds, rel
 
 
 def all_cells(geometry, relation):
-    """The cells that a layout without marks would release."""
-    return blocks(replace(geometry, marked=()), relation)
+    """The cells that a layout without marks, and without blocks of numbers, would release."""
+    return blocks(replace(geometry, marked=(), shared=()), relation)
 
 
 @pytest.mark.parametrize("iota", [0.5, 1.0])
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.parametrize("kinds", MARKED)
+@pytest.mark.parametrize("kinds", MARKED + SHARED)
 def test_classes_and_squares_of_numbers_with_marks_stay_below_their_sensitivity(kinds, by_class, iota):
     """With one sum a class (lemma 8), and in L2, where lemma 4 holds for every row of the ball."""
     rng, geometry, count = np.random.default_rng(2), layout(kinds, iota), 20_000
@@ -165,7 +208,7 @@ def test_classes_and_squares_of_numbers_with_marks_stay_below_their_sensitivity(
 
 
 @pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11", "nm2", "mmm", "nm3m"])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11", "nm2", "mmm", "nm3m", "npq", "2qm"])
 def test_no_random_records_of_groups_with_fractional_targets_exceed_the_bound(kinds, iota):
     if iota == 0 and "m" in kinds:
         iota = 0.25  # without an intercept a mark is a block of its own
@@ -200,14 +243,14 @@ def test_closed_maximum_over_numeric_columns_is_that_of_a_grid(numeric, iota, bl
 def stated_columns(geometry, relation):
     """Numbers, blocks and the sensitivity that is stated for the sums of their columns and squares."""
     sizes = [size for _, size in geometry.blocks]
-    numeric = len(geometry.numbers)
+    numeric = len(geometry.numbers) - sum(size - 1 for _, size in geometry.shared)  # a block of them is like one
     if relation == "replace_one":
         return numeric, sensitivity.columns_replace_one(numeric, sizes, geometry.half_width)
     return numeric, sensitivity.columns_add_remove(numeric, len(sizes), geometry.half_width)
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
-@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS, *MARKED])
+@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS, *MARKED, *SHARED])
 def test_search_over_columns_never_exceeds_their_sensitivity_and_reaches_it(kinds, relation):
     geometry = layout(kinds, 0.5)
     _, bound = stated_columns(geometry, relation)

@@ -54,6 +54,8 @@ class Case:
     floating_point: bool = False
     delta: float = 0.0
     block: tuple[int, int] | None = None  # first column and size of a one-hot block; the columns before are numeric
+    products: bool = False  # the block is one of numbers in [-1, 1] of which at most one is not 0
+    times_levels: bool = False  # a number in [-1, 1], a level from 0 to 7, and their product: encoded by the package
     marked: bool = False  # numbers in [-1, 1] of which NaN is missing, and marked: encoded by the package
 
 
@@ -113,18 +115,31 @@ CASES = {
     "default weight, add_remove number with a mark": Case(
         1, (1.0,), 1.0, (), 0.0, marked=True, fit_intercept=True, relation=Neighbouring.ADD_REMOVE
     ),
+    # As for levels, and the squares move too; with an intercept they are cells of their own.
+    "default weight, block of numbers": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 0.0, block=(0, 2), products=True),
+    "default weight, block of numbers, intercept": Case(
+        2, (1.0, 0.0), 1.0, (0.0, 1.0), 0.0, block=(0, 2), products=True, fit_intercept=True
+    ),
+    "default weight, add_remove block of numbers": Case(
+        2, (-1.0, 0.0), 1.0, (), 0.0, block=(0, 2), products=True, relation=Neighbouring.ADD_REMOVE
+    ),
+    "number times levels": Case(
+        2, (1.0, 0.0), 1.0, (1.0, 0.0), 0.0, times_levels=True, fit_intercept=True, spec=LINEAR
+    ),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, ReleaseAlone(calibration="paper")),
 }
 
 
 def block_prep(case):
-    """Numbers in [-1, 1], then one block of columns that are 0 or 1."""
+    """Numbers in [-1, 1], then one block of columns that are 0 or 1, or numbers too."""
     first, size = case.block
     units = float(math.isqrt(2**40 // (first + 1)))
-    low, high = np.append([-units] * first + [0.0] * size, -GRID), np.append([units] * case.d, GRID)
+    least = -units if case.products else 0.0
+    low, high = np.append([-units] * first + [least] * size, -GRID), np.append([units] * case.d, GRID)
     intercept = INTERCEPT if case.fit_intercept else 0.0
-    geometry = Geometry(case.d, half_width=units / GRID, intercept=intercept, blocks=(case.block,))
+    group = {"shared" if case.products else "blocks": (case.block,)}
+    geometry = Geometry(case.d, half_width=units / GRID, intercept=intercept, **group)
     return Prep(geometry, np.zeros(case.d + 1), high.copy(), low, high, (0.0, 1.0))
 
 
@@ -134,6 +149,10 @@ def neighbours(case):
     shared = np.tile([0.3, -0.2][: case.d], (6, 1))
     if case.block:
         prep, shared = block_prep(case), np.eye(6, case.d)
+    elif case.times_levels:
+        levels = dplr.Bounds([(-1, 1), {"levels": list(range(8))}], products=[(0, 1)])
+        prep = layout_prep(levels.layout, case.fit_intercept, labels)
+        shared = np.column_stack([np.linspace(-1, 1, 6), np.arange(6)])
     elif case.marked:
         marked = dplr.Bounds([{"lower": -1, "upper": 1, "missing": "indicator"}] * case.d)
         prep, shared[::2] = layout_prep(marked.layout, case.fit_intercept, labels), math.nan

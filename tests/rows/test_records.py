@@ -193,6 +193,9 @@ COLUMNS = {
     "levels": {"levels": [0.3, 1, 2**53]},
     "ordinal": {"levels": [0, 0.3, 1], "ordinal": True, "missing": "indicator"},
     "binary": {"levels": [0, 1], "binary": True},
+    "bins": {"lower": 0, "upper": 1, "bins": [0.3, 0.7], "reference": 1, "missing": "indicator"},
+    "reference": {"levels": [0.3, 1, 2**53], "reference": 1, "missing": 0.3},
+    "square": {"lower": 0, "upper": 1, "transform": "sqrt", "missing": 0.3},
 }
 FRAMES = {
     "pandas objects": lambda values: pd.DataFrame({"a": pd.Series(values, dtype=object)}),
@@ -204,13 +207,16 @@ FRAMES = {
 
 def column_moments(frame, declared, y):
     named = isinstance(frame, pd.DataFrame | pl.DataFrame | pa.Table)
-    return moments(frame, y, bounds=dplr.Bounds({"a": declared} if named else [declared]), classes=(0, 1))
+    name = "a" if named else 0
+    products = [(name, name)] if declared is COLUMNS["square"] else []
+    bounds = dplr.Bounds({"a": declared} if named else [declared], products=products)
+    return moments(frame, y, bounds=bounds, classes=(0, 1))
 
 
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_value_of_a_column_counts_as_the_same_whatever_type_another_one_has(column, frame):
-    """4 containers x 7 kinds of column x 22 types x 3 others x 3 places."""
+    """4 containers x 10 kinds of column x 22 types x 3 others x 3 places."""
     y = np.array([0, 1] * 6)
     make, declared, released = FRAMES[frame], COLUMNS[column], 0
     single = functools.cache(lambda kind, text, i: column_moments(make([by_name[kind, text]]), declared, y[i : i + 1]))
@@ -265,10 +271,50 @@ def test_a_column_of_nothing_but_gaps_is_no_text():
     assert column_moments(one, declared, y) is not None
 
 
+PAIRS = [("a", "b"), ("a", "c"), ("c", "d"), ("a", "a"), ("d", "b")]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("stranger", [math.nan, None, math.inf, -math.inf, 1e300, -5.0, True, 1, np.float32(0.3)])
+def test_a_record_counts_in_products_as_the_same_whatever_the_others_hold(stranger, place):
+    """In sums of integers, of pandas, polars and Arrow: the products of one record are of its own values alone."""
+    y, rng = np.array([0, 1] * 6), np.random.default_rng(place)
+    columns = {
+        "a": rng.choice([0.0, 0.3, 1.0, 7.0], 12).tolist(), "b": rng.uniform(-1, 2, 12).tolist(),
+        "c": rng.choice(["x", "y", "z", "?"], 12).tolist(), "d": rng.choice([0.1, 0.5, 0.9], 12).tolist(),
+    }  # fmt: skip
+    for name in "abd":
+        columns[name][place] = stranger
+    bounds = dplr.Bounds(
+        {
+            "a": {"lower": 0, "upper": 1, "missing": "indicator"}, "b": {"lower": 0, "upper": 1, "missing": 0.3},
+            "c": {"levels": ["x", "y", "z"], "reference": "y"},
+            "d": {"lower": 0, "upper": 1, "bins": [0.3, 0.7], "missing": "indicator"},
+        },
+        products=PAIRS,
+    )  # fmt: skip
+    options = {"bounds": bounds, "classes": (0, 1)}
+    alone = [
+        moments(pd.DataFrame({name: [column[i]] for name, column in columns.items()}), y[i : i + 1], **options)
+        for i in range(12)
+    ]
+    whole = moments(pd.DataFrame(columns), y, **options)
+    if isinstance(stranger, float) and math.isinf(stranger):
+        assert whole is alone[place] is None
+        assert sum(part is None for part in alone) == 1
+        return
+    assert_array_equal(whole, np.sum(alone, axis=0))
+    typed = pd.DataFrame(columns).astype(dict.fromkeys("abd", float)).to_dict("list")
+    typed |= {name: [None if value != value else value for value in typed[name]] for name in "abd"}
+    for frame in (pl.DataFrame(typed), pa.table(typed), pl.DataFrame(typed).select("d", "c", "b", "a")):
+        assert_array_equal(moments(frame, y, **options), whole)
+
+
+@pytest.mark.parametrize("transform", ["log1p", "log", "sqrt"])
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 64, 1000])
-def test_the_logarithm_of_a_value_does_not_depend_on_its_place(size):
+def test_the_transform_of_a_value_does_not_depend_on_its_place(size, transform):
     """Vector paths of NumPy take several values at a time, and others where one of them is odd."""
-    column = dplr.Bounds([COLUMNS["log"]]).columns[0]
+    column = dplr.Bounds([{"lower": 1e-3, "upper": 1e6, "transform": transform}]).columns[0]
     values = np.random.default_rng(size).uniform(0, 1e6, size)
     alone = np.array([column.transformed(np.array([value]))[0] for value in values])
     assert_array_equal(column.transformed(values), alone)

@@ -1,140 +1,42 @@
-"""What is publicly known of one column: bounds and transform, or levels; and what a missing value counts as."""
+"""Reading and writing what is publicly known of one column."""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._validation import describe, real_number, sentence
+from dplr.bounds.kinds import (
+    EXACT_INTEGER,
+    INDICATOR,
+    TRANSFORMS,
+    Bins,
+    Column,
+    Level,
+    Levels,
+    Numeric,
+    Pair,
+    middle,
+    short,
+)
 
-Pair = tuple[float, float]
-Level = str | int | float | bool
+__all__ = [
+    "INDICATOR", "TRANSFORMS", "Bins", "Column", "Level", "Levels", "Numeric", "Pair", "check_keys", "middle",
+    "read_column", "read_levels", "read_number", "read_pair", "write_column",
+]  # fmt: skip
 
-INDICATOR = "indicator"
-TRANSFORMS = ("clip", "log1p")
 _MOST_LEVELS = 4096
-_EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
 _CONSTANT = "A constant column carries no information: drop it."
-
-
-@dataclass(frozen=True, slots=True)
-class Numeric:
-    """A number between public bounds.
-
-    Attributes
-    ----------
-    lower, upper : in the user's units; values outside count as the nearest bound.
-    transform : "clip" leaves values as they are, "log1p" takes log(1 + x).
-    missing : None (refused), a public constant, or "indicator": the middle of the bounds, and a column of its own.
-    """
-
-    lower: float
-    upper: float
-    transform: str = "clip"
-    missing: float | str | None = None
-
-    @property
-    def range(self) -> Pair:
-        """The bounds after the transform."""
-        if self.transform == "clip":
-            return self.lower, self.upper
-        return math.log1p(self.lower), math.log1p(self.upper)
-
-    @property
-    def block(self) -> int:
-        """Columns of which at most one is not zero."""
-        return 1 if self.missing == INDICATOR else 0
-
-    @property
-    def number(self) -> Pair | None:
-        """The range of the column that holds a number."""
-        return self.range
-
-    @property
-    def filler(self) -> float:
-        """What a missing value counts as, on the scale of the transform: NaN where it is refused."""
-        if isinstance(self.missing, str):
-            return middle(self.range)
-        return math.nan if self.missing is None else float(self.transformed(np.array([self.missing]))[0])
-
-    def transformed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """On the scale of the model. Below the lower bound the logarithm goes on as a line, so that it exists."""
-        if self.transform == "clip":
-            return values
-        below = np.minimum(values - self.lower, 0.0)  # 0 inside, minus infinity stays what it is, so does NaN
-        return np.log1p(np.maximum(values, self.lower)) + below
-
-    def names(self, name: str) -> list[str]:
-        """Names of the columns that the model has for this one."""
-        shown = name if self.transform == "clip" else f"{self.transform}({name})"
-        return [shown] + ([f"{name} is missing"] if self.block else [])
-
-    def __str__(self) -> str:
-        """What a statement says of the values."""
-        scale = "" if self.transform == "clip" else f" (on the scale of {self.transform})"
-        return f"in [{self.lower:g}, {self.upper:g}]{scale}"
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """One of several public levels.
-
-    Attributes
-    ----------
-    levels : all of one type, text or numbers.
-    kind : "one_hot" (one column per level), "ordinal" (one number, 0 for the first level, 1 more for each further
-        one), or "binary" (0 for the first of two levels, 1 for the second).
-    missing : None (refused), one of the levels, or "indicator": a further column.
-    """
-
-    levels: tuple[Level, ...]
-    kind: str = "one_hot"
-    missing: Level | None = None
-
-    @property
-    def text(self) -> bool:
-        """Whether the levels are text."""
-        return isinstance(self.levels[0], str)
-
-    @property
-    def number(self) -> Pair | None:
-        """The range of the column that holds a number; None where levels have columns of their own."""
-        return None if self.kind == "one_hot" else (0.0, len(self.levels) - 1.0)
-
-    @property
-    def block(self) -> int:
-        """Columns of which at most one is not zero."""
-        return (len(self.levels) if self.kind == "one_hot" else 0) + (self.missing == INDICATOR)
-
-    def names(self, name: str) -> list[str]:
-        """Names of the columns that the model has for this one."""
-        if self.kind == "one_hot":
-            names = [f"{name}={level}" for level in self.levels]
-        else:
-            names = [f"{name}={self.levels[1]}" if self.kind == "binary" else name]
-        return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
-
-    def __str__(self) -> str:
-        """What a statement says of the values."""
-        listed = ", ".join(str(level) for level in self.levels)
-        if self.kind == "one_hot":
-            return f"one of {listed}"
-        return f"{listed} in this order, as 0 to {len(self.levels) - 1}"
-
-
-Column = Numeric | Levels
-
-
-def middle(pair: Pair) -> float:
-    """The middle of a range: what a marked missing value counts as, and what is subtracted in centring. One number."""
-    low, high = pair
-    return low / 2 + high / 2
+# What a lower bound must be for the transform to exist there, and why.
+_EXISTS: dict[str, tuple[Callable[[float], bool], str, str]] = {
+    "log1p": (lambda lower: lower > -1, "above -1", "log(1 + x) ends there."),
+    "log": (lambda lower: lower > 0, "above 0", "log(x) ends there: take log1p where 0 occurs."),
+    "sqrt": (lambda lower: lower >= 0, "at least 0", "The root ends there."),
+}
 
 
 def read_column(what: str, value: Any) -> Column:
@@ -143,9 +45,12 @@ def read_column(what: str, value: Any) -> Column:
         return Numeric(*read_pair(what, value))
     try:
         if "levels" in value:
-            check_keys(value, ("levels", "binary", "ordinal", "missing"))
+            check_keys(value, ("levels", "binary", "ordinal", "reference", "missing"))
             return _levels(value)
-        check_keys(value, ("lower", "upper", "transform", "missing"), {"levels"})
+        if "bins" in value:
+            check_keys(value, ("lower", "upper", "bins", "reference", "missing"))
+            return _bins(value)
+        check_keys(value, ("lower", "upper", "transform", "missing"), {"levels", "bins"})
         return _numeric(value)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{what[:1].upper()}{what[1:]}: {error}") from None
@@ -157,10 +62,17 @@ def write_column(column: Column) -> dict[str, Any]:
         written: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
         if column.transform != "clip":
             written["transform"] = column.transform
+        reference: Level | None = None
+    elif isinstance(column, Bins):
+        written = {"lower": column.lower, "upper": column.upper, "bins": list(column.edges)}
+        reference = column.reference
     else:
         written = {"levels": list(column.levels)}
         if column.kind != "one_hot":
             written[column.kind] = True
+        reference = column.reference
+    if reference is not None:
+        written["reference"] = reference
     return written if column.missing is None else {**written, "missing": column.missing}
 
 
@@ -217,6 +129,41 @@ def check_keys(table: Mapping[Any, Any], known: Collection[str], others: Collect
 
 
 def _numeric(table: Mapping[str, Any]) -> Numeric:
+    lower, upper = _ends(table)
+    transform = table.get("transform", "clip")
+    if transform not in TRANSFORMS:
+        raise ValueError(sentence("transform", f"must be one of {', '.join(TRANSFORMS)}", transform))
+    if transform != "clip":
+        exists, where, why = _EXISTS[transform]
+        if not exists(lower):
+            raise ValueError(sentence("lower", f'must be {where} with transform = "{transform}"', lower, why))
+    column = Numeric(lower, upper, transform, _missing_number(table, lower, upper))
+    if not column.range[0] < column.range[1]:
+        raise ValueError(sentence("upper", "must stay above lower after the transform", (lower, upper)))
+    return column
+
+
+def _bins(table: Mapping[str, Any]) -> Bins:
+    lower, upper = _ends(table)
+    given = table["bins"]
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise TypeError(sentence("bins", "must be a list of the edges between bins", given, "Such as [18, 30, 45]."))
+    if not 1 <= len(given) < _MOST_LEVELS:
+        rule = f"must list 1 to {_MOST_LEVELS - 1} edges between bins"
+        raise ValueError(sentence("bins", rule, f"{len(given)} edges", "Declare a number without bins, or cut it."))
+    edges = tuple(read_number("bins", _unboxed(each)) for each in given)
+    for low, high in zip((lower, *edges), (*edges, upper), strict=True):
+        if not low < high:
+            rule = f"must increase, inside lower = {lower:g} and upper = {upper:g}"
+            raise ValueError(sentence("bins", rule, list(edges), f"{short(low)} is followed by {short(high)}."))
+    reference = table.get("reference")
+    if reference is not None:
+        reference = _number_within("reference", reference, lower, upper, "")
+    return Bins(lower, upper, edges, _missing_number(table, lower, upper), reference)
+
+
+def _ends(table: Mapping[str, Any]) -> Pair:
+    """Bounds that are a finite distance apart."""
     for key in ("lower", "upper"):
         if key not in table:
             raise ValueError(sentence(key, "is required", list(table), "Give lower and upper, or levels."))
@@ -226,25 +173,24 @@ def _numeric(table: Mapping[str, Any]) -> Numeric:
         raise ValueError(sentence("upper", f"must be above lower = {lower:g}", upper, remedy))
     if not math.isfinite(upper - lower):
         raise ValueError(sentence("upper", "must be a finite distance above lower", upper, "Use larger units."))
-    transform = table.get("transform", "clip")
-    if transform not in TRANSFORMS:
-        raise ValueError(sentence("transform", f"must be one of {', '.join(TRANSFORMS)}", transform))
-    if transform == "log1p" and lower <= -1:
-        raise ValueError(
-            sentence("lower", 'must be above -1 with transform = "log1p"', lower, "log(1 + x) ends there.")
-        )
+    return lower, upper
+
+
+def _missing_number(table: Mapping[str, Any], lower: float, upper: float) -> float | str | None:
     missing = table.get("missing")
-    if missing is not None and missing != INDICATOR:
-        rule = f'must be a number in [{lower:g}, {upper:g}] or "{INDICATOR}"'
-        if isinstance(missing, str):
-            raise ValueError(sentence("missing", rule, missing))
-        missing = read_number("missing", missing)
-        if not lower <= missing <= upper:
-            raise ValueError(sentence("missing", rule, missing))
-    column = Numeric(lower, upper, transform, missing)
-    if not column.range[0] < column.range[1]:
-        raise ValueError(sentence("upper", "must stay above lower after the transform", (lower, upper)))
-    return column
+    if missing is None or missing == INDICATOR:
+        return missing
+    return _number_within("missing", missing, lower, upper, f' or "{INDICATOR}"')
+
+
+def _number_within(key: str, value: Any, lower: float, upper: float, other: str) -> float:
+    rule = f"must be a number in [{lower:g}, {upper:g}]{other}"
+    if isinstance(value, str):
+        raise ValueError(sentence(key, rule, value))
+    number = read_number(key, value)
+    if not lower <= number <= upper:
+        raise ValueError(sentence(key, rule, number))
+    return number
 
 
 def _levels(table: Mapping[str, Any]) -> Levels:
@@ -256,16 +202,25 @@ def _levels(table: Mapping[str, Any]) -> Levels:
     if kind == "binary" and len(levels) != 2:
         remedy = "Use ordinal, or neither for one column per level."
         raise ValueError(sentence("levels", "must list two values with binary = true", list(levels), remedy))
-    missing = table.get("missing")
+    missing, reference = table.get("missing"), table.get("reference")
     if missing is not None:
         missing = _level("missing", missing)
         if missing == INDICATOR and INDICATOR in levels:
             raise ValueError(sentence("missing", f'must not be ambiguous: "{INDICATOR}" is a level too', missing))
-        if missing != INDICATOR and (
-            missing not in levels or isinstance(missing, str) is not isinstance(levels[0], str)
-        ):
+        if missing != INDICATOR and not _is_level(missing, levels):
             raise ValueError(sentence("missing", f'must be one of the levels, or "{INDICATOR}"', missing))
-    return Levels(levels, kind, missing)
+    if reference is not None:
+        if kind != "one_hot":
+            remedy = "One number stands for all levels already: remove it."
+            raise ValueError(sentence("reference", f"must not stand beside {kind}", reference, remedy))
+        reference = _level("reference", reference)
+        if not _is_level(reference, levels):
+            raise ValueError(sentence("reference", "must be one of the levels", reference))
+    return Levels(levels, kind, missing, reference)
+
+
+def _is_level(value: Level, levels: tuple[Level, ...]) -> bool:
+    return value in levels and isinstance(value, str) is isinstance(levels[0], str)
 
 
 def _flag(table: Mapping[str, Any], key: str) -> bool:
@@ -276,18 +231,22 @@ def _flag(table: Mapping[str, Any], key: str) -> bool:
 
 
 def _level(key: str, value: Any) -> Level:
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _unboxed(value)
     if isinstance(value, str):
         if not _is_unicode(value):
             raise ValueError(sentence(key, "must hold text that UTF-8 can write", value))
         return value
     if not isinstance(value, (bool, int, float)):
         raise TypeError(sentence(key, "must hold text, numbers or booleans", value, "Dates and the rest: as text."))
-    if isinstance(value, int) and abs(value) > _EXACT_INTEGER:
+    if isinstance(value, int) and abs(value) > EXACT_INTEGER:
         raise ValueError(sentence(key, "must hold integers of at most 2^53", value, "Write codes as text."))
     if not math.isfinite(value):
         raise ValueError(sentence(key, "must be finite", value, "Missing values have a key of their own: `missing`."))
     return value
+
+
+def _unboxed(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_unicode(text: str) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr.bounds.columns import Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.layout import Layout
+from dplr.bounds.products import check_names, read_products, write_products
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
 from dplr.bounds.toml import read_file, read_target, shown, write_file, write_target
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
@@ -34,8 +35,10 @@ class Bounds:
         others are ignored); or a list in the order of the columns. What is known is one of
 
         - ``(lower, upper)``: a number;
-        - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x); the default
-          transform, "clip", leaves it as it is;
+        - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x); there are
+          "log" and "sqrt" too, and the default, "clip", leaves it as it is;
+        - ``{"lower": 0, "upper": 99, "bins": [18, 30, 45]}``: one column per interval between these edges; values
+          outside count in the first or the last;
         - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level; any other value is zero in all of
           them;
         - ``{"levels": ["Female", "Male"], "binary": True}``: one column, 0 or 1;
@@ -44,15 +47,20 @@ class Bounds:
 
         Mappings may say what a missing value counts as (it is refused otherwise): ``"missing": 40``, a number within
         the bounds; ``"missing": "Private"``, one of the levels; or ``"missing": "indicator"``, a column of its own.
+        Levels and bins may have a ``"reference"``, a level or a number in one of the bins: it has no column, and
+        coefficients are differences from it. An undeclared value then counts like the reference.
     target : ``{"lower": 0, "upper": 200000}`` of y, for linear regression; ``{"classes": ["no", "yes"]}`` or
         ``{"threshold": 50000}`` (above it is True) for classifiers. A pair is bounds for the first and labels for the
         others; three or more values are labels. Without a target labels are False and True, or 0 and 1.
+    products : pairs of columns, by name or by position as in `features`, whose product is a further column; a pair of
+        one column with itself is its square. Numbers count less the middle of their bounds; levels and bins give a
+        column each. ``[("age", "hours"), ("age", "age"), ("age", "work")]``.
 
     Raises
     ------
     ValueError, TypeError
         A bound is not finite, or a lower bound is not below its upper bound; levels are fewer than two, or not all
-        different; a key is unknown.
+        different; a key is unknown; a product is of columns that are not declared, or of levels with themselves.
 
     Privacy
     -------
@@ -74,6 +82,9 @@ class Bounds:
     >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}})
     >>> bounds.layout.names
     ('age', 'work=none', 'work=some', 'work=full', 'work is missing')
+    >>> smoker = {"levels": ["never", "before", "now"], "reference": "never"}
+    >>> dplr.Bounds({"age": (18, 99), "smoker": smoker}, products=[("age", "age"), ("age", "smoker")]).layout.names
+    ('age', 'smoker=before', 'smoker=now', 'age^2', 'age*smoker=before', 'age*smoker=now')
     >>> dplr.Bounds([(99, 18)])
     Traceback (most recent call last):
         ...
@@ -81,7 +92,12 @@ class Bounds:
 information: drop it.
     """
 
-    def __init__(self, features: Mapping[str, Any] | Sequence[Any] | NDArray[Any], target: Any = None) -> None:
+    def __init__(
+        self,
+        features: Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        target: Any = None,
+        products: Sequence[Any] = (),
+    ) -> None:
         self.names: tuple[str, ...] | None = None
         if isinstance(features, Mapping):
             self.names = tuple(str(name) for name in features)
@@ -97,9 +113,13 @@ information: drop it.
         labels = self.names if self.names is not None else range(len(known))
         self.columns = tuple(read_column(f"column {label!r}", each) for label, each in zip(labels, known, strict=True))
         self._target = None if target is None else read_target(target)
-        width = sum((column.number is not None) + column.block for column in self.columns)
-        if width > MAX_FEATURES:
-            raise ValueError(sentence("bounds", f"must have at most {MAX_FEATURES} columns, one per level", width))
+        self.products = read_products(products, self.names, self.columns)
+        layout = self.layout
+        if layout.width > MAX_FEATURES:
+            rule = f"must have at most {MAX_FEATURES} columns, one per level"
+            raise ValueError(sentence("bounds", rule, layout.width))
+        if self.products:
+            check_names(self.products, layout.features, replace(layout, products=()).names)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -136,16 +156,18 @@ information: drop it.
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The bounds that `to_dict` wrote."""
-        check_keys(values, ("features", "target"))
+        check_keys(values, ("features", "target", "products"))
         if "features" not in values:
             raise ValueError(sentence("features", "is required", list(values)))
-        return cls(values["features"], target=values.get("target"))
+        return cls(values["features"], target=values.get("target"), products=values.get("products", ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `from_dict` reads back exactly."""
         written = [write_column(column) for column in self.columns]
         features = written if self.names is None else dict(zip(self.names, written, strict=True))
-        return {"features": features} | ({} if self._target is None else {"target": write_target(*self._target)})
+        products = {"products": write_products(self.products, self.names)} if self.products else {}
+        target = {} if self._target is None else {"target": write_target(*self._target)}
+        return {"features": features} | products | target
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The text of a file that `from_toml` reads back exactly, written to `path` too if one is given.
@@ -170,26 +192,33 @@ information: drop it.
     def layout(self) -> Layout:
         """The columns of the model."""
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
-        return Layout(features, self.columns, self.names is not None)
+        return Layout(features, self.columns, self.names is not None, self.products)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
         values = [shown(column) for column in self.columns]
         features: object = tuple(values) if self.names is None else dict(zip(self.names, values, strict=True))
-        if self._target is None:
-            return f"Bounds({features!r})"
-        kind, target = self._target
-        return f"Bounds({features!r}, target={target if kind == 'pair' else write_target(kind, target)!r})"
+        said = repr(features)
+        if self._target is not None:
+            kind, target = self._target
+            said += f", target={target if kind == 'pair' else write_target(kind, target)!r}"
+        if self.products:
+            said += f", products={write_products(self.products, self.names)}"
+        return f"Bounds({said})"
 
     def __eq__(self, other: object) -> bool:
         """Compare values."""
         if not isinstance(other, Bounds):
             return NotImplemented
-        return (self.names, self.columns, self._target) == (other.names, other.columns, other._target)
+        return self._values == other._values
 
     def __hash__(self) -> int:
         """Hash the values."""
-        return hash((self.names, self.columns, self._target))
+        return hash(self._values)
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return self.names, self.columns, self._target, self.products
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
         """The layout for a table of d columns; raises ValueError where they do not fit together."""
@@ -242,15 +271,15 @@ information: drop it.
 def as_bounds(bounds: Any) -> Bounds | None:
     """Bounds in any of their forms: themselves, the path of a TOML file, or a mapping; None stays None.
 
-    A mapping with no other keys than "features" and "target" is what `Bounds.to_dict` gives; any other has a key for
-    each column.
+    A mapping with no other keys than "features", "target" and "products" is what `Bounds.to_dict` gives; any other has
+    a key for each column.
     """
     if bounds is None or isinstance(bounds, Bounds):
         return bounds
     if isinstance(bounds, str | os.PathLike):
         return Bounds.from_toml(bounds)
     if isinstance(bounds, Mapping):
-        whole = "features" in bounds and set(bounds) <= {"features", "target"}
+        whole = "features" in bounds and set(bounds) <= {"features", "target", "products"}
         return Bounds.from_dict(bounds) if whole else Bounds(bounds)
     rule = "must be None, a dplr.Bounds, a mapping of columns, or the path of a bounds file"
     raise TypeError(sentence("bounds", rule, bounds))

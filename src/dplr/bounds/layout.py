@@ -1,12 +1,14 @@
-"""Which columns the model has for the columns of a table: a number, a one-hot block, or both. Public facts only."""
+"""Which columns the model has for the columns of a table, and for their products. Public facts only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
-from dplr.bounds.columns import INDICATOR, Column, Levels, Numeric, Pair
+from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, Pair
+from dplr.bounds.products import Product
 
 
 @dataclass(frozen=True)
@@ -18,21 +20,25 @@ class Layout:
     features : their names.
     columns : what is known of each.
     named : whether names find the columns of a table; else their order does.
+    products : of these columns; they come after all of them.
     """
 
     features: tuple[str, ...]
     columns: tuple[Column, ...]
     named: bool
+    products: tuple[Product, ...] = ()
 
     @cached_property
     def plain(self) -> bool:
         """Whether a table's numbers are the model's as they stand."""
-        return all(isinstance(c, Numeric) and c.transform == "clip" and c.missing is None for c in self.columns)
+        untouched = (isinstance(c, Numeric) and c.transform == "clip" and c.missing is None for c in self.columns)
+        return not self.products and all(untouched)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """How many columns of the model each feature has: its number first, then its block."""
-        return tuple((column.number is not None) + column.block for column in self.columns)
+        """How many columns of the model each feature has, its number first, then its block; then each product."""
+        own = ((column.number is not None) + column.block for column in self.columns)
+        return (*own, *(product.width for product in self.products))
 
     @cached_property
     def width(self) -> int:
@@ -41,46 +47,56 @@ class Layout:
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:
-        """The first column of each feature."""
-        widths = self.widths
-        return tuple(sum(widths[:j]) for j in range(len(widths)))
+        """The first column of each feature, then of each product."""
+        return tuple(accumulate(self.widths, initial=0))[:-1]
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each one-hot block; the mark beside a number is a block of one."""
-        return tuple(
+        own = [
             (first + (column.number is not None), column.block)
-            for first, column in zip(self.firsts, self.columns, strict=True)
+            for first, column in zip(self.firsts, self.columns, strict=False)
             if column.block
-        )
+        ]
+        return (*own, *((first, product.width) for first, product in self._products if not product.numbers))
+
+    @cached_property
+    def shared(self) -> tuple[tuple[int, int], ...]:
+        """(first column, number of columns) of each block of numbers of which at most one is not 0 in any row."""
+        return tuple((first, p.width) for first, p in self._products if p.numbers == 1 and p.width > 1)
 
     @cached_property
     def marked(self) -> tuple[int, ...]:
         """The column of each number, or position of a level, that the mark of its missing values follows."""
-        known = zip(self.firsts, self.columns, strict=True)
+        known = zip(self.firsts, self.columns, strict=False)
         return tuple(first for first, column in known if column.number is not None and column.block)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The columns of the model that hold a number with bounds, and not the position of a level."""
-        known = zip(self.firsts, self.columns, strict=True)
-        return tuple(first for first, column in known if isinstance(column, Numeric))
+        """The columns of the model that hold a number with bounds, or the product of two.
+
+        Not the position of a level, nor a number that other columns share a row with: those keep their bounds.
+        """
+        known = zip(self.firsts, self.columns, strict=False)
+        own = (first for first, column in known if isinstance(column, Numeric))
+        return (*own, *(first for first, product in self._products if product.numbers == 2))
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
-        return tuple(
+        own = (
             pair
             for column in self.columns
             for pair in [*([column.number] if column.number else []), *[(0.0, 1.0)] * column.block]
         )
+        return (*own, *(product.pair for product in self.products for _ in range(product.width)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
-        return tuple(
-            name for feature, column in zip(self.features, self.columns, strict=True) for name in column.names(feature)
-        )
+        known = zip(self.features, self.columns, strict=True)
+        own = (name for feature, column in known for name in column.names(feature))
+        return (*own, *(name for product in self.products for name in product.names(self.features)))
 
     def facts(self, seen: Sequence[str] | None = None) -> list[str]:
         """What a statement says of the columns; `seen` are those of the table."""
@@ -89,17 +105,29 @@ class Layout:
         numbers = [f"{name} {column}" for name, column in named if isinstance(column, Numeric)]
         if numbers:
             facts.append(f"declared bounds (values outside are clipped): {', '.join(numbers)}")
-        levels = [f"{name} {column}" for name, column in named if isinstance(column, Levels)]
-        if levels:
-            facts.append(f"declared levels (another value counts as none of them): {'; '.join(levels)}")
+        bins = [f"{name} {column}" for name, column in named if isinstance(column, Bins)]
+        if bins:
+            facts.append(f"declared bins (values outside count in the first or the last): {'; '.join(bins)}")
+        for referred, rule in ((False, "none of them"), (True, "the reference, which has no column")):
+            chosen = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
+            levels = "; ".join(f"{name} {column}" for name, column in chosen)
+            facts += [f"declared levels (another value counts as {rule}): {levels}"] if levels else []
         fillers = [(name, column.missing) for name, column in named if column.missing is not None]
         if fillers:
             said = [f"in {name} {_filler(missing)}" for name, missing in fillers]
             facts.append(f"missing values are refused, except {', '.join(said)}")
+        if self.products:
+            said = [product.said(self.features) for product in self.products]
+            facts.append(f"products of these columns, which are clipped before: {', '.join(said)}")
         ignored = [] if seen is None or not self.named else [name for name in seen if name not in set(self.features)]
         if ignored:
             facts.append(f"ignored columns: {', '.join(ignored)}")
         return facts
+
+    @property
+    def _products(self) -> list[tuple[int, Product]]:
+        """Each product with its first column."""
+        return list(zip(self.firsts[len(self.columns) :], self.products, strict=True))
 
 
 def _filler(missing: object) -> str:

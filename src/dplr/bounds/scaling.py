@@ -131,11 +131,12 @@ def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target
     """Map declared columns to a cube and one-hot blocks inside the unit ball.
 
     With an intercept bounds are centred, so a missing number is mapped to 0 exactly, and the number and its mark are
-    one group. Without one the mark is a block of its own.
+    one group. Without one the mark is a block of its own. Products are columns like the others (layout.md).
     """
     marked = layout.marked if fit_intercept else ()
     blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
-    return replace(box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked), layout=layout)
+    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared)
+    return replace(prep, layout=layout)
 
 
 def box_prep(
@@ -145,23 +146,27 @@ def box_prep(
     target: Pair | None = None,
     blocks: tuple[tuple[int, int], ...] = (),
     marked: tuple[int, ...] = (),
+    shared: tuple[tuple[int, int], ...] = (),
 ) -> Prep:
     """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
 
     With an intercept the cube is centred at the middle of the bounds. Without one the model must go through the user's
     zero, so columns are only scaled. The half-width c is a whole number of grid units. At most one column of
-    a block is not zero, nor of a number in `marked` and its mark, so with g numbers and blocks a row's squared norm is
-    at most g c^2 <= 1: clamped rows lie in the unit ball exactly.
+    a block is not zero, nor of a number in `marked` and its mark, nor of a block of numbers in `shared`, so with g
+    numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit ball exactly. The ranges
+    of `shared` columns must be about 0, which then stays 0.
     """
     d = len(pairs)
     hot = {j for first, size in blocks for j in range(first, first + size)} | {first + 1 for first in marked}
-    units = float(math.isqrt(2**40 // (d - len(hot) + len(blocks))))
+    groups = d - len(hot) + len(blocks) - sum(size - 1 for _, size in shared)
+    units = float(math.isqrt(2**40 // groups))
     geometry = Geometry(
         d,
         half_width=units / GRID,
         intercept=INTERCEPT if fit_intercept else 0.0,
         blocks=blocks,
         marked=marked,
+        shared=shared,
     )
     columns = [
         (0.0, units, 0.0, units) if j in hot else _scale_to(pair, fit_intercept, units) for j, pair in enumerate(pairs)

@@ -72,8 +72,8 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def write_file(values: Mapping[str, Any]) -> str:
     """TOML of what `Bounds.to_dict` returns."""
-    target, features = values.get("target"), values["features"]
-    lines = []
+    target, features, products = values.get("target"), values["features"], values.get("products")
+    lines = [f"products = {_value(products)}", ""] if products else []
     if target is not None and not isinstance(target, Mapping):
         lines += [f"target = {_value(target)}", ""]
     if isinstance(features, Mapping):
@@ -103,7 +103,7 @@ def _read_table(table: Mapping[str, Any]) -> Target:
 
 def _check(values: dict[str, Any]) -> None:
     """Every table by itself, so that an error can name it."""
-    check_keys(values, ("features", "target"))
+    check_keys(values, ("features", "target", "products"))
     features = values.get("features")
     if not isinstance(features, (dict, list)) or not features:
         remedy = "Write a table [features.NAME] for each column."

@@ -191,7 +191,9 @@ def _doubts(name: str, column: Column | None, found: Survey) -> list[str]:
     said = []
     if isinstance(column, Levels):
         if found.unknown:
-            said.append(f"{name}: {_unknown(found.unknown, column.levels, found.rows)}; they count as no level")
+            said.append(
+                f"{name}: {_unknown(found.unknown, column.levels, found.rows)}; they count as {_instead(column)}"
+            )
         if found.unused and found.unknown:
             said.append(f"{name}: no value is {', '.join(map(describe, found.unused[:_SHOWN]))}")
     elif column is not None and found.ends is not None and found.inner is not None:
@@ -199,6 +201,11 @@ def _doubts(name: str, column: Column | None, found: Survey) -> list[str]:
     if found.ends is not None and found.ends[0] == found.ends[1]:
         said.append(f"{name}: every value is {found.ends[0]:g}, so nothing can be learnt from it")
     return said
+
+
+def _instead(column: Levels) -> str:
+    """What a value counts as that is no declared level."""
+    return "no level" if column.reference is None else f"the reference, {describe(column.reference)}"
 
 
 def _about_bounds(name: str, bounds: Pair, found: Survey) -> list[str]:

@@ -299,7 +299,8 @@ def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layo
             f"`public` must have exactly the columns of X; missing: {missing or 'none'}; not in X: {extra or 'none'}. "
             "Select the same columns."
         )
-    return _encoded(table, Layout(features, layout.columns if layout else (_ANY,) * len(features), True))
+    by_name = Layout(features, (_ANY,) * len(features), True) if layout is None else replace(layout, named=True)
+    return _encoded(table, by_name)
 
 
 _ANY = Numeric(-math.inf, math.inf)

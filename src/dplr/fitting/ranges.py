@@ -127,8 +127,11 @@ def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
 
 
 def columns_of(prep: Prep) -> tuple[int, ...]:
-    """The columns of numbers with bounds: not those of declared levels, whose values are known."""
-    return prep.geometry.numbers if prep.layout is None else prep.layout.numbers
+    """The columns of numbers with bounds: not those of declared levels, whose values are known, nor shared blocks."""
+    if prep.layout is not None:
+        return prep.layout.numbers
+    shared = {first + k for first, size in prep.geometry.shared for k in range(size)}
+    return tuple(column for column in prep.geometry.numbers if column not in shared)
 
 
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ _TYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "str", "object",
 )  # fmt: skip
+_PRODUCTS = list_of(label_list(2, 2), 1)
 _CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})
 
 
@@ -28,14 +29,18 @@ def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
     columns = values["features"]
     if bounds.names is not None:
         columns = [{"name": name} | column for name, column in columns.items()]
-    return {"columns": columns, "target": _plain_target(values.get("target"))}
+    products = {"products": values["products"]} if bounds.products else {}
+    return {"columns": columns, "target": _plain_target(values.get("target"))} | products
 
 
 def read_bounds(where: str, value: Any) -> Bounds | None:
     """The bounds that `write_bounds` wrote."""
     if value is None:
         return None
-    values = table({"columns": list_of(_column, 1), "target": _target})(where, value)
+    fields = {"columns": list_of(_column, 1), "target": _target}
+    if isinstance(value, dict) and "products" in value:  # a file without products has no such key
+        fields["products"] = _PRODUCTS
+    values = table(fields)(where, value)
     named = ["name" in column for column in values["columns"]]
     if len(set(named)) > 1:
         refuse(f"{where}.columns", "must have names for all columns, or for none", values["columns"])
@@ -46,7 +51,7 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
             refuse(f"{where}.columns", "must name every column once, in text", names)
         features = dict(zip(names, features, strict=True))
     try:
-        return Bounds(features, values["target"])
+        return Bounds(features, values["target"], values.get("products", ()))
     except (ValueError, TypeError, OverflowError) as error:
         refuse(where, "must keep the rules of bounds", str(error))
 

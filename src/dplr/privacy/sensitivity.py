@@ -90,28 +90,44 @@ def box_replace_one(d: int, half_width: float, linear: float, quadratic: float, 
 
 
 def groups_add_remove(
-    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0, marked: int = 0
+    numeric: int,
+    blocks: int,
+    half_width: float,
+    linear: float,
+    quadratic: float,
+    iota: float = 0.0,
+    marked: int = 0,
+    shared: int = 0,
 ) -> float:
     """Exact, for `numeric` columns in [-half_width, half_width] and `blocks` one-hot blocks: every group counts as one.
 
     With an intercept the diagonal cells of one-hot columns are not released: they are the intercept's cells, rescaled.
     `marked` further numbers have a mark beside them, which is half_width where the number is 0, or else 0 (lemma 10).
+    Of each of `shared` blocks of numbers at most one is not 0 (lemma 11).
     """
-    every = box_add_remove(numeric + marked + blocks, half_width, linear, quadratic, iota)
+    every = box_add_remove(numeric + marked + shared + blocks, half_width, linear, quadratic, iota)
     return every - quadratic * blocks * half_width**2 if iota else every
 
 
 def groups_replace_one(
-    numeric: int, blocks: int, half_width: float, linear: float, quadratic: float, iota: float = 0.0, marked: int = 0
+    numeric: int,
+    blocks: int,
+    half_width: float,
+    linear: float,
+    quadratic: float,
+    iota: float = 0.0,
+    marked: int = 0,
+    shared: int = 0,
 ) -> float:
     """Exact, for rows as in `groups_add_remove` if every block has at least two columns (lemma 7).
 
     Marked numbers, which need an intercept, change from half_width to missing: each is one more block that changes its
-    level, and its diagonal cell changes too (lemma 10). All blocks change their level. `near` numeric columns have
-    |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the others c - b and c + b: a concave quadratic in (a, b) for each
-    `near`, largest where a = c or b = c.
+    level, and its diagonal cell changes too (lemma 10). So is each of `shared` blocks of two or more numbers, of which
+    at most one is not 0: two diagonal cells change (lemma 11). All blocks change their level. `near` numeric columns
+    have |x_j + x'_j| = c + a and |x_j - x'_j| = c - a, the others c - b and c + b: a concave quadratic in (a, b) for
+    each `near`, largest where a = c or b = c.
     """
-    c, near, blocks = half_width, np.arange(numeric + 1), blocks + marked
+    c, near, blocks = half_width, np.arange(numeric + 1), blocks + marked + shared
     far = numeric - near
     beside = c * blocks  # what one unit of max(|x_j + x'_j|, |x_j - x'_j|) costs in the cells beside the blocks
 
@@ -127,7 +143,7 @@ def groups_replace_one(
         return float((plus * sums + minus * differences + quadratic * cells).max())
 
     cross = quadratic * iota
-    level_cells = c * c * (blocks * (blocks - 1 if iota else blocks + 1) + marked)
+    level_cells = c * c * (blocks * (blocks - 1 if iota else blocks + 1) + marked + (2 * shared if iota else 0))
     changed_levels = 2 * c * blocks * (linear + cross) + quadratic * level_cells
     flipped = 2 * linear * iota + largest(linear, cross)
     same = largest(0.0, linear + cross)

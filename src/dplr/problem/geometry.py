@@ -27,6 +27,8 @@ class Geometry:
         row, and that one is `half_width`. Needs a half-width.
     marked : the column of each number that the mark of its missing values follows. In every row one of the two columns
         is 0, and the mark is 0 or `half_width`. Needs a half-width and an intercept.
+    shared : (first column, number of columns, two or more) of each block of numbers of which at most one is not zero in
+        any row. Needs a half-width.
     weights : what each column was multiplied by after it was scaled; empty for 1 each. `half_width` is from before, and
         `radius` from after.
     """
@@ -37,6 +39,7 @@ class Geometry:
     intercept: float = 0.0
     blocks: tuple[tuple[int, int], ...] = ()
     marked: tuple[int, ...] = ()
+    shared: tuple[tuple[int, int], ...] = ()
     weights: tuple[float, ...] = ()
 
     @property
@@ -55,7 +58,7 @@ class Geometry:
 
         In every row at most one coordinate of a group is not 0.
         """
-        blocks, sizes, first = dict(self.blocks) | dict.fromkeys(self.marked, 2), [], 0
+        blocks, sizes, first = dict((*self.blocks, *self.shared)) | dict.fromkeys(self.marked, 2), [], 0
         while first < self.d:
             sizes.append(blocks.get(first, 1))
             first += sizes[-1]
@@ -71,6 +74,11 @@ class Geometry:
         """The columns outside every one-hot block that are no mark."""
         hot = {first + k for first, size in self.blocks for k in range(size)} | {first + 1 for first in self.marked}
         return tuple(column for column in range(self.d) if column not in hot)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a group has more than one column, or may have."""
+        return bool(self.blocks or self.marked or self.shared)
 
     @property
     def half_widths(self) -> tuple[float, ...]:
@@ -90,12 +98,16 @@ class Geometry:
         """Return the geometry in words."""
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
-        elif self.blocks or self.marked:
-            hot, numbers = sum(size for _, size in self.blocks), len(self.numbers)
-            domain = f"rows in {numbers + len(self.blocks)} groups of size {self.half_width:.6g}: "
-            domain += f"{numbers} numeric columns"
-            domain += f" ({len(self.marked)} with a column that marks missing values)" if self.marked else ""
-            domain += f" and {len(self.blocks)} one-hot blocks ({hot} columns)" if self.blocks else ""
+        elif self.grouped:
+            hot, products = (sum(size for _, size in each) for each in (self.blocks, self.shared))
+            numbers = len(self.numbers) - products
+            parts = [f"{numbers} numeric columns"]
+            parts[0] += f" ({len(self.marked)} with a column that marks missing values)" if self.marked else ""
+            parts += [f"{len(self.blocks)} one-hot blocks ({hot} columns)"] if self.blocks else []
+            parts += [f"{len(self.shared)} blocks of products ({products} columns)"] if self.shared else []
+            groups = numbers + len(self.blocks) + len(self.shared)
+            domain = f"rows in {groups} groups of size {self.half_width:.6g}: "
+            domain += " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
         else:
             domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")

@@ -85,9 +85,7 @@ def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> N
             f"values of X outside their bounds were clipped ({listed}); check the units, or declare wider bounds"
         )
     count = len(faults.marks) // 2
-    if any(faults.marks[:count]):
-        listed = _shares(columns or (), faults.marks[:count], faults.rows)
-        parts.append(f"values of X that are no declared level count as none ({listed}); check how levels are written")
+    parts += _unknown(faults.marks[:count], prep, columns or (), faults.rows)
     if any(faults.marks[count:]):
         listed = _shares(columns or (), faults.marks[count:], faults.rows)
         parts.append(f"missing values of X count as the bounds say ({listed})")
@@ -99,6 +97,19 @@ def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> N
     if parts:
         message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
         warn(message, DataWarning)
+
+
+def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:
+    """What undeclared values count as: they are zero in all columns, and so is a level without a column."""
+    declared = () if prep.layout is None else prep.layout.columns
+    referred = {j for j, column in enumerate(declared) if getattr(column, "reference", None) is not None}
+    parts = []
+    for places, counted in ((set(range(len(marks))) - referred, "none"), (referred, "the reference")):
+        chosen = [count if j in places else 0 for j, count in enumerate(marks)]
+        if any(chosen):
+            rule = f"values of X that are no declared level count as {counted}"
+            parts.append(f"{rule} ({_shares(columns, chosen, rows)}); check how levels are written")
+    return parts
 
 
 def _shares(names: Sequence[str], counts: Sequence[int], rows: int) -> str:

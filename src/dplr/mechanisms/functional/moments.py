@@ -76,13 +76,14 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
 
     The cell iota^2 * n is public under replace_one and left out. So is what a one-hot block tells of itself: two of its
     columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7). A number
-    and its mark are never both set either, and of the two the number's diagonal cell alone is released (lemma 10).
+    and its mark are never both set either, and of the two the number's diagonal cell alone is released (lemma 10). Of
+    a block of numbers all diagonal cells are (lemma 11).
     """
     q = geometry.d + (geometry.intercept > 0)
     public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
     diagonal = np.arange(q - public)
     rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
-    if geometry.blocks or geometry.marked:
+    if geometry.grouped:
         group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
         apart = group[rows] != group[columns]
         rows, columns = rows[apart], columns[apart]
@@ -153,13 +154,13 @@ def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: fl
 
 def _joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
-    if geometry.blocks or geometry.marked:
+    if geometry.grouped:
         assert c is not None
-        blocks, marked = len(_one_hot(geometry)), len(geometry.marked)
-        numeric = d - len(_hot(geometry)) - marked
+        blocks, marked, shared = len(_one_hot(geometry)), len(geometry.marked), len(geometry.shared)
+        numeric = d - len(_hot(geometry)) - marked - sum(size for _, size in geometry.shared)
         if neighbouring is Neighbouring.ADD_REMOVE:
-            return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked)
-        return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked)
+            return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked, shared)
+        return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)
     if neighbouring is Neighbouring.ADD_REMOVE:
         if c is None:
             return sensitivity.ball_add_remove(d, geometry.radius, linear, quadratic, iota)

@@ -168,8 +168,8 @@ class FunctionalMechanism(Mechanism):
 
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
-        if self.calibration == "paper" and (problem.geometry.blocks or problem.geometry.marked):
-            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=()))
+        if self.calibration == "paper" and problem.geometry.grouped:
+            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=()))
         return problem
 
     def check(self, problem: Problem) -> None:

@@ -1,7 +1,8 @@
 """Rows of a table as rows of the model, a block at a time.
 
 An encoded row is a function of that row and of public facts alone. Every one-hot block is written as zeros, and then at
-most one 1 is set, whatever the table holds. A number is the middle of its range wherever its mark is set.
+most one 1 is set, whatever the table holds. A number is the middle of its range wherever its mark is set. Products are
+made of the columns that were encoded before.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.bounds.columns import INDICATOR, Column, Levels, Numeric
+from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
 from dplr.bounds.layout import Layout
+from dplr.bounds.products import Product
 from dplr.rows.tables.table import Matrix, Table
 from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes
 
@@ -51,8 +53,9 @@ class Encoder:
         self._places = [X.columns.index(name) for name in layout.features] if by_name and layout else range(count)
         names = getattr(X, "columns", [f"column {j}" for j in range(count)])
         self.features = [names[place] for place in self._places]
-        self._firsts = range(count) if layout is None else layout.firsts
+        self._firsts: Sequence[int] = range(count) if layout is None else layout.firsts
         self.width = count if layout is None else layout.width
+        self._products: Sequence[Product] = () if layout is None else layout.products
         self._plain = isinstance(X, Table) and (layout is None or layout.plain)
         if isinstance(X, Table):
             self._check_types([X.dtype(place) for place in self._places])
@@ -78,24 +81,29 @@ class Encoder:
         count = len(range(*rows.indices(len(self._X)))) if isinstance(rows, slice) else len(rows)
         matrix = np.zeros((count, self.width))
         marks = np.zeros((2, len(self._columns)), np.int64)
-        for j, (place, first, column) in enumerate(zip(self._places, self._firsts, self._columns, strict=True)):
+        for j, (place, first, column) in enumerate(zip(self._places, self._firsts, self._columns, strict=False)):
             values = self._values(place, rows)
             try:
                 if isinstance(column, Levels):
                     marks[:, j] = _write_levels(values, column, matrix[:, first:])
+                elif isinstance(column, Bins):
+                    marks[1, j] = _write_bins(values, column, matrix[:, first:])
                 else:
                     marks[1, j] = _write_numbers(values, column, matrix[:, first:])
             except (TypeError, ValueError, ArithmeticError) as error:
                 raise ValueError(f"column {self.features[j]!r} of `X` cannot be read as declared: {error}") from None
+        for product, first in zip(self._products, self._firsts[len(self._columns) :], strict=True):
+            factors = [self._firsts[place] for place in product.places]
+            product.write(matrix, factors, matrix[:, first : first + product.width])
         return matrix, marks.ravel()
 
     def not_finite(self) -> dict[str, int]:
         """The number of rows in which each column is infinite, or missing without a policy."""
         found: dict[str, int] = {}
-        ends = [*self._firsts[1:], self.width]
+        ends = [*self._firsts, self.width][1:]  # what is wrong with a product is wrong with a factor
         for start in range(0, len(self._X), self.block_rows):
             bad = ~np.isfinite(self.block(slice(start, start + self.block_rows))[0])
-            for name, first, end in zip(self.features, self._firsts, ends, strict=True):
+            for name, first, end in zip(self.features, self._firsts, ends, strict=False):
                 found[name] = found.get(name, 0) + int(bad[:, first:end].any(axis=1).sum())
         return {name: count for name, count in found.items() if count}
 
@@ -187,23 +195,48 @@ def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
     return int(missing.sum())
 
 
+def _write_bins(values: Any, column: Bins, out: Matrix) -> int:
+    """Fill the feature's columns; returns how many missing values count as something."""
+    given = numbers(values)
+    missing, infinite = np.isnan(given), np.isinf(given)
+    bins = column.bins_of(given)
+    if isinstance(column.missing, float):
+        bins[missing] = column.bin_of(column.missing)
+    bins[missing & (not isinstance(column.missing, float))] = MISSING
+    bins[infinite] = UNKNOWN
+    _write_hot(bins, column, out)
+    out[infinite, 0] = given[infinite]  # refused, as it is where the column is a number
+    return _write_gaps(missing, column, out)
+
+
 def _write_levels(values: Any, column: Levels, out: Matrix) -> tuple[int, int]:
     """Fill the feature's columns; returns how many values are not levels, and how many missing ones count."""
     code = codes(values, column.levels)
     missing, unknown = code == MISSING, code == UNKNOWN
     if column.missing is not None and column.missing != INDICATOR:
         code[missing] = column.levels.index(column.missing)
-    level = code >= 0
     if column.kind == "one_hot":
-        out[np.flatnonzero(level), code[level]] = 1.0
+        _write_hot(code, column, out)
     else:
-        out[:, 0] = np.where(level, code, (len(column.levels) - 1) / 2)
+        out[:, 0] = np.where(code >= 0, code, (len(column.levels) - 1) / 2)
+    return int(unknown.sum()), _write_gaps(missing, column, out)
+
+
+def _write_hot(codes: Codes, column: Bins | Levels, out: Matrix) -> None:
+    """Set at most one column of every row to 1: none for the reference, nor for what has no code."""
+    places = np.array(column.places, np.intp)[codes]
+    rows = np.flatnonzero((codes >= 0) & (places >= 0))
+    out[rows, places[rows]] = 1.0
+
+
+def _write_gaps(missing: NDArray[np.bool_], column: Bins | Levels, out: Matrix) -> int:
+    """Refuse or mark what is missing, unless it counts as a value; returns how many count as something."""
     if column.missing is None:
         out[missing, 0] = np.nan  # such a row counts as zero in every kernel, and is refused
-        return int(unknown.sum()), 0
+        return 0
     if column.missing == INDICATOR:
         out[missing, column.block - 1 + (column.number is not None)] = 1.0
-    return int(unknown.sum()), int(missing.sum())
+    return int(missing.sum())
 
 
 def _kind(dtype: Any) -> str:

@@ -1,0 +1,222 @@
+"""The kinds of column: a number, bins, or levels; what each is in the model, and what a missing value counts as."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pair = tuple[float, float]
+Level = str | int | float | bool
+
+INDICATOR = "indicator"
+EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
+TRANSFORMS = ("clip", "log1p", "log", "sqrt")
+# Ends are taken with the first function, as a number; values of rows with the second, many at once.
+_FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
+    "log1p": (math.log1p, np.log1p),
+    "log": (math.log, np.log),
+    "sqrt": (math.sqrt, np.sqrt),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A number between public bounds.
+
+    Attributes
+    ----------
+    lower, upper : in the user's units; values outside count as the nearest bound.
+    transform : "clip" leaves values as they are, "log1p" takes log(1 + x), "log" log(x), "sqrt" the root.
+    missing : None (refused), a public constant, or "indicator": the middle of the bounds, and a column of its own.
+    """
+
+    lower: float
+    upper: float
+    transform: str = "clip"
+    missing: float | str | None = None
+    kind: ClassVar[str] = "number"
+
+    @property
+    def range(self) -> Pair:
+        """The bounds after the transform."""
+        if self.transform == "clip":
+            return self.lower, self.upper
+        function, _ = _FUNCTIONS[self.transform]
+        return function(self.lower), function(self.upper)
+
+    @property
+    def block(self) -> int:
+        """Columns of which at most one is not zero."""
+        return 1 if self.missing == INDICATOR else 0
+
+    @property
+    def number(self) -> Pair | None:
+        """The range of the column that holds a number."""
+        return self.range
+
+    @property
+    def filler(self) -> float:
+        """What a missing value counts as, on the scale of the transform: NaN where it is refused."""
+        if isinstance(self.missing, str):
+            return middle(self.range)
+        return math.nan if self.missing is None else float(self.transformed(np.array([self.missing]))[0])
+
+    def transformed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """On the scale of the model. Below the lower bound the transform goes on as a line, so that it exists."""
+        if self.transform == "clip":
+            return values
+        _, function = _FUNCTIONS[self.transform]
+        below = np.minimum(values - self.lower, 0.0)  # 0 inside, minus infinity stays what it is, so does NaN
+        return function(np.maximum(values, self.lower)) + below
+
+    def names(self, name: str) -> list[str]:
+        """Names of the columns that the model has for this one."""
+        shown = name if self.transform == "clip" else f"{self.transform}({name})"
+        return [shown] + ([f"{name} is missing"] if self.block else [])
+
+    def __str__(self) -> str:
+        """What a statement says of the values."""
+        scale = "" if self.transform == "clip" else f" (on the scale of {self.transform})"
+        return f"in [{self.lower:g}, {self.upper:g}]{scale}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A number between public bounds of which the model knows only the interval it lies in: one column per bin.
+
+    Attributes
+    ----------
+    lower, upper : in the user's units; values outside count in the first or the last bin.
+    edges : between the bins, increasing. A bin holds its lower edge and not its upper one; the last one holds `upper`.
+    missing : None (refused), a public constant, or "indicator": a further column.
+    reference : a number within the bounds, whose bin has no column; None where each has one.
+    """
+
+    lower: float
+    upper: float
+    edges: tuple[float, ...]
+    missing: float | str | None = None
+    reference: float | None = None
+    kind: ClassVar[str] = "bins"
+    number: ClassVar[None] = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All bins, such as "[0, 18)", the last one closed."""
+        ends = [short(each) for each in (self.lower, *self.edges, self.upper)]
+        labels = [f"[{low}, {high})" for low, high in pairwise(ends)]
+        return (*labels[:-1], labels[-1][:-1] + "]")
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The column of each bin, counted from the first; -1 for the reference."""
+        left_out = None if self.reference is None else self.bin_of(self.reference)
+        return _places(len(self.edges) + 1, left_out)
+
+    @property
+    def block(self) -> int:
+        """Columns of which at most one is not zero."""
+        return len(self.edges) + (self.reference is None) + (self.missing == INDICATOR)
+
+    def bin_of(self, value: float) -> int:
+        """The bin that holds this number."""
+        return int(self.bins_of(np.array([value]))[0])
+
+    def bins_of(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The bin of each number that is not NaN."""
+        return np.searchsorted(self.edges, values, side="right")
+
+    def names(self, name: str) -> list[str]:
+        """Names of the columns that the model has for this one."""
+        names = [f"{name} in {label}" for label, place in zip(self.labels, self.places, strict=True) if place >= 0]
+        return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
+
+    def __str__(self) -> str:
+        """What a statement says of the values."""
+        said = ", ".join(self.labels)
+        if self.reference is None:
+            return f"in {said}"
+        return f"in {said} (the reference, without a column: {self.labels[self.bin_of(self.reference)]})"
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """One of several public levels.
+
+    Attributes
+    ----------
+    levels : all of one type, text or numbers.
+    kind : "one_hot" (one column per level), "ordinal" (one number, 0 for the first level, 1 more for each further
+        one), or "binary" (0 for the first of two levels, 1 for the second).
+    missing : None (refused), one of the levels, or "indicator": a further column.
+    reference : the level that has no column, with "one_hot": its rows, and those of an undeclared value, are zero in
+        all columns. None where every level has one.
+    """
+
+    levels: tuple[Level, ...]
+    kind: str = "one_hot"
+    missing: Level | None = None
+    reference: Level | None = None
+
+    @property
+    def text(self) -> bool:
+        """Whether the levels are text."""
+        return isinstance(self.levels[0], str)
+
+    @property
+    def number(self) -> Pair | None:
+        """The range of the column that holds a number; None where levels have columns of their own."""
+        return None if self.kind == "one_hot" else (0.0, len(self.levels) - 1.0)
+
+    @property
+    def block(self) -> int:
+        """Columns of which at most one is not zero."""
+        hot = len(self.levels) - (self.reference is not None) if self.kind == "one_hot" else 0
+        return hot + (self.missing == INDICATOR)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The column of each level, counted from the first, with "one_hot"; -1 for the reference."""
+        return _places(len(self.levels), None if self.reference is None else self.levels.index(self.reference))
+
+    def names(self, name: str) -> list[str]:
+        """Names of the columns that the model has for this one."""
+        if self.kind == "one_hot":
+            names = [f"{name}={level}" for level, place in zip(self.levels, self.places, strict=True) if place >= 0]
+        else:
+            names = [f"{name}={self.levels[1]}" if self.kind == "binary" else name]
+        return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
+
+    def __str__(self) -> str:
+        """What a statement says of the values."""
+        listed = ", ".join(str(level) for level in self.levels)
+        if self.kind == "one_hot":
+            return f"one of {listed}" + ("" if self.reference is None else f" (the reference: {self.reference})")
+        return f"{listed} in this order, as 0 to {len(self.levels) - 1}"
+
+
+Column = Numeric | Bins | Levels
+
+
+def middle(pair: Pair) -> float:
+    """The middle of a range: what a marked missing value counts as, and what is subtracted in centring. One number."""
+    low, high = pair
+    return low / 2 + high / 2
+
+
+def short(value: float) -> str:
+    """A number in as few digits as tell it from all others."""
+    return str(int(value)) if value.is_integer() and abs(value) < EXACT_INTEGER else repr(value)
+
+
+def _places(count: int, left_out: int | None) -> tuple[int, ...]:
+    """Columns of that many levels or bins in their order, without the one that is left out."""
+    if left_out is None:
+        return tuple(range(count))
+    return (*range(left_out), -1, *range(left_out, count - 1))

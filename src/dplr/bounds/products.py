@@ -1,0 +1,184 @@
+"""Products of two declared columns as further columns of the model. Proofs: layout.md."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds.kinds import Column, Pair, middle, short
+
+Matrix = NDArray[np.float64]
+
+_FORM = 'Such as [["age", "hours"], ["age", "age"]].'
+_MOST_PRODUCTS = 4096  # each is a column of the model at least
+_MOST_LETTERS = 2**24  # of the names of all columns: two long levels are written once for each pair
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of two columns, as the model has them: a number counts as what it is less the middle of its range.
+
+    Two numbers give one column, a number and levels (or bins) one column per level, levels and levels one per pair.
+
+    Attributes
+    ----------
+    places : positions of the two declared columns, the same one twice for a square.
+    factors : what is known of them.
+    """
+
+    places: tuple[int, int]
+    factors: tuple[Column, Column]
+    kind: ClassVar[str] = "product"
+
+    @property
+    def square(self) -> bool:
+        """Whether a number is multiplied by itself."""
+        return self.places[0] == self.places[1]
+
+    @property
+    def numbers(self) -> int:
+        """How many of the factors are numbers: 2 for one number, 1 for a block of them, 0 for a one-hot block."""
+        return sum(factor.number is not None for factor in self.factors)
+
+    @property
+    def width(self) -> int:
+        """Columns of the model; where a factor has levels, at most one of them is not zero in any row."""
+        first, second = (1 if factor.number else factor.block for factor in self.factors)
+        return first * second
+
+    @property
+    def pair(self) -> Pair:
+        """The range of every column."""
+        reach = math.prod(_reach(factor.number) for factor in self.factors if factor.number)
+        return (0.0 if self.square or not self.numbers else -reach, reach)
+
+    def names(self, features: Sequence[str]) -> list[str]:
+        """Names of the columns, such as "age*hours", "age^2", "age*work=Private"."""
+        first, second = (_names(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        return [f"{first[0]}^2"] if self.square else [f"{a}*{b}" for a in first for b in second]
+
+    def letters(self, features: Sequence[str]) -> int:
+        """How long the names are together, without making them."""
+        first, second = (_names(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        return sum(map(len, first)) * len(second) + sum(map(len, second)) * len(first) + self.width
+
+    def said(self, features: Sequence[str]) -> str:
+        """What a statement says of it."""
+        first, second = (_said(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        return f"{first} squared" if self.square else f"{first} * {second}"
+
+    def write(self, encoded: Matrix, firsts: Sequence[int], out: Matrix) -> None:
+        """Fill the columns from those of the factors, whose first ones are given. Every row by itself.
+
+        Where both factors count as something, so does the product; a row that is refused is refused for its factor.
+        """
+        parts = [_part(encoded[:, first:], factor) for first, factor in zip(firsts, self.factors, strict=True)]
+        if self.numbers == 2:
+            out[:, 0] = parts[0][:, 0] * parts[1][:, 0]
+        elif self.numbers == 1:
+            number, block = parts if self.factors[0].number else parts[::-1]
+            out[:] = np.where(block != 0, number, 0.0)
+        else:
+            both = (parts[0] != 0)[:, :, np.newaxis] & (parts[1] != 0)[:, np.newaxis, :]
+            out[:] = both.reshape(len(out), self.width)
+
+
+def read_products(given: Any, names: Sequence[str] | None, columns: Sequence[Column]) -> tuple[Product, ...]:
+    """The products that a list of pairs describes: of names, or of positions where columns have no names."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise TypeError(sentence("products", "must be a list of pairs of columns", given, _FORM))
+    if len(given) > _MOST_PRODUCTS:
+        raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(given)} pairs"))
+    products, seen = [], set()
+    found = None if names is None else {name: place for place, name in enumerate(names)}
+    for pair in given:
+        if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
+            raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
+        first, second = (_place(each, found, len(columns)) for each in pair)
+        if frozenset((first, second)) in seen:
+            raise ValueError(sentence("products", "must list every product once", list(pair), "Drop the second one."))
+        seen.add(frozenset((first, second)))
+        products.append(_checked(Product((first, second), (columns[first], columns[second])), list(pair)))
+    return tuple(products)
+
+
+def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
+    """What `read_products` reads back."""
+    return [[place if names is None else names[place] for place in product.places] for product in products]
+
+
+def check_names(products: Sequence[Product], features: Sequence[str], others: Sequence[str]) -> None:
+    """Every column of the model has a name of its own: `others` are those that are no products."""
+    letters = sum(product.letters(features) for product in products)
+    if letters > _MOST_LETTERS:
+        rule = f"must have names of at most {_MOST_LETTERS} characters together"
+        raise ValueError(sentence("products", rule, letters, "Shorten the levels."))
+    seen = set(others)
+    for product in products:
+        for name in product.names(features):
+            if name in seen:
+                raise ValueError(sentence("products", "must have names of their own", name, "Rename a column."))
+            seen.add(name)
+
+
+def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
+    if names is not None:
+        name = str(column)
+        if name in names:
+            return names[name]
+        close = difflib.get_close_matches(name, names, 1)
+        remedy = f"Did you mean {close[0]!r}?" if close else "Declare it among the features."
+        raise ValueError(sentence("products", "must name columns of the bounds", column, remedy))
+    if isinstance(column, (bool, np.bool_)) or not hasattr(column, "__index__"):
+        remedy = "Columns without names are multiplied by position."
+        raise TypeError(sentence("products", "must hold positions of columns", column, remedy))
+    place = int(column.__index__())
+    if not 0 <= place < count:
+        raise ValueError(sentence("products", f"must hold positions from 0 to {count - 1}", place))
+    return place
+
+
+def _checked(product: Product, pair: list[Any]) -> Product:
+    number = product.factors[0].number
+    if product.square and number is None:
+        remedy = "Each of their columns is 0 or 1, and so its own square."
+        raise ValueError(sentence("products", "must not multiply levels by themselves", pair, remedy))
+    if product.square and product.factors[0].kind in ("binary", "ordinal") and number == (0.0, 1.0):
+        remedy = "The square is the same for both: drop it."
+        raise ValueError(sentence("products", "must not square a column of two levels", pair, remedy))
+    low, high = product.pair
+    if not (math.isfinite(high - low) and high > 0):
+        raise ValueError(sentence("products", "must have a finite range above 0", pair, "Express them in other units."))
+    return product
+
+
+def _reach(number: Pair) -> float:
+    """How far a number is from the middle of its range at most, as rounded subtractions have it."""
+    low, high = number
+    return max(high - middle(number), middle(number) - low)
+
+
+def _names(factor: Column, feature: str) -> list[str]:
+    """Of the number alone where there is one: a mark of what is missing takes no part."""
+    names = factor.names(feature)
+    return names[:1] if factor.number else names
+
+
+def _said(factor: Column, feature: str) -> str:
+    name = _names(factor, feature)[0] if factor.number else feature
+    return f"({name} - {short(middle(factor.number))})" if factor.number else f"each column of {name}"
+
+
+def _part(encoded: Matrix, factor: Column) -> Matrix:
+    """The columns of a factor: a number clipped and less the middle, which is 0 exactly where a mark stands for it."""
+    if factor.number is None:
+        return encoded[:, : factor.block]
+    low, high = factor.number
+    return np.clip(encoded[:, :1], low, high) - middle(factor.number)

@@ -1,0 +1,112 @@
+"""Products of columns: which there are, how they are named, and which are refused."""
+
+import pickle
+
+import pytest
+
+import dplr
+
+KINDS = {
+    "a": (0, 10),
+    "b": {"lower": 1, "upper": 100, "transform": "log"},
+    "binary": {"levels": ["f", "m"], "binary": True},
+    "ordinal": {"levels": [1, 2, 3], "ordinal": True},
+    "levels": {"levels": ["x", "y", "z"], "reference": "x", "missing": "indicator"},
+    "bins": {"lower": 0, "upper": 9, "bins": [2.5, 5]},
+}
+
+
+def names(*pairs):
+    layout = dplr.Bounds(KINDS, products=pairs).layout
+    return list(layout.names[layout.firsts[len(KINDS)] :])
+
+
+def test_names_say_which_columns_are_multiplied():
+    assert names(("a", "a"), ("b", "b"), ("ordinal", "ordinal")) == ["a^2", "log(b)^2", "ordinal^2"]
+    assert names(("a", "b"), ("b", "binary")) == ["a*log(b)", "log(b)*binary=m"]
+    assert names(("a", "levels")) == ["a*levels=y", "a*levels=z", "a*levels is missing"]
+    assert names(("bins", "a")) == ["bins in [0, 2.5)*a", "bins in [2.5, 5)*a", "bins in [5, 9]*a"]
+    assert names(("levels", "bins"))[:2] == ["levels=y*bins in [0, 2.5)", "levels=y*bins in [2.5, 5)"]
+    assert len(names(("levels", "bins"))) == 9
+
+
+def test_products_come_after_all_columns_in_the_order_given():
+    layout = dplr.Bounds(KINDS, products=[("levels", "a"), ("a", "a")]).layout
+    without = dplr.Bounds(KINDS).layout
+    assert layout.names[: without.width] == without.names
+    assert layout.pairs[: without.width] == without.pairs
+    assert layout.names[without.width :] == ("levels=y*a", "levels=z*a", "levels is missing*a", "a^2")
+    assert layout.pairs[without.width :] == ((-5.0, 5.0),) * 3 + ((0.0, 25.0),)
+    assert not dplr.Bounds([(0, 1)], products=[(0, 0)]).layout.plain
+
+
+def test_positions_take_the_place_of_names():
+    by_position = dplr.Bounds(list(KINDS.values()), products=[(0, 1), (2, 0)])
+    assert by_position.layout.names[-2:] == ("column 0*log(column 1)", "column 2=m*column 0")
+    assert by_position.to_dict()["products"] == [[0, 1], [2, 0]]
+    for again in (
+        dplr.Bounds.from_dict(by_position.to_dict()), pickle.loads(pickle.dumps(by_position)),
+        eval(repr(by_position), {"Bounds": dplr.Bounds}),
+    ):  # fmt: skip
+        assert again == by_position
+    assert by_position.for_columns(list("uvwxyz"), 6).names[-1] == "w=m*u"
+
+
+def test_bounds_without_products_write_no_word_of_them():
+    assert "products" not in dplr.Bounds(KINDS).to_dict()
+    assert "products" not in dplr.Bounds(KINDS).to_toml()
+    assert "products" not in repr(dplr.Bounds(KINDS))
+
+
+@pytest.mark.parametrize(
+    ("products", "error", "message"),
+    [
+        ([("a", "q")], ValueError, "`products` must name columns of the bounds; got 'q'"),
+        ([("a", 0)], ValueError, "`products` must name columns of the bounds; got 0"),
+        ([("levels", "levels")], ValueError, "must not multiply levels by themselves; .*its own square"),
+        ([("bins", "bins")], ValueError, "must not multiply levels by themselves"),
+        ([("binary", "binary")], ValueError, "must not square a column of two levels; .*The square is the same"),
+        ([("a", "b"), ("b", "a")], ValueError, r"must list every product once; got \['b', 'a'\]"),
+        ([("a", "b", "a")], ValueError, "must be a list of pairs of columns; got"),
+        ([None], ValueError, "must be a list of pairs of columns; got None"),
+        ({"a": "b"}, TypeError, "must be a list of pairs of columns; got"),
+        ([("a", "a")] * 4097, ValueError, "must list at most 4096 pairs; got '4097 pairs'"),
+        (3, TypeError, "must be a list of pairs of columns; got 3"),
+    ],
+)
+def test_products_that_cannot_be_are_refused(products, error, message):
+    with pytest.raises(error, match=message):
+        dplr.Bounds(KINDS, products=products)
+
+
+@pytest.mark.parametrize(
+    ("products", "error", "message"),
+    [
+        ([(0, 2)], ValueError, "must hold positions from 0 to 1; got 2"),
+        ([(0, -1)], ValueError, "must hold positions from 0 to 1; got -1"),
+        ([(0, True)], TypeError, "must hold positions of columns; got True"),
+        ([(0, 1.0)], TypeError, "must hold positions of columns; got 1.0"),
+        ([("0", 1)], TypeError, "must hold positions of columns; got '0'"),
+    ],
+)
+def test_positions_that_cannot_be_are_refused(products, error, message):
+    with pytest.raises(error, match=message):
+        dplr.Bounds([(0, 1), (0, 1)], products=products)
+
+
+@pytest.mark.parametrize("upper", [1e200, 1e-200])
+def test_products_beyond_the_numbers_of_a_computer_are_refused(upper):
+    with pytest.raises(ValueError, match=r"`products` must have a finite range above 0.*in other units"):
+        dplr.Bounds([(0, upper)], products=[(0, 0)])
+
+
+def test_columns_of_products_count_and_have_names_of_their_own():
+    levels = {"levels": list(range(64))}
+    assert dplr.Bounds([levels, {"levels": list(range(62))}], products=[(0, 1)]).layout.width == 64 * 62 + 126
+    with pytest.raises(ValueError, match="must have at most 4096 columns, one per level; got 4224"):
+        dplr.Bounds([levels, levels], products=[(0, 1)])
+    with pytest.raises(ValueError, match=r"`products` must have names of their own; got 'a\^2'\. Rename a column"):
+        dplr.Bounds({"a": (0, 1), "a^2": (0, 1)}, products=[("a", "a")])
+    long = {"levels": ["x" * 300_000 + str(k) for k in range(10)]}
+    with pytest.raises(ValueError, match="`products` must have names of at most 16777216 characters together"):
+        dplr.Bounds([long, levels], products=[(0, 1)])
