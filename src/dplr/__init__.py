@@ -9,7 +9,7 @@ from dplr.privacy.guarantees import PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
-    from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.estimators import BoundsEncoder, HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
     from dplr.fitting.planning import plan
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "BoundsEncoder",
     "BudgetExceeded",
     "FunctionalMechanism",
     "History",
@@ -53,6 +54,7 @@ __all__ = [
 # scikit-learn takes most of a second to import: every name is loaded on first use.
 _HOMES = {
     "Bounds": "dplr.bounds",
+    "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",

@@ -203,8 +203,13 @@ def evaluate(model, seed):
         X = pd.DataFrame(dict(enumerate(drawn)))
         X = X.set_axis(names, axis=1) if names else X.to_numpy(dtype=float)
     with np.errstate(all="ignore"):
+        if bounds is None:
+            rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
         margins = rows @ np.array(model["coef"]).T + np.array(model["intercept"])
         scale = np.abs(rows) @ np.abs(np.array(model["coef"])).T + np.abs(np.array(model["intercept"]))
+    if model["classes"] is None and bounds is not None:
+        target = bounds["target"]
+        margins = np.clip(margins, *(target if isinstance(target, list) else (target["lower"], target["upper"])))
     return X, margins, scale
 
 
@@ -252,7 +257,8 @@ def _number(column, value):
         return [ends[0] / 2 + ends[1] / 2, 1.0]
     value = missing if gone else value
     if logged:
-        value = math.log1p(max(value, low)) + min(value - low, 0.0)
+        low, high, value = math.log1p(low), math.log1p(high), math.log1p(max(value, low))
+    value = min(max(value, low), high)
     return [value, 0.0] if missing == "indicator" else [value]
 
 

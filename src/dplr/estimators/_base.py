@@ -17,9 +17,9 @@ from dplr._progress import bars, silent
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators import _clients, _html, _refit
-from dplr.estimators import _to_sklearn as _plain
 from dplr.estimators._columns import coef_names, rows_to_predict
 from dplr.estimators._strict import check_types
+from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_bounds
 from dplr.fitting.pretraining import check_other_rows
@@ -38,7 +38,7 @@ from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, chec
 from dplr.typing import LedgerLike, MechanismLike, PublicLike
 
 
-class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
     """What the models share: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
@@ -110,37 +110,6 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         other: Self = _refit.refit(self, l2, approximation)
         return other
-
-    def to_sklearn(self) -> Any:
-        """A plain scikit-learn model with the same predictions, for use where dplr is not installed.
-
-        Returns
-        -------
-        scikit-learn's `LogisticRegression`, `LinearRegression` or `LinearSVC` with the same `coef_`, `intercept_`,
-        `classes_` and names of features. With more than two classes, logistic regression becomes a
-        `OneVsRestClassifier` of `LogisticRegression`. Where ranges were released, it ends a pipeline that clips first.
-
-        Raises
-        ------
-        NotFittedError
-            Call `fit` first.
-        ValueError
-            Columns are encoded by the bounds: a plain model takes numbers only.
-
-        Privacy
-        -------
-        Holds released numbers only. The statement does not come along: publish ``est.privacy_`` beside the model.
-
-        Examples
-        --------
-        >>> import numpy as np, dplr
-        >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
-        >>> est = dplr.fit(X, X[:, 0] > 0, eps=1.0)
-        >>> bool((est.to_sklearn().predict(X) == est.predict(X)).all())
-        True
-        """
-        check_is_fitted(self)
-        return _plain.plain_model(self)
 
     def _take(self, done: Released) -> Self:
         """Become the model that a release gives, in the user's units."""
@@ -275,9 +244,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         prep = self._record.prep
-        matrix = rows_to_predict(self, X, prep.layout)
-        if prep.limits is not None:
-            matrix = np.clip(matrix, *prep.limits)
+        matrix = prep.counted(rows_to_predict(self, X, prep.layout))
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)

@@ -72,8 +72,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         return SQUARED
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """(n,) predictions."""
-        return self._margins(X)
+        """(n,) predictions, clipped to the declared bounds of the target."""
+        predicted, target = self._margins(X), self._record.prep.target
+        return predicted if target is None else np.clip(predicted, *target)
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         self.coef_ = coef[0]
