@@ -126,6 +126,17 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     return table
 
 
+def parquet_of(columns: Mapping[str, Any]) -> bytes:
+    """The columns as a Parquet file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table(dict(columns)), sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 def _parquet(path: str, names: list[str]) -> Any:
     import pyarrow as pa
     from pyarrow import parquet

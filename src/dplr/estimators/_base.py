@@ -17,7 +17,7 @@ from dplr._progress import bars, silent
 from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds
 from dplr.estimators import _clients, _html, _refit
-from dplr.estimators._columns import coef_names, rows_to_predict
+from dplr.estimators._columns import names_of, rows_to_predict, target_name
 from dplr.estimators._strict import check_types
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
@@ -170,6 +170,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
 
     def _released(self, X: Any, y: Any, levels: Sequence[float], ledger: Budget) -> list[Released]:
         check_other_rows(self.public, X)
+        named = target_name(y)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         check_bounds(self.bounds)
@@ -182,6 +183,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
         done = release(X, y.values, facts, labels, [planned[eps] for eps in levels], ledger, self._source(), track)
+        self.target_name_ = named
         if labels:
             self.classes_ = labels.classes
         return done
@@ -253,7 +255,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
     def coef_names_(self) -> tuple[str, ...]:
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
-        return coef_names(self, self._record.prep.layout)
+        return names_of(self._record.prep.layout, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     @property
     def ranges_(self) -> dict[str, tuple[float, float]]:

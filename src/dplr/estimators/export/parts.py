@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NoReturn
 
 from dplr._validation import sentence
 from dplr.bounds.columns import INDICATOR, Column, Level, Levels, Numeric, Pair, middle
-from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 
 # From the scale of a transform back to the user's units. Each tool has the transform itself.

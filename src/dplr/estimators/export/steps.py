@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -23,44 +23,43 @@ from dplr.estimators._unit_ball import UnitBall
 from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, is_text, parts_of
 from dplr.fitting.one_vs_rest import is_several
 
-_FORWARD = {"log1p": np.log1p}  # functions of NumPy by the names of transforms; "clip" needs none
+# Transform -> the steps that it needs after the clip, of functions of NumPy.
+_FORWARD: dict[str, Callable[[], list[Any]]] = {
+    "clip": list,
+    "log1p": lambda: [FunctionTransformer(np.log1p, feature_names_out="one-to-one")],
+}
 
 
 def pipeline_of(fitted: Any) -> Any:
     """See `PrivateLinearModel.to_sklearn`."""
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     if prep.layout is None:
-        first, rows = UnitBall(), np.zeros((1, fitted.n_features_in_))
-        first.fit(rows if names is None else _frame(dict(zip(names, rows.T, strict=True))))
+        first: Any = UnitBall()
+        row = [np.zeros(1)] * fitted.n_features_in_
     else:
         parts = parts_of(prep)
         first = _columns(parts, prep.layout.features if prep.layout.named else None)
-        rows = _fitting_rows(prep.layout, parts)
-        named = names if names is not None else range(fitted.n_features_in_)
-        table = dict(zip(named, rows, strict=True))
-        first.fit(np.column_stack(rows) if names is None else _frame(table))
+        row = _fitting_row(prep.layout, parts)
+    first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
     return Pipeline([("columns", first), ("model", _model(fitted))])
 
 
 def _columns(parts: Sequence[Part], names: Sequence[str] | None) -> ColumnTransformer:
     """Each part by itself, and neighbouring numbers that are only clipped all at once."""
     steps: list[tuple[str, Any, Any]] = []
-    for plain, group in groupby(parts, lambda part: isinstance(part, Number) and _is_plain(part)):
-        own = list(group)
+    for plain, group in groupby(parts, _is_plain):
+        own: list[Any] = list(group)
         for together in [own] if plain else [[part] for part in own]:
             places = [part.place for part in together]
             seen = places if names is None else [names[place] for place in places]
-            steps.append((f"step{len(steps)}", _numbers(together) if plain else _steps(together[0]), seen))
+            made = _numbers(together) if plain else _STEPS[type(together[0])](together[0])
+            steps.append((f"step{len(steps)}", made, seen))
     return ColumnTransformer(steps, sparse_threshold=0, verbose_feature_names_out=False)
 
 
-def _steps(part: Part) -> Any:
-    """The steps of one part; of a kind that is not known here a KeyError, never another kind's."""
-    return _STEPS[type(part)](part)
-
-
-def _is_plain(part: Number) -> bool:
-    return part.transform == "clip" and part.filler is None
+def _is_plain(part: Part) -> bool:
+    """Whether it is a number that is only clipped."""
+    return isinstance(part, Number) and part.transform == "clip" and part.filler is None
 
 
 def _numbers(parts: Sequence[Number]) -> Any:
@@ -70,11 +69,9 @@ def _numbers(parts: Sequence[Number]) -> Any:
 
 
 def _number(part: Number) -> Any:
-    steps: list[Any] = [] if part.filler is None else [_as_numbers(), SimpleImputer(strategy="constant", fill_value=part.filler)]
-    steps.append(_numbers([part]))
-    if part.transform != "clip":
-        steps.append(FunctionTransformer(_FORWARD[part.transform], feature_names_out="one-to-one"))
-    return make_pipeline(*steps)
+    fill = SimpleImputer(strategy="constant", fill_value=part.filler)
+    filled = [] if part.filler is None else [_as_numbers(), fill]
+    return make_pipeline(*filled, _numbers([part]), *_FORWARD[part.transform]())
 
 
 def _one_hot(part: OneHot) -> Any:
@@ -102,7 +99,7 @@ def _mark(part: Mark) -> Any:
     return make_pipeline(*_text_filled(gone), encode)
 
 
-_STEPS = {Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark}
+_STEPS: dict[type[Part], Callable[[Any], Any]] = {Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark}
 
 
 def _as_numbers() -> Any:
@@ -161,7 +158,7 @@ def _taken(order: Any) -> list[Any]:
     return [FunctionTransformer(np.take, kw_args={"indices": np.argsort(order), "axis": 1})]
 
 
-def _fitting_rows(layout: Layout, parts: Sequence[Part]) -> list[Any]:
+def _fitting_row(layout: Layout, parts: Sequence[Part]) -> list[Any]:
     """A row of declared values, which sets the types of the steps: numbers, or text."""
     values: list[Any] = [None] * len(layout.columns)
     for part in parts:
