@@ -221,7 +221,7 @@ def test_plain_model_predicts_the_same_and_holds_nothing_of_ours(frame, model, c
         last.coef_[:] = 0
         assert est.coef_.any()
     assert_array_equal(plain.predict(X[["hours", "age"]].assign(more=1)), plain.predict(X))
-    with pytest.raises(ValueError, match="columns are missing: {'hours'}"):
+    with pytest.raises(ValueError, match="columns are missing"):
         plain.predict(X[["age"]])
 
 
