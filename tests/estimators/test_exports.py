@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns
+from dplr.bounds import columns, layout
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 
@@ -390,34 +390,41 @@ def test_every_tool_has_every_part_and_every_transform():
     assert set(columns.Column.__args__) == set(parts._OF)
 
 
-@pytest.mark.parametrize("change", ["kind", "field", "width", "transform", "layout"])
-def test_columns_of_a_kind_that_is_not_known_are_refused_and_not_scored_without_it(models, change):
-    est = models["two labels", "off"]
-    prep, level = est._record.prep, columns.Levels(("a", "b"))
-    own = dataclasses.make_dataclass(
-        "Levels", [("dropped", str, dataclasses.field(default=""))], bases=(columns.Levels,), frozen=True
+def levels_with(base=columns.Levels, fields=(), **methods):
+    """A kind of column, or a layout, that somebody adds later."""
+    return dataclasses.make_dataclass("Later", fields, bases=(base,), frozen=True, namespace=methods)
+
+
+LATER = levels_with()
+DROPPED = levels_with(fields=[("dropped", str, "")])
+NARROW, WIDE = levels_with(names=lambda *_: ["one"]), levels_with(names=lambda *_: ["one", "two", "three"])
+SQUARES = levels_with(layout.Layout, [("squares", tuple, ())])
+SHORT = levels_with(layout.Layout, names=("one",))
+PAIR = ("a", "b")
+UNKNOWN = {
+    "a kind": layout.Layout(("x",), (LATER(PAIR),), True),
+    "an option": layout.Layout(("x",), (DROPPED(PAIR, dropped="a"),), True),
+    "a transform": layout.Layout(("x",), (columns.Numeric(0.0, 1.0, "cube"),), True),
+    "a kind of levels": layout.Layout(("x",), (columns.Levels(PAIR, "thermometer"),), True),
+    "columns fewer and more": layout.Layout(("x", "y"), (NARROW(PAIR), WIDE(PAIR)), True),
+    "columns of the layout": SHORT(("x",), (columns.Levels(PAIR),), True),
+    "an option of the layout": SQUARES(("x",), (columns.Levels(PAIR),), True, squares=("x",)),
+}
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_no_tool_knows_of_columns_is_refused_and_not_left_out(unknown, models, monkeypatch):
+    levels = parts._OF[columns.Levels]
+    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: levels, NARROW: levels, WIDE: levels})
+    monkeypatch.setattr(columns.Numeric, "range", (0.0, 1.0))
+    prep = dataclasses.replace(models["two labels", "off"]._record.prep, layout=unknown)
+    with pytest.raises(ValueError, match="`bounds` must describe columns in ways that can be written for other tools"):
+        parts.parts_of(prep)
+
+
+def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
+    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: parts._OF[columns.Levels]})
+    prep = dataclasses.replace(
+        models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
     )
-    bins = dataclasses.make_dataclass(
-        "Bins", [], bases=(columns.Levels,), frozen=True, namespace={"names": lambda *_: ["one"]}
-    )
-    new = {
-        "kind": bins(("a", "b")),
-        "field": own(("a", "b"), dropped="a"),
-        "width": bins(("a", "b")),
-        "transform": columns.Numeric(0.0, 1.0),
-        "layout": level,
-    }[change]
-    if change == "transform":
-        object.__setattr__(new, "transform", "sqrt")
-    layout = dataclasses.replace(prep.layout, features=("x",), columns=(new,))
-    if change == "layout":
-        squares = dataclasses.make_dataclass("Squares", [("squares", tuple, ())], bases=(type(layout),), frozen=True)
-        layout = squares(("x",), (level,), True, squares=("x",))
-    known = dict(parts._OF) | ({own: parts._OF[columns.Levels]} if change == "field" else {})
-    known |= {bins: parts._OF[columns.Levels]} if change == "width" else {}
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(parts, "_OF", known)
-        with pytest.raises(
-            ValueError, match="`bounds` must describe columns in ways that can be written for other tools"
-        ):
-            parts.parts_of(dataclasses.replace(prep, layout=layout))
+    assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, True, None),)

@@ -61,9 +61,8 @@ class Prep:
         Every number is clipped to its bounds or its narrower range; without bounds a row outside the unit ball counts
         as the nearest point of the ball.
         """
-        if self.ends is not None:
-            return np.clip(rows, *self.ends)
-        return in_unit_ball(rows)
+        ends = self.ends
+        return in_unit_ball(rows) if ends is None else np.clip(rows, *ends)
 
     def weighted(self, weights: Sequence[float]) -> Prep:
         """The way of rows whose columns are multiplied by these weights; the target and the constant stay.
@@ -197,10 +196,14 @@ def box_prep(
 
 def in_unit_ball(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows (n, d) projected onto the unit ball; those inside stay as they are, bit for bit."""
-    largest = np.abs(rows).max(axis=1, initial=1.0, keepdims=True)  # divided out, so that no square overflows
-    scaled = rows / largest
-    length = np.sqrt(np.square(scaled).sum(axis=1, keepdims=True))
-    return np.where(largest * length > 1, scaled / np.maximum(length, 1 / largest), rows)
+    with np.errstate(over="ignore"):
+        outside = np.flatnonzero(~(np.einsum("ij,ij->i", rows, rows) <= 1.0))
+    if not len(outside):
+        return rows
+    counted, far = rows.copy(), rows[outside]
+    far /= np.abs(far).max(axis=1, keepdims=True)  # divided out, so that no square overflows
+    counted[outside] = far / np.sqrt(np.einsum("ij,ij->i", far, far))[:, None]
+    return counted
 
 
 def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:

@@ -80,11 +80,9 @@ class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_bounds(self.bounds)
         table = None if type(X) is np.ndarray else as_table(X)
-        if table is None:
-            X = check_array(X, dtype=np.float64, ensure_all_finite=False)
-        layout = self.bounds.for_columns(None if table is None else table.columns, (table or X).shape[1])
-        matrix = predictors(X if table is None else table, layout)
-        return np.asarray(np.clip(matrix, *self._ends(layout)))
+        rows: Any = check_array(X, dtype=np.float64, ensure_all_finite=False) if table is None else table
+        layout = self.bounds.for_columns(None if table is None else table.columns, rows.shape[1])
+        return np.asarray(np.clip(predictors(rows, layout), *self._ends(layout)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
@@ -98,11 +96,11 @@ class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ends(self, layout: Layout) -> NDArray[np.float64]:
         """(2, n_columns) least and greatest values."""
-        pairs = dict(zip(layout.names, layout.pairs, strict=True))
-        unknown = [name for name in self.ranges or {} if name not in pairs]
-        if unknown:
-            raise ValueError(sentence("ranges", f"must name columns of the model, {list(pairs)[:10]}", unknown))
-        return np.array(list((pairs | dict(self.ranges or {})).values()), np.float64).T
+        names, ranges = layout.names, self.ranges or {}
+        if unknown := [name for name in ranges if name not in names]:
+            raise ValueError(sentence("ranges", f"must name columns of the model, {list(names[:10])}", unknown))
+        pairs = [ranges.get(name, pair) for name, pair in zip(names, layout.pairs, strict=True)]
+        return np.array(pairs, np.float64).T
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -1,6 +1,6 @@
 """Released models as ONNX graphs of plain operators, in float64.
 
-A converter of pipelines would write scikit-learn's models in single precision, and has none for steps of functions.
+Not by a converter of pipelines: skl2onnx 1.20 has none for steps of functions, such as the clip.
 """
 
 from __future__ import annotations

@@ -76,8 +76,9 @@ class Exports:
         table : a table, or its schema and name; then the result is a SELECT that computes every sum once.
         keep : columns that the SELECT copies, such as an id.
         columns : names of the columns in the table, in the order of the features, where the model has none or others.
-        quote : what begins a quoted name: a double quote as in the standard (PostgreSQL, SQLite, DuckDB, Oracle,
-            Snowflake), "`" (MySQL, BigQuery, Spark) or "[" (SQL Server).
+        quote : what begins a quoted name: a double quote as in the standard (PostgreSQL, DuckDB, Oracle, Snowflake),
+            "`" (MySQL, BigQuery, Spark, SQLite) or "[" (SQL Server). SQLite knows all three, but takes a name in double
+            quotes that no column has for text.
 
         Returns
         -------
