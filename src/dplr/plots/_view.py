@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import check_choice, sentence
-from dplr.bounds.scaling import Prep
+from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 
@@ -35,6 +35,7 @@ class Model:
     history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
         else; else None.
+    target : the declared bounds to which a regression clips its predictions; None for none.
     prep : how predictions count rows; None for a model of another library.
     """
 
@@ -48,6 +49,7 @@ class Model:
     statement: PrivacyStatement | None
     history: History | None
     noise: NDArray[np.float64] | None
+    target: Pair | None
     prep: Prep | None
 
     @property
@@ -108,6 +110,7 @@ def read_model(est: Any) -> Model:
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
+        target=_target(getattr(est, "bounds", None)) if kind == "linear" else None,
         prep=getattr(getattr(est, "_record", None), "prep", None),
     )
 
@@ -118,6 +121,10 @@ def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
     if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
     return np.array(layout.pairs, dtype=np.float64)
+
+
+def _target(bounds: Any) -> Pair | None:
+    return bounds.target_pair() if isinstance(bounds, Bounds) else None
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -138,8 +138,8 @@ def reading(model: Model) -> list[str]:
         )
     if model.ranges is not None and not model.released:
         hints.append("A value beyond its bounds counts as the bound, in the fit and in predictions.")
-    if model.prep is not None and model.prep.target is not None:
-        low, high = model.prep.target
+    if model.target is not None:
+        low, high = model.target
         hints.append(f"Predictions are clipped to the declared bounds of the target, {low:g} to {high:g}.")
     if model.released:
         hints.append(
