@@ -9,7 +9,7 @@ from dplr._warnings import DataWarning, PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
-    from dplr.estimators import HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.estimators import BoundsEncoder, HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
     from dplr.fitting.checking import DataCheck, check
     from dplr.fitting.planning import plan
     from dplr.ledger.budget import BudgetExceeded
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "BoundsEncoder",
     "BudgetExceeded",
     "DataCheck",
     "DataWarning",
@@ -57,6 +58,7 @@ __all__ = [
 # scikit-learn takes most of a second to import: every name is loaded on first use.
 _HOMES = {
     "Bounds": "dplr.bounds",
+    "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
     "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",

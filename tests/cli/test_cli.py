@@ -388,6 +388,38 @@ def test_predictions_are_those_of_the_model_and_hold_no_input_unless_asked(folde
     assert result.stderr.count("\n") == 0
 
 
+def test_predictions_are_parquet_where_the_name_says_so_and_other_names_are_refused(folder):
+    from pyarrow import parquet
+
+    command(*FIT)
+    assert dplr.load_model("model.json").target_name_ == "sick"
+    command("predict", "model.json", "people.csv", "--proba", "--keep", "code", "-o", "out.csv")
+    command("predict", "model.json", "people.csv", "--proba", "--keep", "code", "-o", "out.Parquet")
+    found, table = read("out.csv"), parquet.read_table("out.Parquet")
+    assert table.column_names == list(found[0]) == ["code", "prediction", "probability of no", "probability of yes"]
+    assert [str(kind) for kind in table.schema.types] == ["string", "string", "double", "double"]
+    assert [{name: str(value) for name, value in row.items()} for row in table.to_pylist()] == found
+    for name in ("out", "out.txt", "out.parquet.gz", "out.xlsx", ".csv"):
+        said = command("predict", "model.json", "people.csv", "-o", name, code=2).stderr
+        assert "`--output` must end in .csv or .parquet" in said
+        assert not pathlib.Path(name).exists()
+
+
+def test_columns_of_a_parquet_file_keep_their_types_in_the_output(folder):
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+    from pyarrow import parquet
+
+    command(*FIT)
+    kinds = {"code": pa.string(), "hours": pa.float64()}
+    table = arrow.read_csv("people.csv", convert_options=arrow.ConvertOptions(column_types=kinds))
+    parquet.write_table(table, "people.parquet")
+    command("predict", "model.json", "people.parquet", "--keep", "age", "-o", "out.parquet")
+    kept = parquet.read_table("out.parquet")
+    assert kept["age"].equals(table["age"])
+    assert kept["prediction"].to_pylist() == dplr.load_model("model.json").predict(table).tolist()
+
+
 def test_predict_refuses_what_the_model_does_not_know(folder):
     command(*FIT)
     pathlib.Path("few.csv").write_text("age\n50\n")

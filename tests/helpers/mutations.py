@@ -214,8 +214,13 @@ def evaluate(model, seed):
         X = pd.DataFrame(dict(enumerate(drawn)))
         X = X.set_axis(names, axis=1) if names else X.to_numpy(dtype=float)
     with np.errstate(all="ignore"):
+        if bounds is None:
+            rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
         margins = rows @ np.array(model["coef"]).T + np.array(model["intercept"])
         scale = np.abs(rows) @ np.abs(np.array(model["coef"])).T + np.abs(np.array(model["intercept"]))
+    if model["classes"] is None and bounds is not None:
+        target = bounds["target"]
+        margins = np.clip(margins, *(target if isinstance(target, list) else (target["lower"], target["upper"])))
     return X, margins, scale
 
 
@@ -291,8 +296,10 @@ def _number(column, value):
         ends = [scale(low), scale(high)]
         return [ends[0] / 2 + ends[1] / 2, 1.0]
     value = missing if gone else value
+    ends = sorted((scale(low), scale(high)))
     if scale is not float:
-        value = scale(max(value, low)) + min(value - low, 0.0)
+        value = scale(max(value, low))
+    value = min(max(value, ends[0]), ends[1])
     return [value, 0.0] if missing == "indicator" else [value]
 
 

@@ -213,8 +213,9 @@ def test_eps_infinity_is_a_word(tmp_path):
 # --- what a file holds, and what it never holds
 
 KEYS = {
-    "estimator", "parameters", "bounds", "n_features", "feature_names", "column_names", "half_width", "n_rows", "start",
-    "classes", "coef", "intercept", "statement", "statement_of_one", "ranges", "released", "history",
+    "estimator", "parameters", "bounds", "n_features", "feature_names", "column_names", "coef_names", "target_name",
+    "half_width", "n_rows", "start", "classes", "coef", "intercept", "statement", "statement_of_one", "ranges",
+    "released", "history",
 }  # fmt: skip
 PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "ranges", "n_rows"}
 
@@ -233,6 +234,19 @@ def test_a_file_has_these_keys_and_no_other(fitted, which, tmp_path):
     assert blocks <= set(est.released_) | {name.partition("[")[0] for name in est.released_}
     for history in model["history"] or []:
         assert set(history) == {"coefs", "intercepts", "public_loss"}
+
+
+@pytest.mark.parametrize("which", MODELS)
+def test_a_reader_without_dplr_knows_what_each_coefficient_is_of(fitted, which, tmp_path):
+    est = fitted[which]
+    model = json.loads(saved(est, tmp_path).read_text())["model"]
+    found = dict(zip(model["coef_names"], np.transpose(model["coef"]).tolist(), strict=True))
+    assert found == {name: np.atleast_1d(coef).tolist() for name, coef in est.named_coef_.items()}
+
+
+def test_names_that_contradict_the_columns_are_refused_in_a_sentence(fitted, tmp_path):
+    path = rewritten(saved(fitted[1], tmp_path), lambda m: m["coef_names"].reverse())
+    assert "`model.coef_names` must be those of bounds and columns, in their order" in refusal(path)
 
 
 OBJECTIVE_CHANGES = {
@@ -532,6 +546,11 @@ CHANGES = {
     "a column more": lambda m: m.__setitem__("n_features", 5),
     "a name more": lambda m: m["feature_names"].append("x"),
     "a name changed": lambda m: m["feature_names"].__setitem__(0, "x"),
+    "a coefficient's name changed": lambda m: m["coef_names"].__setitem__(0, "x"),
+    "a coefficient's name less": lambda m: m["coef_names"].pop(),
+    "coefficients' names swapped": lambda m: m["coef_names"].reverse(),
+    "coefficients' names gone": lambda m: m.__setitem__("coef_names", None),
+    "a target's name that is no text": lambda m: m.__setitem__("target_name", 3),
     "names swapped": lambda m: m["feature_names"].reverse(),
     "columns swapped": lambda m: m["bounds"]["columns"].reverse(),
     "a level more": lambda m: m["bounds"]["columns"][2]["levels"].append("x"),

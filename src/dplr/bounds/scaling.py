@@ -28,6 +28,7 @@ class Prep:
     layout : how the columns of a table become those of the model; None where they are the same.
     limits : least and greatest value of each column, (d,) each, in the user's units, that a narrowed model tells apart;
         None for all.
+    target : the declared bounds of a numeric target; None for labels, and where none are declared.
 
     Without bounds the entries of the features are unused: rows are projected onto the ball instead.
     """
@@ -40,6 +41,28 @@ class Prep:
     labels: Pair | None = None
     layout: Layout | None = None
     limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    target: Pair | None = None
+
+    @property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Least and greatest value of each column, (d,) each, in the user's units: what a fit clips to.
+
+        Those of the narrowed ranges, and of the bounds elsewhere; None where no columns are declared.
+        """
+        if self.layout is None:
+            return None
+        declared = np.array(self.layout.pairs, np.float64).T
+        low, high = declared if self.limits is None else self.limits
+        return np.where(np.isfinite(low), low, declared[0]), np.where(np.isfinite(high), high, declared[1])
+
+    def counted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows (n, d) as the fit counted such rows, in the user's units and not rounded: for predictions.
+
+        Every number is clipped to its bounds or its narrower range; without bounds a row outside the unit ball counts
+        as the nearest point of the ball.
+        """
+        ends = self.ends
+        return in_unit_ball(rows) if ends is None else np.clip(rows, *ends)
 
     def weighted(self, weights: Sequence[float]) -> Prep:
         """The way of rows whose columns are multiplied by these weights; the target and the constant stay.
@@ -136,7 +159,7 @@ def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target
     marked = layout.marked if fit_intercept else ()
     blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
     prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared)
-    return replace(prep, layout=layout)
+    return replace(prep, layout=layout, target=None if labels is not None else target)
 
 
 def box_prep(
@@ -173,6 +196,18 @@ def box_prep(
     ]
     columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
     return _prep(geometry, columns, labels)
+
+
+def in_unit_ball(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows (n, d) projected onto the unit ball; those inside stay as they are, bit for bit."""
+    with np.errstate(over="ignore"):
+        outside = np.flatnonzero(~(np.einsum("ij,ij->i", rows, rows) <= 1.0))
+    if not len(outside):
+        return rows
+    counted, far = rows.copy(), rows[outside]
+    far /= np.abs(far).max(axis=1, keepdims=True)  # divided out, so that no square overflows
+    counted[outside] = far / np.sqrt(np.einsum("ij,ij->i", far, far))[:, None]
+    return counted
 
 
 def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, float, float]:

@@ -96,6 +96,7 @@ def fit(
             _check_plan(options, public_rows, ledger, ledger_path)
         bars = _bars(progress)
         est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
+        est.target_name_ = target
     with _uninterrupted():
         _save(est, output, overwrite)
     if not quiet:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
-from dplr.cli._faults import FILE, USAGE, blamed
+from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._files import check_output, write
 from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option, told
-from dplr.cli._tables import AS_WRITTEN, NUMBER, Format, Kind, feature_kinds, read_table
+from dplr.cli._tables import AS_WRITTEN, NUMBER, Format, Kind, feature_kinds, parquet_of, read_table
 
 PREDICTION = "prediction"
 
@@ -27,19 +28,22 @@ def predict(
     model: str, data: str, proba: bool, keep: tuple[str, ...], output: str, overwrite: bool,
     encoding: str, delimiter: str, spellings: tuple[str, ...], quiet: bool,
 ) -> None:  # fmt: skip
-    """Predict the target of each row of DATA (CSV or Parquet) with a model file; writes CSV.
+    """Predict the target of each row of DATA (CSV or Parquet) with a model file; writes CSV, or Parquet.
 
     \b
     dplr predict model.json people.csv -o predictions.csv
+    dplr predict model.json people.parquet -o predictions.parquet
     dplr predict model.json people.csv --proba --keep id -o - | head      (- is standard output)
 
-    Columns are found by their names; what each of them holds is part of the model. Rows keep their order.
+    The name of the output says what it is: .csv or .parquet. Columns are found by their names; what each of them
+    holds is part of the model. Rows keep their order.
 
     Predicting costs no privacy for the people whose records made the model. The rows of DATA are another matter: a
     prediction says something about its row, and nothing here protects that. So no column of DATA is copied unless
     --keep asks for it; think before you publish predictions for private rows.
     """
     if output != "-":
+        _check_ending(output)
         check_output(output, overwrite, (model, data))
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
@@ -55,11 +59,10 @@ def predict(
             table = read_table(data, kinds, form)
             found = _predictions(est, table, proba)
             kept = read_table(data, dict.fromkeys(keep, AS_WRITTEN), form) if keep else None
-    text = _csv(kept, found)
     if output == "-":
-        click.echo(text, nl=False)
+        click.echo(_csv(kept, found), nl=False)
         return
-    write(output, text)
+    write(output, _WRITERS[_ending(output)](kept, found))
     note(f"Wrote {output}: {table.num_rows} predictions.", quiet)
 
 
@@ -91,14 +94,36 @@ def _predictions(est: Any, X: Any, proba: bool) -> dict[str, Any]:
     return dict(zip(_names(est, proba), columns, strict=True))
 
 
+def _ending(output: str) -> str:
+    return os.path.splitext(output)[1].lower()
+
+
+def _check_ending(output: str) -> None:
+    if _ending(output) not in _WRITERS:
+        raise Refused(f"`--output` must end in {' or '.join(_WRITERS)}, or be - for CSV; got {output}.", USAGE)
+
+
+def _parquet(kept: Any, found: dict[str, Any]) -> bytes:
+    """Copied columns have the types that they were read with."""
+    return parquet_of(_columns(kept, found))
+
+
+def _columns(kept: Any, found: dict[str, Any]) -> dict[str, Any]:
+    copied = {} if kept is None else {name: kept[name] for name in kept.column_names}
+    return {**copied, **{name: column.tolist() for name, column in found.items()}}
+
+
 def _csv(kept: Any, found: dict[str, Any]) -> bytes:
     import csv
     import io
 
-    copied = {} if kept is None else {name: kept[name].to_pylist() for name in kept.column_names}
-    columns = {**copied, **{name: column.tolist() for name, column in found.items()}}
+    columns = _columns(kept, found)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    fields = [each if isinstance(each, list) else each.to_pylist() for each in columns.values()]
+    writer.writerows(zip(*fields, strict=True))
     return text.getvalue().encode()
+
+
+_WRITERS = {".csv": _csv, ".parquet": _parquet}

@@ -150,6 +150,17 @@ def _is_parquet(path: str) -> bool:
         return file.read(4) == b"PAR1"
 
 
+def parquet_of(columns: Mapping[str, Any]) -> bytes:
+    """The columns as a Parquet file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table(dict(columns)), sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 def _parquet(path: str, names: list[str]) -> Any:
     import pyarrow as pa
     from pyarrow import parquet

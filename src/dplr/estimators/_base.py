@@ -20,10 +20,10 @@ from dplr._validation import check_choice, check_count, check_delta, check_eps, 
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
-from dplr.estimators import _to_sklearn as _plain
-from dplr.estimators._columns import coef_names, rows_to_predict
+from dplr.estimators._columns import names_of, rows_to_predict, target_name
 from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
+from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.pretraining import check_other_rows
@@ -42,7 +42,7 @@ from dplr.rows import FaultyRows, Labels, Table, Target, as_float, as_table, as_
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
-class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
     """What the models share: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
@@ -118,37 +118,6 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         other: Self = _refit.refit(self, l2, approximation)
         return other
 
-    def to_sklearn(self) -> Any:
-        """A plain scikit-learn model with the same predictions, for use where dplr is not installed.
-
-        Returns
-        -------
-        scikit-learn's `LogisticRegression`, `LinearRegression` or `LinearSVC` with the same `coef_`, `intercept_`,
-        `classes_` and names of features. With more than two classes, logistic regression becomes a
-        `OneVsRestClassifier` of `LogisticRegression`. Where ranges were released, it ends a pipeline that clips first.
-
-        Raises
-        ------
-        NotFittedError
-            Call `fit` first.
-        ValueError
-            Columns are encoded by the bounds: a plain model takes numbers only.
-
-        Privacy
-        -------
-        Holds released numbers only. The statement does not come along: publish ``est.privacy_`` beside the model.
-
-        Examples
-        --------
-        >>> import numpy as np, dplr
-        >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
-        >>> est = dplr.fit(X, X[:, 0] > 0, eps=1.0)
-        >>> bool((est.to_sklearn().predict(X) == est.predict(X)).all())
-        True
-        """
-        check_is_fitted(self)
-        return _plain.plain_model(self)
-
     def _take(self, done: Released) -> Self:
         """Become the model that a release gives, in the user's units."""
         models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
@@ -210,6 +179,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
     ) -> list[Released]:
         check_other_rows(self.public, X)
+        named = target_name(y)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         labels = self._labels(y, bounds)
@@ -226,6 +196,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             done = release(X, y.values, facts, labels, plans, ledger, self._source(), track)
         except FaultyRows as error:
             raise ValueError(explained(error, y, labels)) from None
+        self.target_name_ = named
         if labels:
             self.classes_ = labels.classes
         return done
@@ -295,9 +266,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         prep = self._record.prep
-        matrix = rows_to_predict(self, X, prep.layout)
-        if prep.limits is not None:
-            matrix = np.clip(matrix, *prep.limits)
+        matrix = prep.counted(rows_to_predict(self, X, prep.layout))
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
@@ -306,7 +275,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def coef_names_(self) -> tuple[str, ...]:
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
-        return coef_names(self, self._record.prep.layout)
+        return names_of(self._record.prep.layout, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     @property
     def ranges_(self) -> dict[str, tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,24 @@ from dplr.bounds.layout import Layout
 from dplr.rows import as_table, predictors
 
 
-def coef_names(estimator: Any, layout: Layout | None) -> tuple[str, ...]:
-    """Names of the entries of `coef_`."""
+def names_of(layout: Layout | None, features: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Names of the entries of `coef_`; `features` are those of the columns, or None, and `count` their number."""
     if layout is not None:
         return layout.names
-    given = getattr(estimator, "feature_names_in_", None)
-    return tuple(f"x{j}" for j in range(estimator.n_features_in_)) if given is None else tuple(given)
+    return tuple(f"x{j}" for j in range(count)) if features is None else tuple(features)
+
+
+def target_name(y: Any) -> str | None:
+    """The name of the target, if it has one that can be written."""
+    table = as_table(y)
+    name = table.columns[0] if table is not None and table.shape[1] == 1 else getattr(y, "name", None)
+    if not isinstance(name, str) or not name:
+        return None
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return None
+    return name
 
 
 def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np.float64]:

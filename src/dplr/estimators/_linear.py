@@ -23,7 +23,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger, rng,
         progress : as in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec of
         theirs. The target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie
-        in [-1, 1]. Values outside are clipped.
+        in [-1, 1]. Values outside are clipped, and so are predictions where bounds are declared.
 
     Attributes
     ----------
@@ -72,8 +72,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         return SQUARED
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """(n,) predictions."""
-        return self._margins(X)
+        """(n,) predictions, clipped to the declared bounds of the target."""
+        predicted, target = self._margins(X), self._record.prep.target
+        return predicted if target is None else np.clip(predicted, *target)
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         self.coef_ = coef[0]

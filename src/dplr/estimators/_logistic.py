@@ -24,8 +24,8 @@ class LogisticRegression(PrivateClassifier):
         statement says which and why. Or `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a
         spec such as ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge, the mapping that makes them, or the path of a bounds file.
-        None assumes that rows lie in the unit ball, and projects those outside onto it. With bounds by name, columns
-        that they do not name are ignored.
+        None assumes that rows lie in the unit ball, and projects those outside onto it. Predictions count rows in the
+        same way. With bounds by name, columns that they do not name are ignored.
     classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are
         fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads two labels
         from the data, which no noise covers: a PrivacyWarning says so, and the statement too.
@@ -70,6 +70,7 @@ class LogisticRegression(PrivateClassifier):
     history_ : the `History` of noisy gradient descent, or label -> `History`; None for other mechanisms. Free to look
         at and to publish.
     n_features_in_, feature_names_in_ : as in scikit-learn.
+    target_name_ : the name of y, where it is a column with a name; else None.
 
     Privacy
     -------

@@ -45,7 +45,7 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
         l2="auto" if plan.problem.l2 is None else plan.problem.l2,
         public=fitted.public,
     )
-    for name in ("n_features_in_", "feature_names_in_", "classes_"):
+    for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_"):
         if hasattr(fitted, name):
             setattr(other, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))

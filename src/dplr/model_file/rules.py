@@ -10,6 +10,7 @@ import numpy as np
 
 from dplr._validation import describe
 from dplr.bounds.scaling import Prep
+from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
 from dplr.fitting.planning import pure_sentence
 from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
@@ -101,6 +102,13 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         refuse("model.column_names", "must be null except with bounds by position", columns)
     if names is not None and columns is not None and names != columns:
         refuse("model.column_names", "must be those of feature_names", columns)
+
+
+def check_coef_names(values: dict[str, Any], prep: Prep) -> None:
+    """The names of coefficients are those that bounds and columns give them, in the order of `coef`."""
+    known = list(names_of(prep.layout, values["feature_names"], values["n_features"]))
+    if values["coef_names"] != known:
+        refuse("model.coef_names", "must be those of bounds and columns, in their order", values["coef_names"])
 
 
 def check_half_width(values: dict[str, Any], prep: Prep) -> None:

@@ -46,6 +46,7 @@ from dplr.model_file.released import (
 from dplr.model_file.rules import (
     check_blocks,
     check_clipped,
+    check_coef_names,
     check_half_width,
     check_labels,
     check_mechanism,
@@ -96,6 +97,8 @@ _MODEL = table(
         "n_features": integer(1, MAX_FEATURES),
         "feature_names": _NAMES,
         "column_names": _NAMES,
+        "coef_names": list_of(text, 1, MAX_FEATURES),
+        "target_name": either(None, text),
         "half_width": either(None, number(0.0, 1.0, above=True)),
         "n_rows": either(None, integer(1, 2**63)),
         "start": anything,
@@ -144,6 +147,8 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "n_features": int(fitted.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "column_names": by_position,
+        "coef_names": [str(name) for name in fitted.coef_names_],
+        "target_name": fitted.target_name_,
         "half_width": record.prep.geometry.half_width,
         "n_rows": problem.n_rows,
         "start": None if problem.w0 is None else [float(each) for each in problem.w0],
@@ -174,6 +179,7 @@ def estimator_of(value: Any) -> Any:
         refuse("model", "must hold public facts that fit each other", str(error))
     check_parameters(parameters, values, statement)
     check_names(fitted, values, prep)
+    check_coef_names(values, prep)
     check_half_width(values, prep)
     classes = [] if values["classes"] is None else values["classes"].tolist()
     of_one = values["statement_of_one"] or statement
@@ -228,6 +234,6 @@ def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     fitted._set_coef(coef, intercept)
     if classes is not None:
         fitted.classes_ = classes
-    fitted.n_features_in_ = values["n_features"]
+    fitted.n_features_in_, fitted.target_name_ = values["n_features"], values["target_name"]
     if values["feature_names"] is not None:
         fitted.feature_names_in_ = np.array(values["feature_names"], dtype=object)

@@ -60,8 +60,8 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     ax = axes("plot_decision_boundary", ax, height=4.2)
     spans = _spans(model, points)
     first, second = np.meshgrid(*(np.linspace(low, high, 201) for low, high in spans))
-    counted = np.stack([model.clipped(first, 0), model.clipped(second, 1)])
-    scores = np.tensordot(model.coef, counted, 1) + model.intercept[:, None, None]
+    counted = model.counted(np.stack([first.ravel(), second.ravel()], axis=1))
+    scores = (model.coef @ counted.T + model.intercept[:, None]).reshape(-1, *first.shape)
     if len(scores) == 1:
         scores = np.concatenate([-scores, scores])
     for number, (label, score) in enumerate(zip(est.classes_, scores, strict=True)):

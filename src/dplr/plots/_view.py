@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import check_choice, sentence
+from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 
@@ -34,6 +35,8 @@ class Model:
     history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
         else; else None.
+    target : the declared bounds to which a regression clips its predictions; None for none.
+    prep : how predictions count rows; None for a model of another library.
     """
 
     kind: str
@@ -46,6 +49,8 @@ class Model:
     statement: PrivacyStatement | None
     history: History | None
     noise: NDArray[np.float64] | None
+    target: Pair | None
+    prep: Prep | None
 
     @property
     def private(self) -> bool:
@@ -74,9 +79,9 @@ class Model:
         pairs = zip(self.names, self.ranges.tolist(), strict=True)
         return np.array([self.released.get(name, pair) for name, pair in pairs], np.float64)
 
-    def clipped(self, values: NDArray[np.float64], column: int) -> NDArray[np.float64]:
-        """Values of a column as the model counts them."""
-        return np.asarray(np.clip(values, *self.released.get(self.names[column], (-np.inf, np.inf))))
+    def counted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows (n, columns) as predictions count them: clipped, or projected onto the unit ball."""
+        return rows if self.prep is None else self.prep.counted(rows)
 
 
 def read_model(est: Any) -> Model:
@@ -105,6 +110,8 @@ def read_model(est: Any) -> Model:
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
+        target=_target(getattr(est, "bounds", None)) if kind == "linear" else None,
+        prep=getattr(getattr(est, "_record", None), "prep", None),
     )
 
 
@@ -120,6 +127,10 @@ def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
     if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
     return np.array(layout.pairs, dtype=np.float64)
+
+
+def _target(bounds: Any) -> Pair | None:
+    return bounds.target_pair() if isinstance(bounds, Bounds) else None
 
 
 def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -136,6 +136,11 @@ def reading(model: Model) -> list[str]:
             "Columns have different units. To compare them, look at the effect across their bounds, "
             "which the picture shows."
         )
+    if model.ranges is not None and not model.released:
+        hints.append("A value beyond its bounds counts as the bound, in the fit and in predictions.")
+    if model.target is not None:
+        low, high = model.target
+        hints.append(f"Predictions are clipped to the declared bounds of the target, {low:g} to {high:g}.")
     if model.released:
         hints.append(
             "The bounds of numbers are ranges that were released before, within those declared. A value beyond them "

@@ -1,0 +1,118 @@
+"""The columns that a model sees, as a transformer that learns nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
+
+from dplr._validation import sentence
+from dplr.bounds.columns import Pair
+from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.layout import Layout
+from dplr.rows import as_table, predictors
+from dplr.typing import BoundsLike
+
+
+class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The columns that a model with these bounds sees: encoded, transformed and clipped.
+
+    One column per number, level or mark, in the order of `coef_`. It is for public rows, such as those of a baseline
+    without privacy, and for looking at what bounds do. It learns nothing: `fit` does nothing.
+
+    Parameters
+    ----------
+    bounds : the declared columns, in any form that `fit` takes. The target is not used.
+    ranges : name of a column of the model -> the narrower range to which a fitted model clips it, such as
+        ``est.ranges_``; None for the declared bounds alone.
+
+    Privacy
+    -------
+    The result is as private as its rows. Every row is encoded by itself and by public facts.
+
+    See Also
+    --------
+    LogisticRegression.to_sklearn : a fitted model with its own steps.
+
+    Examples
+    --------
+    >>> import dplr, pandas as pd
+    >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some"], "missing": "indicator"}})
+    >>> encoder = dplr.BoundsEncoder(bounds)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'work=none', 'work=some', 'work is missing']
+    >>> encoder.transform(pd.DataFrame({"work": ["some", None], "age": [40, 120]}))
+    array([[40.,  0.,  1.,  0.],
+           [99.,  0.,  0.,  1.]])
+    """
+
+    def __init__(self, bounds: BoundsLike, ranges: Mapping[str, Pair] | None = None) -> None:
+        self.bounds = bounds
+        self.ranges = ranges
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Do nothing: all that counts is declared."""
+        self._known()
+        return self
+
+    def _known(self) -> Bounds:
+        known = as_bounds(self.bounds)
+        if known is None:
+            raise TypeError(sentence("bounds", "must be declared", None, "Without bounds there is nothing to encode."))
+        return known
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Encode rows, each by itself.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow, as `fit` of a model takes it.
+
+        Returns
+        -------
+        (n_rows, n_columns)
+            In the units of `coef_`: numbers in the user's units, or on the scale of their transform, clipped to their
+            bounds; 0 or 1 for levels and marks; positions for ordinal levels. They are not scaled to the unit ball.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A column is missing or not of the declared type, or a value is infinite, or missing without a policy.
+        """
+        known = self._known()
+        table = None if type(X) is np.ndarray else as_table(X)
+        rows: Any = check_array(X, dtype=np.float64, ensure_all_finite=False) if table is None else table
+        layout = known.for_columns(None if table is None else table.columns, rows.shape[1])
+        return np.asarray(np.clip(predictors(rows, layout), *self._ends(layout)))
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
+        """Names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
+
+        `input_features` names the columns of bounds by position.
+        """
+        layout = self._known().layout
+        if not layout.named and input_features is not None:
+            layout = replace(layout, features=tuple(str(name) for name in input_features))
+        return np.array(layout.names, dtype=object)
+
+    def _ends(self, layout: Layout) -> NDArray[np.float64]:
+        """(2, n_columns) least and greatest values."""
+        names, ranges = layout.names, self.ranges or {}
+        if unknown := [name for name in ranges if name not in names]:
+            raise ValueError(sentence("ranges", f"must name columns of the model, {list(names[:10])}", unknown))
+        pairs = [ranges.get(name, pair) for name, pair in zip(names, layout.pairs, strict=True)]
+        return np.array(pairs, np.float64).T
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags

@@ -1,0 +1,231 @@
+"""Released models as ONNX graphs of plain operators, in float64.
+
+Not by a converter of pipelines: skl2onnx 1.20 has none for steps of functions, such as the clip.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import sentence
+from dplr.bounds.columns import Level
+from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, is_text, parts_of, text_features
+
+OPSET, IR_VERSION = 19, 9  # the first with an Equal of text, and the format of its time
+_ALL = "X"  # the one input of a model whose columns have no names
+_GONE = ""  # ONNX has no missing text
+
+
+class Graph:
+    """Nodes and constants as they come, under names that no input and no output has."""
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        try:
+            self._onnx = importlib.import_module("onnx")
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError('to_onnx needs onnx. Install it with: pip install "dplr[onnx]"') from None
+        self.types = self._onnx.TensorProto
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._taken = set(taken)
+
+    def add(self, operator: str, *inputs: str, made: str | None = None, **attributes: Any) -> str:
+        """The name of what a node gives."""
+        name = self._fresh() if made is None else made
+        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def constant(self, value: Any) -> str:
+        """The name of an array: text, integers, booleans or float64."""
+        array, name = np.asarray(value), self._fresh()
+        if array.dtype.kind in "OU":
+            texts = [text.encode() for text in array.ravel().tolist()]
+            self._constants.append(self._onnx.helper.make_tensor(name, self.types.STRING, array.shape, texts))
+        else:
+            self._constants.append(self._onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def number(self, condition: str) -> str:
+        """Booleans as 0.0 and 1.0."""
+        return self.add("Cast", condition, to=self.types.DOUBLE)
+
+    def value(self, name: str, kind: Any, *shape: int) -> Any:
+        """An input or output with a row per record."""
+        return self._onnx.helper.make_tensor_value_info(name, kind, ["rows", *shape])
+
+    def model(self, inputs: Sequence[Any], outputs: Sequence[Any], said: str) -> Any:
+        """The checked model; `said` is its documentation."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(self._nodes, "dplr", inputs, outputs, self._constants)
+        opsets = [helper.make_opsetid("", OPSET)]
+        model = helper.make_model(graph, opset_imports=opsets, producer_name="dplr", ir_version=IR_VERSION)
+        model.doc_string = said
+        self._onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def _fresh(self) -> str:
+        name = f"value {len(self._taken)}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def model_of(fitted: Any) -> Any:
+    """See `Exports.to_onnx`."""
+    prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
+    parts = () if prep.layout is None else parts_of(prep)
+    ends = ("label", "margin", "probability") if hasattr(fitted, "classes_") else ("prediction",)
+    listed = [_ALL] if names is None else [str(name) for name in names]
+    if taken := [name for name in listed if name in ("", *ends)]:
+        rule = f"must not be empty for ONNX, or {', '.join(ends)}"
+        raise ValueError(sentence("feature_names_in_", rule, taken, "Rename the columns before the fit."))
+    graph, texts, d = Graph([*listed, *ends]), text_features(parts), fitted.n_features_in_
+    if names is None:
+        inputs = [graph.value(_ALL, graph.types.DOUBLE, d)]
+        columns = [graph.add("Gather", _ALL, graph.constant(np.array([k])), axis=1) for k in range(d)]
+    else:
+        kinds = [graph.types.STRING if k in texts else graph.types.DOUBLE for k in range(d)]
+        inputs = [graph.value(name, kind, 1) for name, kind in zip(listed, kinds, strict=True)]
+        columns = listed
+    blocks = [_BLOCKS[type(part)](graph, part, columns[part.place]) for part in parts]
+    matrix = graph.add("Concat", *(blocks or columns), axis=1)
+    outputs = _outputs(graph, fitted, matrix if parts else _in_ball(graph, matrix))
+    return graph.model(inputs, outputs, str(fitted.privacy_))
+
+
+def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
+    """Margins, and what follows from them; their descriptions."""
+    coef, intercept = np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
+    product = graph.add("MatMul", matrix, graph.constant(np.ascontiguousarray(coef.T)))
+    several, classes = len(coef) > 1, getattr(fitted, "classes_", None)
+    if classes is None:
+        value = _flat(graph, graph.add("Add", product, graph.constant(intercept)))
+        target = fitted._record.prep.target
+        graph.add("Identity", value if target is None else _clipped(graph, value, *target), made="prediction")
+        return [graph.value("prediction", graph.types.DOUBLE)]
+    table = graph.add("Add", product, graph.constant(intercept))
+    margin = graph.add("Identity", table if several else _flat(graph, table), made="margin")
+    if several:
+        best = graph.add("ArgMax", margin, axis=1, keepdims=0)
+    else:
+        best = graph.add("Cast", graph.add("Greater", margin, graph.constant(0.0)), to=graph.types.INT64)
+    kind, labels = _labels(graph, classes)
+    graph.add("Gather", labels, best, axis=0, made="label")
+    found = [
+        graph.value("label", kind),
+        graph.value("margin", graph.types.DOUBLE, *([len(classes)] if several else [])),
+    ]
+    if hasattr(fitted, "predict_proba"):
+        if several:  # each over their sum, also where all are tiny
+            graph.add("Softmax", _log_chance(graph, table), axis=1, made="probability")
+        else:
+            chances = [graph.add("Sigmoid", each) for each in (graph.add("Neg", table), table)]
+            graph.add("Concat", *chances, axis=1, made="probability")
+        found.append(graph.value("probability", graph.types.DOUBLE, len(classes)))
+    return found
+
+
+def _number(graph: Graph, part: Number, name: str) -> str:
+    value = name
+    if part.filler is not None:
+        value = graph.add("Where", graph.add("IsNaN", name), graph.constant(part.filler), name)
+    return _FORWARD[part.transform](graph, _clipped(graph, value, part.lower, part.upper))
+
+
+def _log1p(graph: Graph, value: str) -> str:
+    return graph.add("Log", graph.add("Add", graph.constant(1.0), value))
+
+
+_FORWARD: dict[str, Callable[[Graph, str], str]] = {"clip": lambda _, value: value, "log1p": _log1p}
+
+
+def _one_hot(graph: Graph, part: OneHot, name: str) -> str:
+    return _filled(graph, part, name, graph.number(_hits(graph, part.levels, name)), np.zeros(len(part.levels)),
+                   np.eye(len(part.levels)))  # fmt: skip
+
+
+def _position(graph: Graph, part: Position, name: str) -> str:
+    """other + the sum over levels of (place - other), where the value is that level."""
+    places = np.arange(len(part.levels), dtype=np.float64)[:, None]
+    hits = graph.number(_hits(graph, part.levels, name))
+    offset = graph.add("MatMul", hits, graph.constant(places - part.other))
+    value = graph.add("Add", offset, graph.constant(part.other))
+    return _filled(graph, part, name, value, np.array([part.other]), places)
+
+
+def _mark(graph: Graph, part: Mark, name: str) -> str:
+    return graph.number(_gone(graph, part.levels, name))
+
+
+_BLOCKS: dict[type[Part], Callable[[Graph, Any, str], str]] = {
+    Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark,
+}  # fmt: skip
+
+
+def _hits(graph: Graph, levels: Sequence[Level], name: str) -> str:
+    """(rows, levels) whether the value is each level."""
+    known = np.array([levels], object) if is_text(levels) else np.array([levels], np.float64)
+    return graph.add("Equal", name, graph.constant(known))
+
+
+def _filled(graph: Graph, part: OneHot | Position, name: str, value: str, other: Any, rows: Any) -> str:
+    """The row of the level that a missing value counts as, `other` for no level, NaN where it is refused."""
+    if part.refused:
+        gap = np.full_like(other, np.nan)
+    else:
+        gap = other if part.filler is None else rows[part.levels.index(part.filler)]
+    return graph.add("Where", _gone(graph, part.levels, name), graph.constant(gap[None, :]), value)
+
+
+def _gone(graph: Graph, levels: Sequence[Level], name: str) -> str:
+    """Whether a value is missing. Where empty text is a level no text is."""
+    if not is_text(levels):
+        return graph.add("IsNaN", name)
+    if _GONE in levels:
+        never = graph.add("Equal", name, graph.constant(np.array([[_GONE]], object)))
+        return graph.add("And", never, graph.add("Not", never))
+    return graph.add("Equal", name, graph.constant(np.array([[_GONE]], object)))
+
+
+def _clipped(graph: Graph, value: str, lower: float, upper: float) -> str:
+    """Clip, with NaN as it is: the operator Clip may turn it into a bound."""
+    for comparison, end in (("Less", lower), ("Greater", upper)):
+        outside = graph.add(comparison, value, graph.constant(float(end)))
+        value = graph.add("Where", outside, graph.constant(float(end)), value)
+    return value
+
+
+def _in_ball(graph: Graph, rows: str) -> str:
+    """Rows projected onto the unit ball; those inside stay as they are."""
+    square = graph.add("ReduceSum", graph.add("Mul", rows, rows), graph.constant(np.array([1])), keepdims=1)
+    norm = graph.add("Sqrt", square)
+    outside = graph.add("Greater", norm, graph.constant(1.0))
+    return graph.add("Where", outside, graph.add("Div", rows, norm), rows)
+
+
+def _log_chance(graph: Graph, margin: str) -> str:
+    """log(1 / (1 + exp(-m))) = min(m, 0) - log(1 + exp(-|m|)), which does not overflow."""
+    below = graph.add("Min", margin, graph.constant(0.0))
+    tail = graph.add("Exp", graph.add("Neg", graph.add("Abs", margin)))
+    return graph.add("Sub", below, _log1p(graph, tail))
+
+
+def _flat(graph: Graph, table: str) -> str:
+    return graph.add("Reshape", table, graph.constant(np.array([-1])))
+
+
+def _labels(graph: Graph, classes: Any) -> tuple[Any, str]:
+    """The type of labels in ONNX, and their constant."""
+    kinds = {"b": (graph.types.BOOL, np.bool_), "i": (graph.types.INT64, np.int64), "u": (graph.types.INT64, np.int64),
+             "f": (graph.types.DOUBLE, np.float64), "U": (graph.types.STRING, object)}  # fmt: skip
+    plain = np.array(classes.tolist())
+    same = plain.dtype.kind in kinds and plain.tolist() == classes.tolist()
+    if not same or (plain.dtype.kind == "u" and plain.max() > np.iinfo(np.int64).max):
+        raise ValueError(sentence("classes_", "must be text, or integers, or numbers, or booleans for ONNX", classes))
+    kind, dtype = kinds[plain.dtype.kind]
+    return kind, graph.constant(plain.astype(dtype))

@@ -1,0 +1,169 @@
+"""What every fitted model offers to other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from dplr._validation import check_choice, sentence
+from dplr.estimators.export import graph, sql, steps
+
+
+class Exports:
+    """A released model for scikit-learn, SQL and ONNX: post-processing."""
+
+    def to_sklearn(self) -> Any:
+        """A pipeline of scikit-learn with the same predictions, for use where dplr is not installed.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+            Step `columns` encodes and clips as the bounds say, in steps of scikit-learn and functions of NumPy: it
+            finds the columns of a data frame (pandas, polars) by name where the bounds name them. Without bounds it is
+            `dplr.estimators.UnitBall`, for which dplr must be installed.
+
+            Step `model` is `LogisticRegression`, `LinearSVC`, or `LinearRegression` inside a
+            `TransformedTargetRegressor` that clips to the bounds of the target, with the same `coef_`, `intercept_` and
+            `classes_` in the user's units. With more than two classes, logistic regression becomes a
+            `OneVsRestClassifier` of `LogisticRegression`.
+
+        Raises
+        ------
+        NotFittedError
+            Call `fit` first.
+        ValueError
+            The bounds describe a column in a way that no step expresses.
+        ModuleNotFoundError
+            Columns have names, and neither pandas nor polars is installed.
+
+        Privacy
+        -------
+        Holds released numbers only. The statement does not come along: publish ``est.privacy_`` beside the model.
+
+        Notes
+        -----
+        Predictions are the same up to the rounding of sums and logarithms. Infinite and missing values that dplr
+        refuses are refused. Missing text is None or NaN; ``pandas.NA`` in text raises a TypeError.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(-0.5, 1.5, (1000, 2))
+        >>> est = dplr.fit(X, X[:, 0] > 0.5, eps=1.0, bounds=dplr.Bounds([(0, 1), (0, 1)]))
+        >>> bool((est.to_sklearn().predict(X) == est.predict(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        return steps.pipeline_of(self)
+
+    def to_sql(
+        self,
+        output: str = "prediction",
+        *,
+        table: str | Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+        quote: str = '"',
+    ) -> Any:
+        """The model as SQL: expressions over the columns of a table, or a whole query.
+
+        Parameters
+        ----------
+        output : `"prediction"`, or for classifiers `"margin"`, the decision function, or for logistic regression
+            `"probability"`.
+        table : a table, or its schema and name; then the result is a SELECT that computes every sum once.
+        keep : columns that the SELECT copies, such as an id.
+        columns : names of the columns in the table, in the order of the features, where the model has none or others.
+        quote : what begins a quoted name: a double quote as in the standard (PostgreSQL, DuckDB, Oracle, Snowflake),
+            "`" (MySQL, BigQuery, Spark, SQLite) or "[" (SQL Server). SQLite knows all three, but takes a name in double
+            quotes that no column has for text.
+
+        Returns
+        -------
+        str, or dict of label -> str
+            One expression; one per label for probabilities, and for margins of more than two classes. With `table` the
+            text of a SELECT, with columns such as "prediction" or "probability of yes".
+
+        Raises
+        ------
+        NotFittedError
+            Call `fit` first.
+        ValueError
+            The model has no such output; names of columns are not known; a name or a level is text that these quotes
+            cannot hold; or the bounds describe a column in a way that has no SQL here.
+
+        Privacy
+        -------
+        Holds released numbers and public facts. Names and levels are quoted, so none of them can become SQL.
+
+        Notes
+        -----
+        Expressions are of CASE, arithmetic, LN, EXP and SQRT; numbers have up to 17 digits, which are exact.
+        A missing value is NULL; where the bounds refuse it, so is the result. A column must have the type that the
+        bounds declare: numbers in columns of numbers (double precision), text in columns of text, compared by every
+        character. A database that ignores case counts more values as a level than dplr does. NaN and infinity are not
+        looked for.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(0, 1, (1000, 1))
+        >>> est = dplr.fit(X, X[:, 0] > 0.5, eps=float("inf"), bounds=dplr.Bounds([(0, 1)]))
+        >>> print(est.to_sql("margin", columns=["score"]))  # doctest: +ELLIPSIS
+        (-...
+          + ... * (CASE WHEN "score" < 0.0e+00 THEN ... ELSE "score" END))
+        """
+        check_is_fitted(self)
+        own = [*sql.OUTPUTS[:1], *sql.OUTPUTS[1 : 1 + hasattr(self, "classes_") + hasattr(self, "predict_proba")]]
+        check_choice("output", output, own)
+        quotes, seen = sql.Quotes(quote), self._sql_columns(columns)
+        if table is not None:
+            return sql.query_of(self, output, seen, quotes, table, keep)
+        if keep:
+            raise ValueError(sentence("keep", "must be empty without a table", keep, "Give `table` too."))
+        found = sql.outputs_of(self, output, sql.margins_of(self, seen, quotes), quotes)
+        return found.get(None, found)  # None is the one expression where there are no labels
+
+    def to_onnx(self) -> Any:
+        """The model as an ONNX graph in float64 (extra `onnx`).
+
+        Returns
+        -------
+        onnx.ModelProto
+            Of plain operators (opset 19). Inputs: one column (rows, 1) per feature under its name, float64 for numbers
+            and text for levels that are text; or one `X` (rows, n_features) where the columns have no names. Outputs:
+            `prediction` (rows,); or `label` and `margin` (rows,), with more than two classes (rows, n_classes), and for
+            logistic regression `probability` (rows, n_classes).
+
+        Raises
+        ------
+        NotFittedError
+            Call `fit` first.
+        ValueError
+            Names or labels are none that ONNX has, or the bounds describe a column in a way that has no operators here.
+        ModuleNotFoundError
+            onnx is not installed.
+
+        Privacy
+        -------
+        Holds released numbers and public facts; the privacy statement is its `doc_string`.
+
+        Notes
+        -----
+        A missing number is NaN, missing text is empty; where empty text is a level, no text is missing. ONNX cannot
+        refuse a row: where dplr does, `prediction`, `margin` and `probability` are NaN, and `label` means nothing.
+        Infinity is clipped.
+        """
+        check_is_fitted(self)
+        return graph.model_of(self)
+
+    def _sql_columns(self, columns: Sequence[str] | None) -> list[str]:
+        """Names of the columns of a table, one per feature."""
+        d: int = self.n_features_in_  # type: ignore[attr-defined]
+        names = getattr(self, "feature_names_in_", None) if columns is None else columns
+        if names is None or isinstance(names, str) or len(names) != d or len(set(names)) < d:
+            remedy = "The model was fitted on an array without names." if columns is None else ""
+            raise ValueError(sentence("columns", f"must be {d} different names", columns, remedy))
+        return [str(name) for name in names]

@@ -1,0 +1,179 @@
+"""Released models as SQL: expressions of CASE, arithmetic, LN, EXP and SQRT alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import check_choice, sentence
+from dplr.bounds.columns import Level
+from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, parts_of
+
+OUTPUTS = ("prediction", "margin", "probability")
+# What ends an identifier is doubled inside it. Single quotes around text are doubled everywhere.
+_CLOSING = {'"': '"', "`": "`", "[": "]"}
+_FURTHEST = 700.0  # EXP of it is a float64 everywhere, and some databases refuse to underflow
+_FORWARD: dict[str, Callable[[str], str]] = {"clip": lambda value: value, "log1p": lambda value: f"LN(1.0 + {value})"}
+
+
+class Quotes:
+    """Names and text as SQL writes them, so that neither can end early; `mark` begins an identifier."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = check_choice("quote", mark, _CLOSING)
+
+    def name(self, name: str) -> str:
+        """A quoted identifier."""
+        if not name:
+            raise ValueError(sentence("columns", "must have names for SQL", name, "Name them with `columns=`."))
+        self._check(name)
+        end = _CLOSING[self._mark]
+        return f"{self._mark}{name.replace(end, end + end)}{end}"
+
+    def value(self, value: Any) -> str:
+        """A literal: text, number or boolean."""
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int):
+            return str(value)
+        if isinstance(value, float):
+            return number(value)
+        self._check(value)
+        doubled = str(value).replace("'", "''")
+        return f"'{doubled}'"
+
+    def _check(self, text: str) -> None:
+        """What no quotes can hold everywhere is refused."""
+        if not isinstance(text, str) or "\0" in text:
+            raise ValueError(sentence("columns", "must have names and levels that SQL can write", text))
+        if self._mark == "`" and "\\" in text:
+            remedy = "Databases with such quotes read it in more than one way. Rename it."
+            raise ValueError(sentence("quote", 'must not be "`" where a name or level has a backslash', text, remedy))
+
+
+def number(value: float) -> str:
+    """Exactly this float64, in at most 17 digits, and an exponent: without one some databases take decimal numbers."""
+    return np.format_float_scientific(value, trim="0")
+
+
+def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
+    """An expression for the sum of each model, NULL where dplr refuses a row."""
+    prep, names = fitted._record.prep, [quotes.name(name) for name in columns]
+    models = zip(np.atleast_2d(fitted.coef_).tolist(), np.atleast_1d(fitted.intercept_).tolist(), strict=True)
+    if prep.layout is None:
+        return [_in_ball(names, coef, intercept) for coef, intercept in models]
+    parts = parts_of(prep)
+    return [_sum(parts, names, coef, intercept, quotes) for coef, intercept in models]
+
+
+def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes) -> dict[Any, str]:
+    """Label (None where there is one expression) -> expression over margins, which are expressions or names."""
+    classes = fitted.classes_.tolist() if hasattr(fitted, "classes_") else []
+    several = len(margins) > 1
+    if output == "margin":
+        return dict(zip(classes, margins, strict=True)) if several else {None: margins[0]}
+    if output == "prediction":
+        target = fitted._record.prep.target
+        if not classes:
+            return {None: margins[0] if target is None else _clipped(margins[0], *target)}
+        labels = [quotes.value(label) for label in classes]
+        return {None: _best(margins, labels) if several else _sign(margins[0], labels)}
+    chances = [_chance(margin) for margin in margins]
+    if not several:
+        return dict(zip(classes, [_chance(f"(-1.0 * {margins[0]})"), chances[0]], strict=True))
+    return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
+
+
+def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:
+    """A SELECT that computes every margin once."""
+    expressions = margins_of(fitted, columns, quotes)
+    names = {label: output if label is None else f"{output} of {label}" for label in
+             outputs_of(fitted, output, expressions, quotes)}  # fmt: skip
+    taken = [name for name in keep if name in names.values()]
+    if isinstance(keep, str) or taken or len(set(keep)) < len(keep):
+        rule = f"must be a list that names columns once, and none of {', '.join(names.values())}"
+        raise ValueError(sentence("keep", rule, keep))
+    inner = [f"margin {k}" for k in range(len(expressions))]
+    while set(inner) & set(keep):
+        inner = [name + "_" for name in inner]
+    kept, margins = [quotes.name(name) for name in keep], [quotes.name(name) for name in inner]
+    found = outputs_of(fitted, output, margins, quotes)
+    source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else table))
+    below = [*kept, *(f"{each} AS {name}" for each, name in zip(expressions, margins, strict=True))]
+    above = [*kept, *(f"{each} AS {quotes.name(names[label])}" for label, each in found.items())]
+    listed = [",\n  ".join(lines) for lines in (above, below)]
+    return f"SELECT\n  {listed[0]}\nFROM (SELECT\n  {listed[1]}\nFROM {source}) {quotes.name('scored')}"
+
+
+def _sum(parts: Sequence[Part], names: Sequence[str], coef: Sequence[float], intercept: float, quotes: Quotes) -> str:
+    terms, first = [number(intercept)], 0
+    for part in parts:
+        terms.append(_TERMS[type(part)](part, names[part.place], coef[first : first + part.width], quotes))
+        first += part.width
+    return "(" + "\n  + ".join(terms) + ")"
+
+
+def _number(part: Number, name: str, coef: Sequence[float], _: Quotes) -> str:
+    filler = None if part.filler is None else number(min(max(part.filler, part.lower), part.upper))
+    gap = "" if filler is None else f"WHEN {name} IS NULL THEN {filler} "
+    lower, upper = number(part.lower), number(part.upper)
+    value = f"CASE {gap}WHEN {name} < {lower} THEN {lower} WHEN {name} > {upper} THEN {upper} ELSE {name} END"
+    return f"{number(coef[0])} * {_FORWARD[part.transform](f'({value})')}"
+
+
+def _one_hot(part: OneHot, name: str, coef: Sequence[float], quotes: Quotes) -> str:
+    return _by_level(part, name, dict(zip(part.levels, coef, strict=True)), 0.0, quotes)
+
+
+def _position(part: Position, name: str, coef: Sequence[float], quotes: Quotes) -> str:
+    values = {level: float(place) for place, level in enumerate(part.levels)}
+    return f"{number(coef[0])} * {_by_level(part, name, values, part.other, quotes)}"
+
+
+def _mark(_: Mark, name: str, coef: Sequence[float], __: Quotes) -> str:
+    return f"(CASE WHEN {name} IS NULL THEN {number(coef[0])} ELSE 0.0 END)"
+
+
+_TERMS: dict[type[Part], Callable[[Any, str, Sequence[float], Quotes], str]] = {
+    Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark,
+}  # fmt: skip
+
+
+def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, float], other: float, quotes: Quotes) -> str:
+    """The value of each level, of another value, and of a missing one."""
+    gone = "NULL" if part.refused else number(other if part.filler is None else values[part.filler])
+    cases = [f"WHEN {name} = {quotes.value(level)} THEN {number(value)}" for level, value in values.items()]
+    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {number(other)} END)"
+
+
+def _in_ball(names: Sequence[str], coef: Sequence[float], intercept: float) -> str:
+    """The row, or its projection onto the unit ball."""
+    product = " + ".join(f"{number(each)} * {name}" for name, each in zip(names, coef, strict=True))
+    square = " + ".join(f"{name} * {name}" for name in names)
+    return f"({number(intercept)} + ({product}) / (CASE WHEN {square} > 1.0 THEN SQRT({square}) ELSE 1.0 END))"
+
+
+def _clipped(value: str, lower: float, upper: float) -> str:
+    low, high = number(lower), number(upper)
+    return f"(CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END)"
+
+
+def _chance(margin: str) -> str:
+    return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(margin, -_FURTHEST, _FURTHEST)})))"
+
+
+def _sign(margin: str, labels: Sequence[str]) -> str:
+    """NULL, and no label, where the margin is."""
+    return f"(CASE WHEN {margin} > 0.0 THEN {labels[1]} WHEN {margin} <= 0.0 THEN {labels[0]} END)"
+
+
+def _best(margins: Sequence[str], labels: Sequence[str]) -> str:
+    """The first label of those with the largest margin."""
+    cases = [
+        f"WHEN {' AND '.join(f'{margin} >= {other}' for k, other in enumerate(margins) if k != own)} THEN {labels[own]}"
+        for own, margin in enumerate(margins)
+    ]
+    return f"(CASE {' '.join(cases)} END)"

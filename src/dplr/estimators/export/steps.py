@@ -1,0 +1,219 @@
+"""Released models as pipelines of scikit-learn, of its own steps and NumPy's functions alone."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.utils import check_array
+
+from dplr.bounds.columns import Level
+from dplr.bounds.layout import Layout
+from dplr.estimators._unit_ball import UnitBall
+from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, is_text, parts_of
+from dplr.fitting.one_vs_rest import is_several
+
+# Transform -> the steps that it needs after the clip, of functions of NumPy.
+_FORWARD: dict[str, Callable[[], list[Any]]] = {
+    "clip": list,
+    "log1p": lambda: [FunctionTransformer(np.log1p, feature_names_out="one-to-one")],
+}
+
+
+def pipeline_of(fitted: Any) -> Any:
+    """See `PrivateLinearModel.to_sklearn`."""
+    prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
+    if prep.layout is None:
+        first: Any = UnitBall()
+        row = [np.zeros(1)] * fitted.n_features_in_
+    else:
+        parts = parts_of(prep)
+        first = _columns(parts, prep.layout.features if prep.layout.named else None)
+        row = _fitting_row(prep.layout, parts)
+    first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
+    return Pipeline([("columns", first), ("model", _model(fitted))])
+
+
+def _columns(parts: Sequence[Part], names: Sequence[str] | None) -> ColumnTransformer:
+    """Each part by itself, and neighbouring numbers that are only clipped all at once."""
+    steps: list[tuple[str, Any, Any]] = []
+    for plain, group in groupby(parts, _is_plain):
+        own: list[Any] = list(group)
+        for together in [own] if plain else [[part] for part in own]:
+            places = [part.place for part in together]
+            seen = places if names is None else [names[place] for place in places]
+            made = _numbers(together) if plain else _STEPS[type(together[0])](together[0])
+            steps.append((f"step{len(steps)}", made, seen))
+    return ColumnTransformer(steps, sparse_threshold=0, verbose_feature_names_out=False)
+
+
+def _is_plain(part: Part) -> bool:
+    """Whether it is a number that is only clipped."""
+    return isinstance(part, Number) and part.transform == "clip" and part.filler is None
+
+
+def _numbers(parts: Sequence[Number]) -> Any:
+    """Numbers without a policy for missing values: NaN and infinity are refused."""
+    ends = {"a_min": np.array([part.lower for part in parts]), "a_max": np.array([part.upper for part in parts])}
+    return FunctionTransformer(np.clip, kw_args=ends, validate=True, feature_names_out="one-to-one")
+
+
+def _number(part: Number) -> Any:
+    fill = SimpleImputer(strategy="constant", fill_value=part.filler)
+    filled = [] if part.filler is None else [_as_numbers(), fill]
+    return make_pipeline(*filled, _numbers([part]), *_FORWARD[part.transform]())
+
+
+def _one_hot(part: OneHot) -> Any:
+    levels, order = _sorted(part.levels)
+    encode = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(*_filled_in(part), encode, *_taken(order))
+
+
+def _position(part: Position) -> Any:
+    """A code that is NaN for what is not a level, which then counts as `other`."""
+    levels, order = _sorted(part.levels)
+    encode = OrdinalEncoder(categories=[levels], handle_unknown="use_encoded_value", unknown_value=np.nan)
+    steps = [*_filled_in(part), encode]
+    if order is not None:  # the codes are places in the sorted levels
+        places = {"xp": np.arange(len(levels)), "fp": order.astype(float)}
+        steps.append(FunctionTransformer(np.interp, kw_args=places))
+    return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.other))
+
+
+def _mark(part: Mark) -> Any:
+    if not is_text(part.levels):
+        return make_pipeline(_as_numbers(), MissingIndicator(features="all"))
+    gone = _no_level(part.levels)
+    encode = OneHotEncoder(categories=[[gone]], handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(*_text_filled(gone), encode)
+
+
+_STEPS: dict[type[Part], Callable[[Any], Any]] = {Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark}
+
+
+def _as_numbers() -> Any:
+    """Any column of numbers as float64, NaN where one is missing; infinity is refused."""
+    how = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+    return FunctionTransformer(check_array, kw_args=how, feature_names_out="one-to-one")
+
+
+def _filled_in(part: OneHot | Position) -> list[Any]:
+    """Steps after which a missing value is the level that it counts as, or no level, or was refused."""
+    if is_text(part.levels):
+        return _text_refused() if part.refused else _text_filled(part.filler or _no_level(part.levels))
+    if part.refused:
+        return [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
+    filled = [] if part.filler is None else [SimpleImputer(strategy="constant", fill_value=float(part.filler))]
+    return [_as_numbers(), *filled]
+
+
+def _as_objects() -> Any:
+    return FunctionTransformer(np.asarray, kw_args={"dtype": object})
+
+
+def _text_filled(filler: Any) -> list[Any]:
+    """Text may be missing as NaN and as None, which are two steps to scikit-learn."""
+    fill = {"strategy": "constant", "fill_value": filler}
+    return [_as_objects(), SimpleImputer(missing_values=np.nan, **fill), SimpleImputer(missing_values=None, **fill)]
+
+
+def _text_refused() -> list[Any]:
+    """None becomes NaN, which is refused."""
+    nothing = SimpleImputer(missing_values=None, strategy="constant", fill_value=np.nan, keep_empty_features=True)
+    return [_as_objects(), nothing, FunctionTransformer(check_array, kw_args={"dtype": object})]
+
+
+def _no_level(levels: Sequence[Level]) -> str:
+    """A text that is not a level, and that nobody writes: of private characters of Unicode."""
+    text = "\ue000missing\ue000"
+    while text in levels:
+        text += "\ue000"
+    return text
+
+
+def _sorted(levels: Sequence[Level]) -> tuple[list[Any], Any]:
+    """Levels as scikit-learn takes them, numbers sorted, and their order; None where it is the declared one."""
+    if is_text(levels):
+        return list(levels), None
+    values = np.array(levels, np.float64)
+    order = np.argsort(values, kind="stable")
+    return values[order].tolist(), None if (np.diff(order) == 1).all() else order
+
+
+def _taken(order: Any) -> list[Any]:
+    """Columns of sorted levels in the declared order."""
+    if order is None:
+        return []
+    return [FunctionTransformer(np.take, kw_args={"indices": np.argsort(order), "axis": 1})]
+
+
+def _fitting_row(layout: Layout, parts: Sequence[Part]) -> list[Any]:
+    """A row of declared values, which sets the types of the steps: numbers, or text."""
+    values: list[Any] = [None] * len(layout.columns)
+    for part in parts:
+        if isinstance(part, Number):
+            values[part.place] = np.array([part.lower])
+        elif not isinstance(part, Mark):
+            kind = object if is_text(part.levels) else np.float64
+            values[part.place] = np.array([part.levels[0]], kind)
+    return values
+
+
+def _frame(columns: dict[Any, Any]) -> Any:
+    """A data frame of the library that is there: scikit-learn knows columns by name in no other way."""
+    for library in ("pandas", "polars"):
+        try:
+            return importlib.import_module(library).DataFrame(columns)
+        except ModuleNotFoundError:
+            continue
+    raise ModuleNotFoundError("columns with names need a data frame. Install one with: pip install pandas")
+
+
+def _model(fitted: Any) -> Any:
+    """The last step, filled with the released numbers."""
+    own = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
+    if fitted._plain is LogisticRegression and is_several(fitted.classes_):
+        return _one_vs_rest(fitted)
+    model = _filled(fitted._plain(fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **own)
+    target = fitted._record.prep.target
+    if target is None:
+        return model
+    ends = dict(zip(("a_min", "a_max"), target, strict=True))
+    clip = FunctionTransformer(inverse_func=np.clip, inv_kw_args=ends, check_inverse=False)
+    clipped = TransformedTargetRegressor(model, transformer=clip)
+    clipped.fit(np.zeros((2, len(fitted.coef_))), np.zeros(2))
+    clipped.regressor_ = copy.deepcopy(model)
+    return _filled(clipped, fitted, **own)
+
+
+def _filled(model: Any, fitted: Any, **own: Any) -> Any:
+    """Copies, so that nothing of the one changes the other."""
+    width = np.shape(fitted.coef_)[-1]
+    for name, value in ({"n_features_in_": width, "classes_": getattr(fitted, "classes_", None)} | own).items():
+        if value is not None and not (name == "n_features_in_" and isinstance(model, TransformedTargetRegressor)):
+            setattr(model, name, copy.deepcopy(value))
+    return model
+
+
+def _one_vs_rest(fitted: Any) -> OneVsRestClassifier:
+    """scikit-learn's own logistic regression of more than two classes is another model, with a softmax.
+
+    The one-vs-rest model is fitted to one row of zeros a class, which sets all that is not a coefficient.
+    """
+    intercept = fitted._record.plan.problem.geometry.intercept > 0
+    model = OneVsRestClassifier(LogisticRegression(fit_intercept=intercept))
+    model.fit(np.zeros((len(fitted.classes_), fitted.coef_.shape[1])), fitted.classes_)
+    for one, coef, intercept in zip(model.estimators_, fitted.coef_, fitted.intercept_, strict=True):
+        _filled(one, fitted, coef_=coef[np.newaxis], intercept_=np.array([intercept]), classes_=one.classes_)
+    return _filled(model, fitted)

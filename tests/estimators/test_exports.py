@@ -1,0 +1,430 @@
+"""A released model means the same to scikit-learn, to a database and to an ONNX runtime."""
+
+import dataclasses
+import functools
+import pickle
+import sqlite3
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dplr
+import every_column
+from dplr.bounds import columns, layout
+from dplr.estimators import UnitBall
+from dplr.estimators.export import graph, parts, sql, steps
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+HOSTILE = [
+    '"',
+    "'",
+    "a' OR '1'='1",
+    '"; DROP TABLE t; --',
+    "--",
+    "/*",
+    "\\",
+    "\\'",
+    "`",
+    "]",
+    "%s",
+    "?",
+    ":x",
+    "é\u2028",
+]
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Every model of every kind of column, with and without released ranges, and one without an intercept."""
+    with warnings.catch_warnings(action="ignore"):
+        made = {
+            (name, ranges): every_column.model(name, ranges) for name in every_column.MODELS for ranges in ("off", "on")
+        }
+        made["two labels", "through zero"] = every_column.model("two labels", fit_intercept=False)
+    return made
+
+
+def of_the_ball(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.7, (500, 3))
+    y = X[:, 0] / 3 if model == "linear" else np.digitize(X[:, 0], [-0.3, 0.3]) if model == "three" else X[:, 0] > 0
+    classes = (0, 1, 2) if model == "three" else None
+    return dplr.fit(X, y, model="linear" if model == "linear" else "logistic", eps=9.0, classes=classes), X
+
+
+def same(found, wanted):
+    """Equal labels, or numbers that are equal up to the rounding of a sum."""
+    wanted = np.asarray(wanted)
+    if wanted.dtype.kind == "f":
+        assert_allclose(np.asarray(found, np.float64), wanted, rtol=1e-12, atol=1e-11)
+    else:
+        assert np.asarray(found).tolist() == wanted.tolist()
+
+
+def methods(est):
+    return [name for name in ("predict", "decision_function", "predict_proba") if hasattr(est, name)]
+
+
+def each(models):
+    X = every_column.table(400, 1)
+    return [(est, X) for est in models.values()]
+
+
+# --- scikit-learn
+
+
+def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(models):
+    for est, X in each(models):
+        plain = est.to_sklearn()
+        for method in methods(est):
+            for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
+                same(getattr(plain, method)(rows), getattr(est, method)(X))
+        assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
+
+
+def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(models, tmp_path):
+    est, X = models["three labels", "on"], every_column.table(50, 1)
+    held = pickle.dumps(est.to_sklearn())
+    assert b"dplr" not in held
+    (tmp_path / "model").write_bytes(held)
+    X.to_pickle(tmp_path / "rows")
+    code = (
+        "import sys, pickle; sys.modules['dplr'] = None; import pandas as pd\n"
+        "print(pickle.load(open('model', 'rb')).predict(pd.read_pickle('rows')).tolist())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == str(est.predict(X).tolist())
+
+
+def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(models):
+    for (name, _), est in models.items():
+        last = est.to_sklearn()[-1]
+        if name == "three labels":
+            same(np.concatenate([one.coef_ for one in last.estimators_]), est.coef_)
+            last.estimators_[0].coef_[:] = 0
+        else:
+            same(last.coef_, est.coef_)
+            same(last.intercept_, est.intercept_)
+            last.coef_[:] = 0
+        assert est.coef_.all(axis=None) or est.coef_.any()
+        if hasattr(est, "classes_"):
+            assert_array_equal(last.classes_, est.classes_)
+
+
+def test_a_pipeline_refuses_the_rows_that_the_model_refuses(models):
+    est, X = models["two labels", "off"], every_column.table(20, 1)
+    plain = est.to_sklearn()
+    for name in ("age", "loss", "plain", "sex", "flag"):  # columns that may not be missing
+        for gap in (None, np.nan):
+            broken = X.astype({name: object}) if X[name].dtype == object else X.copy()
+            broken.loc[3, name] = gap
+            for model in (est, plain):
+                with pytest.raises(ValueError, match="NaN"):
+                    model.predict(broken)
+    for name in ("age", "hours", "gain", "debt"):
+        with pytest.raises(ValueError, match="infinity"):
+            plain.predict(X.assign(**{name: np.inf}))
+
+
+def test_columns_by_position_and_arrays_have_a_pipeline_too():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.uniform(-1, 2, 500),
+            rng.integers(0, 5, 500),
+            np.where(rng.random(500) < 0.2, np.nan, rng.uniform(0, 9, 500)),
+        ]
+    )
+    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}])
+    for rows in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
+        est = dplr.fit(rows, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
+        same(est.to_sklearn().decision_function(rows), est.decision_function(rows))
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic", "three"])
+def test_without_bounds_the_pipeline_begins_with_the_unit_ball(model):
+    est, X = of_the_ball(model)
+    plain = pickle.loads(pickle.dumps(est.to_sklearn()))
+    assert type(plain[0]) is UnitBall
+    for method in methods(est):
+        same(getattr(plain, method)(X), getattr(est, method)(X))
+
+
+@parametrize_with_checks([UnitBall()])
+def test_the_unit_ball_keeps_the_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_unit_ball_is_cloned_and_names_its_columns():
+    ball = clone(UnitBall()).set_output(transform="pandas").fit(pd.DataFrame({"a": [3.0], "b": [4.0]}))
+    assert list(ball.transform(pd.DataFrame({"a": [3.0], "b": [4.0]}))) == ["a", "b"]
+    with pytest.raises(NotFittedError):
+        UnitBall().transform([[1.0]])
+
+
+# --- SQL
+
+
+def _of_a_value(function, value):
+    return None if value is None else float(function(value))
+
+
+@pytest.fixture
+def base():
+    """A database; its functions are ours, because SQLite may be built without them."""
+    connection = sqlite3.connect(":memory:")
+    for name, function in {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}.items():
+        connection.create_function(name, 1, functools.partial(_of_a_value, function))
+    yield connection
+    connection.close()
+
+
+def asked(base, expression):
+    return [row[0] for row in base.execute(f"SELECT {expression} FROM t")]
+
+
+def test_sql_gives_what_the_model_predicts(models, base):
+    every_column.table(400, 1).to_sql("t", base, index=False)
+    for est, X in each(models):
+        same(asked(base, est.to_sql()), est.predict(X))
+        if not hasattr(est, "classes_"):
+            continue
+        margins = est.to_sql("margin")
+        found = (
+            asked(base, margins)
+            if isinstance(margins, str)
+            else np.transpose([asked(base, one) for one in margins.values()])
+        )
+        same(found, est.decision_function(X))
+        if hasattr(est, "predict_proba"):
+            chances = est.to_sql("probability")
+            assert list(chances) == est.classes_.tolist()
+            same(np.transpose([asked(base, one) for one in chances.values()]), est.predict_proba(X))
+
+
+def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base):
+    X = every_column.table(400, 1)
+    X.to_sql("t", base, index=False)
+    for (name, _), est in models.items():
+        found = pd.read_sql(est.to_sql(table=("main", "t"), keep=["not declared", "age"]), base)
+        assert list(found) == ["not declared", "age", "prediction"]
+        same(found["age"], X["age"])
+        same(found["prediction"], est.predict(X))
+        if name == "three labels":
+            found = pd.read_sql(est.to_sql("probability", table="t"), base)
+            assert list(found) == [f"probability of {label}" for label in (10, 20, 30)]
+            same(found, est.predict_proba(X))
+
+
+def test_missing_values_that_the_bounds_refuse_make_the_answer_null(models, base):
+    X = every_column.table(20, 1)
+    for name in ("age", "loss", "plain", "sex", "flag"):
+        broken = X.astype({name: object})
+        broken.loc[3, name] = None
+        broken.to_sql("t", base, index=False, if_exists="replace")
+        for model in ("regression", "two labels", "three labels", "margins"):
+            found = asked(base, models[model, "off"].to_sql())
+            assert [answer is None for answer in found] == [row == 3 for row in range(20)]
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic", "three"])
+def test_sql_projects_onto_the_unit_ball_without_bounds(model, base):
+    est, X = of_the_ball(model)
+    pd.DataFrame(X, columns=list("abc")).to_sql("t", base, index=False)
+    same(asked(base, est.to_sql(columns=list("abc"))), est.predict(X))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_and_levels_are_names_and_levels(text, base):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({text: rng.choice([text, text + "x", "other"], 300), "n": rng.uniform(0, 1, 300)})
+    bounds = dplr.Bounds({text: {"levels": [text, text + "x"]}, "n": (0, 1)}, target=(text, "no"))
+    est = dplr.fit(X, np.where(X[text] == text, text, "no"), eps=20.0, bounds=bounds)
+    X.to_sql("t", base, index=False)
+    same(asked(base, est.to_sql()), est.predict(X))
+    found = pd.read_sql(est.to_sql("probability", table="t", keep=[text]), base)
+    assert list(found) == [text, f"probability of {min('no', text)}", f"probability of {max('no', text)}"]
+    same(found.iloc[:, 1:], est.predict_proba(X))
+    assert base.execute("SELECT count(*) FROM t").fetchone() == (300,)
+
+
+def test_what_quotes_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match="must have names and levels that SQL can write"):
+        sql.Quotes('"').name("a\0b")
+    with pytest.raises(ValueError, match='must not be "`" where a name or level has a backslash'):
+        sql.Quotes("`").value("\\' OR 1=1 --")
+    with pytest.raises(ValueError, match="must have names for SQL"):
+        sql.Quotes('"').name("")
+    assert sql.Quotes("[").name("a]b") == "[a]]b]"
+    assert sql.Quotes("`").name("a`b") == "`a``b`"
+
+
+@pytest.mark.parametrize("value", [0.1, -1 / 3, 5e-324, 1.7976931348623157e308, 123456789012345678.0, 0.0, -0.0, 1.0])
+def test_numbers_are_written_exactly_and_as_approximate_numerics(value):
+    assert float(sql.number(value)) == value
+    assert "e" in sql.number(value)
+    assert "." in sql.number(value).partition("e")[0]
+
+
+def test_sql_is_refused_where_it_cannot_be_meant(models):
+    est = models["two labels", "off"]
+    for arguments, message in [
+        (("chance",), "`output` must be one of 'prediction', 'margin', 'probability'"),
+        (("prediction", {"keep": ["age"]}), "`keep` must be empty without a table"),
+        (("prediction", {"table": "t", "keep": "age"}), "`keep` must be a list"),
+        (("margin", {"table": "t", "keep": ["margin"]}), "none of margin"),
+        (("prediction", {"columns": ["a"]}), "`columns` must be 15 different names"),
+        (("prediction", {"quote": "'"}), "`quote` must be one of"),
+    ]:
+        options = arguments[1] if len(arguments) > 1 else {}
+        with pytest.raises(ValueError, match=message):
+            est.to_sql(arguments[0], **options)
+    with pytest.raises(ValueError, match="`output` must be one of 'prediction'"):
+        models["regression", "off"].to_sql("margin")
+    with pytest.raises(
+        ValueError, match=r"`columns` must be 3 different names; got None\. The model was fitted on an array"
+    ):
+        of_the_ball("linear")[0].to_sql()
+
+
+# --- ONNX
+
+
+def answers(est, X):
+    """Outputs of the graph of a model, by name."""
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(est.to_onnx().SerializeToString())
+    if not isinstance(X, pd.DataFrame):
+        fed = {"X": X}
+    else:
+        fed = {
+            each.name: (
+                X[each.name].where(X[each.name].notna(), "") if "string" in each.type else X[each.name].astype(float)
+            ).to_numpy()[:, None]
+            for each in session.get_inputs()
+        }
+    return dict(zip([each.name for each in session.get_outputs()], session.run(None, fed), strict=True))
+
+
+@pytest.mark.oracle
+def test_onnx_gives_what_the_model_predicts(models, oracle):
+    oracle("onnxruntime")
+    names = {"predict": "label", "decision_function": "margin", "predict_proba": "probability"}
+    for est, X in each(models):
+        found = answers(est, X)
+        if "prediction" in found:
+            same(found["prediction"], est.predict(X))
+            continue
+        assert set(found) == {names[method] for method in methods(est)}
+        for method in methods(est):
+            same(found[names[method]], getattr(est, method)(X))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model", ["linear", "logistic", "three"])
+def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
+    oracle("onnxruntime")
+    est, X = of_the_ball(model)
+    found = answers(est, X)
+    same(
+        found["prediction" if model == "linear" else "margin"],
+        est.predict(X) if model == "linear" else est.decision_function(X),
+    )
+
+
+@pytest.mark.oracle
+def test_onnx_has_no_number_where_the_model_refuses_a_row(models, oracle):
+    oracle("onnxruntime")
+    for name in ("age", "loss", "plain", "sex", "flag"):
+        X = every_column.table(20, 1)
+        X.loc[3, name] = None
+        assert np.flatnonzero(np.isnan(answers(models["regression", "off"], X)["prediction"])).tolist() == [3]
+        assert np.flatnonzero(np.isnan(answers(models["two labels", "on"], X)["margin"])).tolist() == [3]
+
+
+@pytest.mark.oracle
+def test_onnx_takes_hostile_names_and_a_level_of_no_text(oracle):
+    oracle("onnxruntime")
+    X = pd.DataFrame({"value 3": ["", "a", "b", "value 4"] * 50, "value 4": np.linspace(-1, 2, 200)})
+    bounds = dplr.Bounds({"value 3": {"levels": ["", "a"], "missing": "indicator"}, "value 4": (0, 1)})
+    est = dplr.fit(X, X["value 4"] > 0.5, eps=9.0, bounds=bounds)
+    same(answers(est, X)["margin"], est.decision_function(X))
+    other = dplr.fit(
+        X.set_axis(["label", "b"], axis=1),
+        X["value 4"] > 0.5,
+        eps=9.0,
+        bounds=dplr.Bounds({"label": {"levels": ["a", "b"]}}),
+    )
+    with pytest.raises(
+        ValueError, match="`feature_names_in_` must not be empty for ONNX, or label, margin, probability"
+    ):
+        other.to_onnx()
+
+
+def test_without_onnx_a_graph_is_refused_with_the_extra(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "dplr\[onnx\]"'):
+        models["regression", "off"].to_onnx()
+
+
+# --- what no tool knows
+
+
+def test_every_tool_has_every_part_and_every_transform():
+    known = set(parts.Part.__args__)
+    assert known == set(steps._STEPS) == set(sql._TERMS) == set(graph._BLOCKS)
+    assert (
+        set(columns.TRANSFORMS) == set(parts.UNDONE) == set(steps._FORWARD) == set(sql._FORWARD) == set(graph._FORWARD)
+    )
+    assert set(columns.Column.__args__) == set(parts._OF)
+
+
+def levels_with(base=columns.Levels, fields=(), **methods):
+    """A kind of column, or a layout, that somebody adds later."""
+    return dataclasses.make_dataclass("Later", fields, bases=(base,), frozen=True, namespace=methods)
+
+
+LATER = levels_with()
+DROPPED = levels_with(fields=[("dropped", str, "")])
+NARROW, WIDE = levels_with(names=lambda *_: ["one"]), levels_with(names=lambda *_: ["one", "two", "three"])
+SQUARES = levels_with(layout.Layout, [("squares", tuple, ())])
+SHORT = levels_with(layout.Layout, names=("one",))
+PAIR = ("a", "b")
+UNKNOWN = {
+    "a kind": layout.Layout(("x",), (LATER(PAIR),), True),
+    "an option": layout.Layout(("x",), (DROPPED(PAIR, dropped="a"),), True),
+    "a transform": layout.Layout(("x",), (columns.Numeric(0.0, 1.0, "cube"),), True),
+    "a kind of levels": layout.Layout(("x",), (columns.Levels(PAIR, "thermometer"),), True),
+    "columns fewer and more": layout.Layout(("x", "y"), (NARROW(PAIR), WIDE(PAIR)), True),
+    "columns of the layout": SHORT(("x",), (columns.Levels(PAIR),), True),
+    "an option of the layout": SQUARES(("x",), (columns.Levels(PAIR),), True, squares=("x",)),
+}
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_no_tool_knows_of_columns_is_refused_and_not_left_out(unknown, models, monkeypatch):
+    levels = parts._OF[columns.Levels]
+    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: levels, NARROW: levels, WIDE: levels})
+    monkeypatch.setattr(columns.Numeric, "range", (0.0, 1.0))
+    prep = dataclasses.replace(models["two labels", "off"]._record.prep, layout=unknown)
+    with pytest.raises(ValueError, match="`bounds` must describe columns in ways that can be written for other tools"):
+        parts.parts_of(prep)
+
+
+def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
+    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: parts._OF[columns.Levels]})
+    prep = dataclasses.replace(
+        models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
+    )
+    assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, True, None),)

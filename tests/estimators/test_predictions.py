@@ -1,0 +1,189 @@
+"""Predictions count rows as the fit did, whatever the rows come as and whoever predicts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dplr
+import every_column
+from dplr.bounds.scaling import ball_prep, in_unit_ball
+from dplr.rows import as_rows
+from dplr.rows.queries.moments import Moments
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+BOUNDS = {"age": (18, 99), "gain": {"lower": 0, "upper": 99, "transform": "log1p"}}
+FAR = {"age": [-1e9, 17.0, 18.0, 50.0, 99.0, 1e300], "gain": [-7.0, -1.0, 0.0, 9.0, 99.0, 1e200]}
+NEAR = {"age": [18.0, 18.0, 18.0, 50.0, 99.0, 99.0], "gain": [0.0, 0.0, 0.0, 9.0, 99.0, 99.0]}
+TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+
+
+def small(model="logistic", **options):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(30, 60, 500), "gain": rng.uniform(0, 99, 500)})
+    y = X["age"] if model == "linear" else X["age"] > 50
+    bounds = dplr.Bounds(BOUNDS, target=(30, 60) if model == "linear" else None)
+    return dplr.fit(X, y, model=model, eps=float("inf"), **{"bounds": bounds, **options})
+
+
+@pytest.mark.parametrize("model", ["logistic", "svm"])
+@pytest.mark.parametrize("library", TABLES)
+def test_a_value_beyond_its_bounds_is_predicted_as_the_bound(library, model):
+    est = small(model)
+    far, near = TABLES[library](FAR), pd.DataFrame(NEAR)
+    assert_array_equal(est.decision_function(far), est.decision_function(near))
+    assert_array_equal(est.predict(far), est.predict(near))
+
+
+@pytest.mark.parametrize("kind", [np.array, lambda rows: np.array(rows, np.float32), np.ndarray.tolist, pd.DataFrame])
+def test_rows_without_names_are_clipped_by_position(kind):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (500, 2))
+    est = dplr.fit(X, X[:, 0] > 0.5, eps=float("inf"), bounds=dplr.Bounds([(0, 1), (0, 1)]))
+    far = np.array([[-3.0, 0.5], [0.25, 9.0], [0.25, 0.75]])
+    margins = np.clip(far, 0, 1) @ est.coef_[0] + est.intercept_[0]
+    given = kind(far) if kind is not pd.DataFrame else pd.DataFrame(far).to_numpy()
+    assert_allclose(est.decision_function(given), margins, rtol=1e-12)
+
+
+def test_a_table_of_every_kind_of_column_is_predicted_from_the_columns_of_the_encoder():
+    est, X = every_column.model("two labels"), every_column.table(500, 1)
+    seen = dplr.BoundsEncoder(est.bounds).transform(X)
+    assert_allclose(est.decision_function(X), seen @ est.coef_[0] + est.intercept_[0], rtol=1e-12)
+    low, high = np.array(est.bounds.layout.pairs).T
+    assert ((seen >= low) & (seen <= high)).all()
+    assert ((seen == low).any(axis=0) & (seen == high).any(axis=0)).all()
+
+
+def test_released_ranges_clip_more_than_the_bounds_and_columns_without_one_keep_theirs():
+    est, X = every_column.model("regression", ranges="on"), every_column.table(500, 1)
+    assert {"age", "hours", "debt"} <= set(est.ranges_) <= {"age", "hours", "log1p(gain)", "log1p(loss)", "debt"}
+    seen = dplr.BoundsEncoder(est.bounds, ranges=est.ranges_).transform(X)
+    assert (seen != dplr.BoundsEncoder(est.bounds).transform(X)).any()
+    assert_allclose(est.predict(X), np.clip(seen @ est.coef_ + est.intercept_, 60, 150), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.999, 1.5, 1e3, 1e200])
+def test_without_bounds_a_row_outside_the_unit_ball_is_predicted_as_the_nearest_point_of_it(size):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, (500, 3))
+    est = dplr.fit(X, X[:, 0] > 0, eps=float("inf"))
+    rows = rng.normal(size=(50, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    margins = (min(size, 1) * rows) @ est.coef_[0] + est.intercept_[0]
+    assert_allclose(est.decision_function(size * rows), margins, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.5, 1.0, 7.0, 1e200])
+def test_the_ball_of_predictions_is_that_of_the_kernels(size):
+    rows = np.random.default_rng(0).normal(size=(20, 3)) * size
+    prep = ball_prep(3, False, (0.0, 1.0))
+    for row in rows:
+        sums = as_rows(row[None], np.ones(1), prep).total(Moments(3, False)).integers(-40) * 2.0**-40
+        counted = in_unit_ball(row[None])[0]
+        assert_allclose(sums[:3, :3], np.triu(np.outer(counted, counted)), atol=2.0**-18)
+
+
+def test_a_regression_predicts_within_the_declared_bounds_of_its_target():
+    est, X = small("linear"), pd.DataFrame(FAR)
+    seen = dplr.BoundsEncoder(est.bounds).transform(X)
+    sums = seen @ est.coef_ + est.intercept_
+    assert sums.min() < 30
+    assert sums.max() > 60
+    assert_allclose(est.predict(X), np.clip(sums, 30, 60), rtol=1e-12)
+    assert (est.predict(X).min(), est.predict(X).max()) == (30.0, 60.0)
+    assert est.score(X, np.clip(sums, 30, 60)) == 1.0
+
+
+def test_a_regression_without_bounds_declares_no_range_and_is_not_clipped():
+    X = np.eye(2).repeat(50, axis=0)
+    est = dplr.fit(X, X[:, 0] - X[:, 1], model="linear", eps=float("inf"))
+    est.coef_ = est.coef_ * 100
+    assert est.predict(np.eye(2)).max() > 10
+
+
+def test_refits_copies_and_files_clip_the_target_too(tmp_path):
+    est, X = small("linear", mechanism="fm"), pd.DataFrame(FAR)
+    dplr.save_model(est, tmp_path / "model.json")
+    for other in (est.refit(l2=0.0), dplr.load_model(tmp_path / "model.json")):
+        assert (other.predict(X).min(), other.predict(X).max()) == (30.0, 60.0)
+    assert_array_equal(dplr.load_model(tmp_path / "model.json").predict(X), est.predict(X))
+
+
+def test_the_released_coefficients_do_not_depend_on_the_rows_that_are_predicted():
+    est = small("linear")
+    before = est.coef_.copy(), est.intercept_
+    est.set_params(bounds=None)  # the record of the fit decides, not a parameter that was changed since
+    assert est.predict(pd.DataFrame(FAR)).max() == 60.0
+    assert_array_equal(est.coef_, before[0])
+    assert est.intercept_ == before[1]
+
+
+# --- the encoder
+
+
+@pytest.mark.parametrize("library", TABLES)
+def test_the_encoder_takes_every_table_and_names_the_columns_of_the_model(library):
+    encoder = dplr.BoundsEncoder(dplr.Bounds(BOUNDS))
+    seen = encoder.transform(TABLES[library]({"other": list("abcdef"), **FAR}))
+    assert_array_equal(seen[:, 0], NEAR["age"])
+    assert_allclose(seen[:, 1], np.log1p(NEAR["gain"]), rtol=1e-15)
+    assert encoder.get_feature_names_out().tolist() == ["age", "log1p(gain)"] == list(small().coef_names_)
+
+
+def test_the_encoder_names_columns_of_frames_and_those_by_position():
+    encoder = dplr.BoundsEncoder(dplr.Bounds([(0, 1), {"levels": [1, 2], "missing": "indicator"}]))
+    assert encoder.get_feature_names_out(["a", "b"]).tolist() == ["a", "b=1", "b=2", "b is missing"]
+    assert_array_equal(encoder.transform([[9, 2], [0.5, np.nan]]), [[1, 0, 1, 0], [0.5, 0, 0, 1]])
+    frame = dplr.BoundsEncoder(dplr.Bounds(BOUNDS)).set_output(transform="pandas").fit_transform(pd.DataFrame(FAR))
+    assert list(frame) == ["age", "log1p(gain)"]
+
+
+def test_the_encoder_refuses_what_a_fit_refuses():
+    encoder = dplr.BoundsEncoder(dplr.Bounds(BOUNDS), ranges={"hours": (0, 1)})
+    with pytest.raises(ValueError, match="`ranges` must name columns of the model"):
+        encoder.transform(pd.DataFrame(NEAR))
+    encoder.set_params(ranges=None)
+    for rows in ({"age": [1.0, np.nan], "gain": [0, 0]}, {"age": [1.0, np.inf], "gain": [0, 0]}):
+        with pytest.raises(ValueError, match=r"must not hold NaN, infinity or missing values; got \{'age': 1\}"):
+            encoder.transform(pd.DataFrame(rows))
+    with pytest.raises(ValueError, match=r"missing: \['gain'\]"):
+        encoder.transform(pd.DataFrame({"age": [1.0]}))
+    with pytest.raises(TypeError, match="`bounds` must be"):
+        dplr.BoundsEncoder(3).fit()
+
+
+# --- whoever predicts
+
+
+def test_the_picture_of_a_boundary_counts_rows_as_predictions_do(monkeypatch):
+    pytest.importorskip("matplotlib")
+    from dplr.plots import _boundary
+
+    rng, drawn = np.random.default_rng(0), []
+    X = rng.uniform(-0.5, 0.5, (500, 2))
+    est = dplr.fit(X, X[:, 0] + X[:, 1] > 0.3, eps=float("inf"))
+    monkeypatch.setattr(
+        _boundary, "_draw_region", lambda _, first, second, lead, *rest: drawn.append((first, second, lead))
+    )
+    _boundary.plot_decision_boundary(est)
+    first, second, lead = drawn[1]
+    margins = est.decision_function(np.column_stack([first.ravel(), second.ravel()]))
+    assert_allclose(lead.ravel(), 2 * margins, rtol=1e-12, atol=1e-12)
+
+
+def test_the_target_of_a_column_with_a_name_is_known_by_it(tmp_path):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 2))
+    y = X[:, 0] > 0
+    for given, name in [(pd.Series(y, name="sick"), "sick"), (pl.Series("sick", y), "sick"), (y, None), (list(y), None),
+                        (pd.DataFrame({"sick": y}), "sick"), (pd.Series(y, name=3), None),
+                        (pd.Series(y, name="\ud800"), None)]:  # fmt: skip
+        est = dplr.fit(X, given, eps=1.0, mechanism="fm")
+        assert est.target_name_ == name
+        dplr.save_model(est, tmp_path / "model.json")
+        assert json.loads((tmp_path / "model.json").read_text())["model"]["target_name"] == name
+        assert dplr.load_model(tmp_path / "model.json").target_name_ == est.refit(l2=0.5).target_name_ == name
