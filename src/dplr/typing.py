@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dplr.ledger.allotment import Allotment
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms.protocol import Mechanism
 
@@ -29,5 +30,5 @@ MechanismLike: TypeAlias = "Mechanism | str"
 PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
 """Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""
 
-LedgerLike: TypeAlias = "Ledger | str | os.PathLike[str] | None"
-"""A `dplr.Ledger`, or the path of one that exists; None for no ledger."""
+LedgerLike: TypeAlias = "Ledger | Allotment | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, what was set aside in one, or the path of one that exists; None for no ledger."""

@@ -122,7 +122,7 @@ def test_a_refusal_leaves_the_old_file_as_it_was(old):
     assert (version(old), states(old)) == (1, STATES)
 
 
-@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_VERSION_1)))
+@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_OLDER)))
 def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, monkeypatch, stop):
     """The file and its log are copied before each statement, as a crash would leave them, and opened."""
     copies = []
@@ -133,7 +133,7 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, 
             self.connection, self.count = connection, 0
 
         def execute(self, statement):
-            if statement in ledger_file._FROM_VERSION_1:
+            if statement in ledger_file._FROM_OLDER:
                 if self.count == stop:
                     for name in (old.name, f"{old.name}-wal"):
                         if (source := old.with_name(name)).exists():
@@ -154,7 +154,7 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, 
 
 
 def test_a_rewriting_that_fails_is_undone(old, monkeypatch):
-    monkeypatch.setattr(ledger_file, "_FROM_VERSION_1", (*ledger_file._FROM_VERSION_1, "SELECT * FROM nowhere"))
+    monkeypatch.setattr(ledger_file, "_FROM_OLDER", (*ledger_file._FROM_OLDER, "SELECT * FROM nowhere"))
     with pytest.raises(RuntimeError, match="`ledger` could not be used"):
         Ledger(old).reserve(STATEMENT)
     assert (version(old), states(old)) == (1, STATES)

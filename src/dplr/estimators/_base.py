@@ -194,7 +194,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         ledger = as_ledger(self.ledger)
         if not ledger.strict:
             return self._released(X, y, levels, ledger)
-        check_types(X, y)
+        check_types(X, y, self.bounds)
         self._check_declared()
         with silence():  # values are converted before the reservation too
             return self._released(X, y, levels, ledger)
