@@ -360,9 +360,12 @@ class Pld:
             one = probe(kind, eps, delta)
             return self.fits(added(costs, {replace(one, draws=_NUMBERS) if one.draws else one: 1}))
 
-        if fits(self.eps):
-            return self.eps, delta
-        return _most_eps(fits, self.eps, _CLOSE), delta
+        high = self.eps
+        if kind != "gaussian" and fits(high):
+            return high, delta
+        while fits(high):  # Gaussian noise has a smaller eps at the ledger's delta than at a smaller one
+            high *= 2
+        return _most_eps(fits, high, _CLOSE), delta
 
     def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
         """The composed eps."""

@@ -165,6 +165,9 @@ def obstacle(room: Room, more: Costs) -> str:
     share, short = room.short_of(more)
     parts = []
     for each in short:
+        if isinstance(each.needed, int):
+            parts.append(f"too few {each.unit} ({each.needed} are needed, {each.left} are left)")
+            continue
         needed, left = f"{each.needed:.6g}", down(each.left)
         if needed == left:
             needed, left = repr(each.needed), repr(each.left)
