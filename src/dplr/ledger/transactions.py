@@ -97,8 +97,10 @@ def insert(
     aside: bool = False,
 ) -> None:
     """Make a reservation for each statement; a strict ledger commits it at once, unless it is set aside."""
-    time_now = day_of(now()) if strict else now()
-    state = "set aside" if aside else "committed" if strict else "reserved"
+    time_now = now()
+    state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
+    if aside:
+        state = "set aside"
     connection.executemany(
         "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
