@@ -64,7 +64,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "9",
             "ledger/transactions.py",
             {'("committed", day_of(time_now)) if strict': '("reserved", day_of(time_now)) if strict'},
-            "of a strict ledger is reserved|a strict ledger holds|unclear error",
+            "of a strict ledger is reserved|ends once, and stays|unclear error",
         ),
         (
             "strict",
