@@ -54,6 +54,9 @@ def plan(
     import dplr
     from dplr.utility._planned import expected_utility
 
+    ledger = opened(ledger_path, share)
+    if ledger is None and fits != 1:
+        raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
             form = Format(encoding, delimiter, spellings)
@@ -80,7 +83,6 @@ def plan(
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))
-    ledger = opened(ledger_path, share)
     if ledger is not None:
         with blamed(USAGE):
             price = planned.cost(ledger, fits=fits)
