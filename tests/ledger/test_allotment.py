@@ -25,6 +25,7 @@ from dplr.cli import main
 from dplr.ledger import allotment as allotment_module
 from dplr.ledger.allotment import Allotment, _covers, _matched, piece_of
 from dplr.ledger.budget import BudgetExceeded
+from dplr.ledger.entries import guarantee_of
 from dplr.ledger.handle import Ledger
 from dplr.ledger.rules import Cost
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
@@ -289,6 +290,19 @@ def test_gaussian_fits_of_folds_take_what_was_set_aside_for_all_rows(path, compo
     assert states(ledger) == ["committed"] * 3 + ["refunded"]
 
 
+@pytest.mark.parametrize(("rows", "rows_of_folds"), [(100_000, 1000), (1000, 100_000)])
+def test_steps_and_mu_may_differ_with_the_number_of_rows(path, rows, rows_of_folds):
+    plans = [
+        dplr.plan(n_rows=n, n_features=3, eps=1.0, delta=1e-6, mechanism="ngd").statement for n in (rows, rows_of_folds)
+    ]
+    ledger = Ledger(path, 3.0, 1e-4, "gdp")
+    ledger.reserve(plans[0], fits=1).reserve(plans[1]).commit()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        ((draws, text),) = connection.execute("SELECT draws, guarantee FROM entry").fetchall()
+    assert draws == max(Cost.of(each).draws for each in plans)
+    assert guarantee_of(text).mu >= max(each.guarantee.mu for each in plans)
+
+
 def test_more_numbers_with_noise_than_were_set_aside_need_room_of_their_own(path):
     ledger = Ledger(path, 3.0, 1e-4, "gdp")
     few, many = (Cost(0.1, 1e-9, Gaussian(0.001), draws) for draws in (10, 10**7 - 15))
@@ -307,15 +321,22 @@ kinds = strategies.sampled_from(["pure", "gaussian", "approx", "poisson"])
 sizes = strategies.sampled_from([0.1, 0.2, 0.3, 1.0])
 
 
-def a_cost(kind, eps, delta, draws):
+def a_cost(kind, eps, delta, draws, mu):
     if kind == "pure":
         return pure(eps)
     if kind == "gaussian":
-        return Cost(eps, delta, Gaussian(eps / 5), draws)
+        return Cost(eps, delta, Gaussian(mu), draws)
     return Cost(eps, delta, Approx(eps, delta) if kind == "approx" else Poisson(0.1, 1 / eps, 10), draws)
 
 
-costs = strategies.builds(a_cost, kinds, sizes, strategies.sampled_from([1e-9, 1e-6]), strategies.integers(0, 5))
+costs = strategies.builds(
+    a_cost,
+    kinds,
+    sizes,
+    strategies.sampled_from([1e-9, 1e-6]),
+    strategies.integers(0, 5),
+    strategies.sampled_from([0.01, 0.5, 2.0]),
+)
 
 
 @hypothesis.settings(max_examples=300, deadline=None)
