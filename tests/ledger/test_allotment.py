@@ -356,6 +356,8 @@ def test_a_piece_is_never_less_than_the_fit_that_takes_it(asked, wanted):
             assert piece.guarantee.eps >= cost.guarantee.eps
         else:
             assert (piece.guarantee.eps, piece.guarantee.delta) == (piece.eps, piece.delta)
+            assert not isinstance(cost.guarantee, Gaussian)
+            assert getattr(cost.guarantee, "delta", 0.0) <= piece.delta
 
 
 def test_what_is_set_aside_for_poisson_batches_is_their_eps_and_delta():

@@ -32,7 +32,7 @@ class Allotment:
 
     A fit may take a piece if what it promises is no more than what was set aside: the piece was pure and so is the fit,
     of no larger eps; or both are Gaussian, of no larger eps, delta and mu; or the piece is of another kind, and the fit
-    states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to the ledger, not to
+    is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to the ledger, not to
     the allotment.
 
     Privacy
@@ -144,7 +144,9 @@ def _covers(piece: Cost, cost: Cost) -> bool:
         return isinstance(cost.guarantee, Pure) and cost.guarantee.eps <= piece.guarantee.eps
     if isinstance(piece.guarantee, Gaussian):
         return isinstance(cost.guarantee, Gaussian) and cost.guarantee.mu <= piece.guarantee.mu
-    return True  # the piece is counted by (eps, delta), and so much holds of every statement
+    if isinstance(cost.guarantee, Gaussian):  # counted by its mu elsewhere
+        return False
+    return not isinstance(cost.guarantee, Approx) or cost.guarantee.delta <= piece.delta
 
 
 def _matched(pieces: Sequence[Piece], costs: Sequence[Cost]) -> list[Piece] | None:
