@@ -32,8 +32,8 @@ class Allotment:
 
     A fit may take a piece if what it promises is no more than what was set aside: the piece was pure and so is the fit,
     of no larger eps; or both are Gaussian, of no larger eps, delta and mu; or the piece is of another kind, and the fit
-    is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to the ledger, not to
-    the allotment.
+    is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to
+    the ledger, not to the allotment.
 
     Privacy
     -------
