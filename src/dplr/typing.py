@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dplr.bounds.declared import Bounds
+    from dplr.ledger.allotment import Allotment
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms.protocol import Mechanism
 
@@ -33,5 +34,5 @@ PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArr
 BoundsLike: TypeAlias = "Bounds | Mapping[str, Any] | str | os.PathLike[str] | None"
 """A `dplr.Bounds`, a mapping of column names to bounds, the path of a bounds file, or None."""
 
-LedgerLike: TypeAlias = "Ledger | str | os.PathLike[str] | None"
-"""A `dplr.Ledger`, or the path of one that exists; None for no ledger."""
+LedgerLike: TypeAlias = "Ledger | Allotment | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, what was set aside in one, or the path of one that exists; None for no ledger."""

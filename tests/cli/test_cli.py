@@ -265,7 +265,9 @@ def test_bounds_by_position_are_refused(folder):
 
 def test_what_exceeds_the_budget_has_an_exit_code_of_its_own(folder):
     command("ledger", "init", "budget.db", "--eps", "0.4")
-    assert "has eps = 0.4, delta = 1e-12 left" in command(*FIT, "--ledger", "budget.db", code=4).stderr
+    said = command(*FIT, "--ledger", "budget.db", code=4).stderr
+    assert "budget.db has no room for it. Nothing was spent. It has too little eps (0.5 is needed, 0.4 is left)" in said
+    assert "fits up to eps = 0.4." in said
     options = ("--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.5", "--ledger", "budget.db")
     assert "it does not fit" in command("plan", *options, code=4).stdout
     assert spent() == 0
@@ -639,8 +641,65 @@ def test_a_ledger_is_shown_for_the_data_holder_unless_it_is_strict_or_the_public
 
 
 def test_a_strict_ledger_is_for_services_and_not_for_the_command_line(folder):
-    dplr.Ledger("budget.db", eps=1.0, strict=True)
+    assert ", strict" in command("ledger", "init", "budget.db", "--eps", "1", "--strict").stdout
+    assert dplr.Ledger("budget.db").strict
     assert "strict" in command(*FIT, "--ledger", "budget.db", code=2).stderr
+    assert command("ledger", "show", "budget.db").stdout.startswith("Ledger budget.db: eps = 1, delta = 1e-12, basic")
+    command("plan", "--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.5", "--ledger", "budget.db")
+    command("ledger", "init", "plain.db", "--eps", "1")
+    assert not dplr.Ledger("plain.db").strict
+
+
+def test_a_share_is_made_once_spent_from_and_shown(folder):
+    command("ledger", "init", "budget.db", "--eps", "2")
+    made = command("ledger", "share", "budget.db", "alice", "--eps", "0.6").stdout
+    assert made == "Made share alice of budget.db: eps = 0.6, delta = 3e-13.\n"
+    assert (
+        "exists: a share is made once" in command("ledger", "share", "budget.db", "alice", "--eps", "9", code=2).stderr
+    )
+    assert "at most 1.4" in command("ledger", "share", "budget.db", "bob", "--eps", "1.5", code=2).stderr
+    fit = (*FIT, "--mechanism", "fm", "--ledger", "budget.db", "--share", "alice", "--overwrite")
+    assert "Left in share alice of budget.db: eps = 0.1, delta = 3e-13." in command(*fit).stdout
+    assert "in share 'alice'" in command(*fit, code=4).stderr
+    shown = command("ledger", "show", "budget.db").stdout
+    assert (
+        "share      alice: limits (eps = 0.6, delta = 3e-13), spent (eps = 0.5, delta = 0), remaining (eps = 0.1"
+        in shown
+    )
+    assert "eps = 0.5, delta = 0  (share alice)" in shown
+    found = json.loads(command("ledger", "show", "budget.db", "--json").stdout)
+    assert found["shares"]["alice"]["remaining"] == {"eps": 0.1, "delta": 3e-13}
+    assert found["entries"][0]["share"] == "alice"
+    plan = ("plan", "--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.05", "--mechanism", "fm")
+    assert (
+        "Ledger budget.db, share alice: costs eps" in command(*plan, "--ledger", "budget.db", "--share", "alice").stdout
+    )
+    for arguments in ((*FIT, "--share", "alice", "--overwrite"), (*plan, "--share", "alice"), (*plan, "--fits", "2")):
+        assert "give --ledger too" in command(*arguments, code=2).stderr
+    assert "must be one that exists" in command(*plan, "--ledger", "budget.db", "--share", "carol", code=2).stderr
+    assert spent() == 0.5
+
+
+def test_a_plan_says_what_a_whole_search_would_cost(folder):
+    command("ledger", "init", "budget.db", "--eps", "1")
+    plan = ("plan", "--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.1", "--mechanism", "fm", "--ledger",
+            "budget.db", "--fits")  # fmt: skip
+    assert "10 releases cost eps = 1, delta = 0; remaining before" in command(*plan, "10").stdout
+    result = command(*plan, "11", code=4)
+    assert (
+        "they do not fit. It has too little eps (1.1 is needed, 1 is left). Of these releases 10 would fit."
+        in result.stdout
+    )
+    assert "not enough left for these fits" in result.stderr
+    command(*plan, "0", code=2)
+
+
+def test_what_is_left_is_said_of_which_releases_where_the_composition_tells_them_apart(folder):
+    for composition, said in (("basic", False), ("zcdp", True)):
+        path = f"{composition}.db"
+        command("ledger", "init", path, "--eps", "1", "--delta", "1e-6", "--composition", composition)
+        shown = command("ledger", "show", path).stdout
+        assert ("for a release that states (eps, delta) alone" in shown) is said
 
 
 def test_a_report_is_written_and_never_replaced_unasked(folder):

@@ -1,4 +1,4 @@
-"""What a strict ledger must not show: neither its file nor a warning says how a fit ended."""
+"""What a strict ledger must not show: neither its file nor a warning says how a fit ended, and no text decides it."""
 
 import contextvars
 import itertools
@@ -9,6 +9,9 @@ import threading
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dplr
@@ -131,6 +134,107 @@ def test_a_strict_reservation_ends_once_and_needs_its_entries(tmp_path):
     path.write_bytes(empty)  # an older copy that somebody put back
     with pytest.raises(RuntimeError, match="0 of 1 entries are there"):
         lost.commit()
+
+
+# Text
+
+
+def arrow_text(values):
+    """A column of Arrow text that may hold bytes that are not UTF-8: Arrow does not look."""
+    parts = [None if value is None else value if isinstance(value, bytes) else value.encode() for value in values]
+    buffers = pa.array(parts, pa.binary()).buffers()
+    return pa.StringArray.from_buffers(len(parts), buffers[1], buffers[2], buffers[0])
+
+
+TEXTS = {  # the first two of 40 texts, the others being levels
+    "levels alone": ("red", "blue"),
+    "one that is no level": ("red", "Ann Smith"),
+    "an empty one": ("", "red"),
+    "numbers as text": ("1", "nan"),
+    "one behind a NUL": ("red\0", "red\0blue"),
+    "a long one": ("x" * 10_000, "red"),
+    "a missing one": (None, "red"),
+    "none that is missing or a level": ("a", "b"),
+    "bytes that are no text": (b"\xff\xfe", "red"),
+}
+FRAMES = {
+    "arrow": lambda values: pa.table({"colour": arrow_text(values), "size": np.linspace(0, 1, len(values))}),
+    "polars": lambda values: pl.from_arrow(FRAMES["arrow"](values)),
+    "pandas, arrow": lambda values: pd.DataFrame(
+        {"colour": pd.arrays.ArrowExtensionArray(pa.chunked_array([arrow_text(values)])),
+         "size": np.linspace(0, 1, len(values))}
+    ),
+    "pandas, objects of text": lambda values: pd.DataFrame(
+        {"colour": pd.array([value.decode("utf8", "surrogateescape") if isinstance(value, bytes) else value
+                             for value in values], dtype="string[python]"),
+         "size": np.linspace(0, 1, len(values))}
+    ),
+}  # fmt: skip
+COLOURS = {"levels": ["red", "blue"], "missing": "indicator"}
+
+
+def text_and_number(frame, texts):
+    return FRAMES[frame]([*TEXTS[texts], *["red", "blue"] * 19])
+
+
+def strict_file_after(path, X, monkeypatch, **options):
+    """The bytes of a strict ledger after a fit, its names and its clock given, and how the fit ended."""
+    names = itertools.count()
+    monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(names):0{2 * size}}")
+    for module in (ledger, transactions):
+        monkeypatch.setattr(module, "now", lambda: "2026-11-20T20:24:00.000+00:00")
+    strict = Ledger(path, eps=1.0, strict=True)
+    try:
+        dplr.fit(X, np.arange(40) % 2, eps=0.4, mechanism="fm", ledger=strict, **options)
+        ended = "released"
+    except Exception as error:
+        ended = repr(error)
+    return path.read_bytes(), ended
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("missing", ["indicator", "blue"])
+def test_no_text_decides_how_a_strict_fit_ends_or_what_its_ledger_holds(tmp_path, monkeypatch, frame, missing):
+    bounds = dplr.Bounds({"colour": {**COLOURS, "missing": missing}, "size": (0, 1)}, target=(0, 1))
+    seen = {
+        strict_file_after(tmp_path / str(k), text_and_number(frame, texts), monkeypatch, bounds=bounds)
+        for k, texts in enumerate(TEXTS)
+    }
+    assert {ended for _, ended in seen} == {"released"}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_strict_ledger_takes_text_only_where_each_value_counts_as_something(tmp_path, frame):
+    strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    X, y = text_and_number(frame, "levels alone"), np.arange(40) % 2
+    refused = {
+        "must say what a missing value of 'colour' counts as": {"colour": {"levels": COLOURS["levels"]}},
+        "must be an array or a frame of numbers, or of text with declared levels": {"colour": (0, 1)},
+    }
+    for message, column in refused.items():
+        with pytest.raises((ValueError, TypeError), match=message):
+            dplr.fit(X, y, eps=0.1, bounds=dplr.Bounds({**column, "size": (0, 1)}, target=(0, 1)), ledger=strict)
+    with pytest.raises(TypeError, match="or of text with declared levels"):
+        dplr.fit(X, y, eps=0.1, classes=(0, 1), ledger=strict)
+    assert strict.entries() == []
+    for bounds in (dplr.Bounds([COLOURS, (0, 1)]), dplr.Bounds({"size": (0, 1)})):  # by position; and text is not read
+        dplr.fit(X, y, eps=0.1, bounds=bounds, classes=(0, 1), mechanism="fm", ledger=strict)
+    assert len(strict.entries()) == 2
+
+
+def test_a_strict_ledger_refuses_columns_whose_values_decide_what_they_are(tmp_path):
+    strict = Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    y, bounds = np.arange(40) % 2, dplr.Bounds({"colour": COLOURS}, target=(0, 1))
+    for dtype in (object, "category"):
+        for first in ("red", 3):
+            X = pd.DataFrame({"colour": pd.Series([first, *["blue"] * 39], dtype=dtype)})
+            with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers, or of text"):
+                dplr.fit(X, y, eps=0.1, bounds=bounds, ledger=strict)
+    with pytest.raises(TypeError, match="`y` must be an array or a frame of numbers"):
+        dplr.fit(np.eye(40)[:, :2], pl.Series(["a", "b"] * 20), eps=0.1, classes=("a", "b"), ledger=strict)
+    assert strict.entries() == []
 
 
 # Warnings

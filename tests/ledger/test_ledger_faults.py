@@ -64,7 +64,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "9",
             "ledger/transactions.py",
             {'("committed", day_of(time_now)) if strict': '("reserved", day_of(time_now)) if strict'},
-            "of a strict ledger is reserved|unclear error",
+            "of a strict ledger is reserved|ends once, and stays|unclear error",
         ),
         (
             "strict",
@@ -72,6 +72,20 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "ledger/transactions.py",
             {'("committed", day_of(time_now)) if strict': '("committed", time_now) if strict'},
             "more than days",
+        ),
+        (
+            "strict",
+            "3",
+            "ledger/allotment.py",
+            {"        if not self.strict:\n": "        if True:\n"},
+            "a strict ledger holds",
+        ),
+        (
+            "statements",
+            "3",
+            "ledger/allotment.py",
+            {"            transactions.begin(connection": "            self._ledger.reserve; (connection"},
+            "were begun|unclear error",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files of format version 1, made here by SQL: they are read as they stand, and rewritten by the first that writes."""
+"""Files of format versions 1 and 2, made here by SQL: read as they stand, and rewritten by the first that writes."""
 
 import contextlib
 import pathlib
@@ -38,21 +38,30 @@ CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state <> 'reserv
 PRAGMA application_id = 1685089394;
 PRAGMA user_version = 1;
 """
-STATES = ["committed", "released", "reserved", "released"]
+VERSION_2 = VERSION_1.replace("'released'", "'refunded'").replace("user_version = 1", "user_version = 2")
 REFUNDED = ["committed", "refunded", "reserved", "refunded"]
 STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
 
 
+STATES = {1: [state.replace("refunded", "released") for state in REFUNDED], 2: REFUNDED}
+
+
+@pytest.fixture(params=[1, 2])
+def made(request):
+    """The version of the program that made the file."""
+    return request.param
+
+
 @pytest.fixture
-def old(tmp_path):
-    """A ledger of version 1 with eps = 1, of which 0.5 is spent."""
+def old(tmp_path, made):
+    """A ledger of an older version with eps = 1, of which 0.5 is spent."""
     path = tmp_path / "old.ledger"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.executescript(VERSION_1)
+        connection.executescript(VERSION_1 if made == 1 else VERSION_2)
         connection.execute(
             "INSERT INTO terms VALUES ('abc', 1.0, 0.0, 'basic', 'replace_one', 0, '2026-11-01T10:00:00.000+00:00')"
         )
-        for number, state in enumerate(STATES):
+        for number, state in enumerate(STATES[made]):
             ended = None if state == "reserved" else "2026-11-02T10:00:01.000+00:00"
             cost = (0.25, 0.0, guarantee_text(STATEMENT.guarantee), 9, "census", "2026-11-02T10:00:00.000+00:00")
             connection.execute(
@@ -83,14 +92,14 @@ def shape(path):
     return [(name, " ".join(sql.split())) for name, sql in objects]
 
 
-def test_an_old_file_is_read_as_it_stands(old):
+def test_an_old_file_is_read_as_it_stands(old, made):
     ledger = Ledger(old)
     assert [entry.state for entry in ledger.entries()] == REFUNDED
     assert (ledger.remaining(), ledger.spent()) == ((0.5, 0.0), (0.5, 0.0))
     assert ledger.price(STATEMENT).fits
     shown = CliRunner().invoke(main, ["ledger", "show", str(old), "--public"])
     assert (shown.exit_code, shown.stdout.count("spent    ")) == (0, 3)  # the sum, and the two entries that count
-    assert (version(old), states(old)) == (1, STATES)
+    assert (version(old), states(old)) == (made, STATES[made])
 
 
 def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, tmp_path):
@@ -100,7 +109,7 @@ def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, t
     before, terms = found(old, rest), found(old, "SELECT * FROM terms")
     ledger = Ledger(old)
     ledger.reserve(STATEMENT).refund()
-    assert (version(old), states(old)) == (2, [*REFUNDED, "refunded"])
+    assert (version(old), states(old)) == (3, [*REFUNDED, "refunded"])
     assert found(old, rest)[:-1] == before
     assert found(old, "SELECT * FROM terms") == terms
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3, 4, 5]
@@ -116,14 +125,14 @@ def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, t
             connection.execute("UPDATE entry SET state = 'released' WHERE state = 'reserved'")
 
 
-def test_a_refusal_leaves_the_old_file_as_it_was(old):
+def test_a_refusal_leaves_the_old_file_as_it_was(old, made):
     with pytest.raises(dplr.BudgetExceeded):
         Ledger(old).reserve(STATEMENT, STATEMENT, STATEMENT)
-    assert (version(old), states(old)) == (1, STATES)
+    assert (version(old), states(old)) == (made, STATES[made])
 
 
-@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_VERSION_1)))
-def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, monkeypatch, stop):
+@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_OLDER)))
+def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_path, monkeypatch, stop):
     """The file and its log are copied before each statement, as a crash would leave them, and opened."""
     copies = []
     write = ledger_file.upgrade
@@ -133,7 +142,7 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, 
             self.connection, self.count = connection, 0
 
         def execute(self, statement):
-            if statement in ledger_file._FROM_VERSION_1:
+            if statement in ledger_file._FROM_OLDER:
                 if self.count == stop:
                     for name in (old.name, f"{old.name}-wal"):
                         if (source := old.with_name(name)).exists():
@@ -146,18 +155,18 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, tmp_path, 
     monkeypatch.setattr(transactions, "upgrade", lambda connection: write(Copying(connection)))
     Ledger(old).reserve(STATEMENT).commit()
     crashed = pathlib.Path(copies[0])
-    assert (version(crashed), states(crashed)) == (1, STATES)
+    assert (version(crashed), states(crashed)) == (made, STATES[made])
     monkeypatch.undo()
     ledger = Ledger(crashed)
     ledger.reserve(STATEMENT).commit()
-    assert (version(crashed), states(crashed)) == (2, [*REFUNDED, "committed"])
+    assert (version(crashed), states(crashed)) == (3, [*REFUNDED, "committed"])
 
 
-def test_a_rewriting_that_fails_is_undone(old, monkeypatch):
-    monkeypatch.setattr(ledger_file, "_FROM_VERSION_1", (*ledger_file._FROM_VERSION_1, "SELECT * FROM nowhere"))
+def test_a_rewriting_that_fails_is_undone(old, made, monkeypatch):
+    monkeypatch.setattr(ledger_file, "_FROM_OLDER", (*ledger_file._FROM_OLDER, "SELECT * FROM nowhere"))
     with pytest.raises(RuntimeError, match="`ledger` could not be used"):
         Ledger(old).reserve(STATEMENT)
-    assert (version(old), states(old)) == (1, STATES)
+    assert (version(old), states(old)) == (made, STATES[made])
     monkeypatch.undo()
     assert Ledger(old).remaining() == (0.5, 0.0)
 
@@ -176,12 +185,38 @@ def test_many_that_write_at_once_rewrite_it_once(old):
     for thread in threads:
         thread.join()
     assert ends == ["committed"] * 2
-    assert (version(old), states(old)) == (2, [*REFUNDED, "committed", "committed"])
+    assert (version(old), states(old)) == (3, [*REFUNDED, "committed", "committed"])
 
 
-@pytest.mark.parametrize("unknown", [0, 3])
+@pytest.mark.parametrize("unknown", [0, 4])
 def test_another_version_is_refused(old, unknown):
     with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA user_version = {unknown}")
-    with pytest.raises(ValueError, match=f"must have version 1 to 2 of the format, but has {unknown}"):
+    with pytest.raises(ValueError, match=f"must have version 1 to 3 of the format, but has {unknown}"):
         Ledger(old)
+
+
+def test_an_old_file_has_no_shares_until_one_is_made(old, made):
+    ledger = Ledger(old)
+    assert ledger.shares() == {}
+    assert {entry.share for entry in ledger.entries()} == {None}
+    with pytest.raises(ValueError, match="`share` must be one that exists"):
+        ledger.share("alice")
+    assert (version(old), states(old)) == (made, STATES[made])
+    alice = ledger.share("alice", 0.5, 0.0)
+    assert (version(old), states(old)) == (3, REFUNDED)
+    alice.reserve(STATEMENT).commit()
+    assert (alice.remaining(), ledger.remaining()) == ((0.25, 0.0), (0.25, 0.0))
+
+
+def test_a_search_is_set_aside_in_an_old_file(old):
+    with Ledger(old).reserve(STATEMENT, fits=2) as held:
+        held.reserve(STATEMENT).commit()
+    assert (version(old), states(old)) == (3, [*REFUNDED, "committed", "refunded"])
+
+
+def test_what_an_old_program_held_can_still_be_ended_after_the_file_was_rewritten(old):
+    Ledger(old).reserve(STATEMENT).commit()
+    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
+        connection.execute("UPDATE entry SET state = 'committed' WHERE reservation = 'r2' AND state = 'reserved'")
+    assert states(old)[2] == "committed"

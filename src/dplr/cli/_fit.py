@@ -18,10 +18,13 @@ from dplr.cli._options import (
     EXISTING,
     bounds_option,
     format_options,
+    left_in,
     note,
+    opened,
     output_option,
     overwrite_option,
     privacy_options,
+    share_option,
     told,
 )
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 @privacy_options
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
+@share_option
 @click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")
 @output_option
 @overwrite_option
@@ -48,9 +52,8 @@ if TYPE_CHECKING:
 def fit(
     data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, n_rows: int | None,
-    ledger_path: str | None,
-    label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    progress: bool | None, quiet: bool,
+    ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool, encoding: str,
+    delimiter: str, spellings: tuple[str, ...], progress: bool | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
 
@@ -72,7 +75,7 @@ def fit(
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
-    ledger = _opened(ledger_path, label)
+    ledger = _opened(ledger_path, label, share)
     with told():
         with blamed(FILE):
             known = _read_bounds(bounds)
@@ -103,21 +106,18 @@ def fit(
         click.echo(visible(str(est.privacy_)))
         click.echo(f"Wrote {output}.")
         if ledger is not None:
-            left = ledger.remaining()
-            click.echo(f"Left in {ledger_path}: eps = {left[0]:.6g}, delta = {left[1]:.6g}.")
+            where = ledger_path if share is None else f"share {share} of {ledger_path}"
+            click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
     if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
 
 
-def _opened(path: str | None, label: str | None) -> Ledger | None:
-    if path is None:
+def _opened(path: str | None, label: str | None, share: str | None) -> Ledger | None:
+    ledger = opened(path, share)
+    if ledger is None:
         if label is not None:
             raise Refused("`--label` is of an entry in a ledger: give --ledger too.", USAGE)
         return None
-    import dplr
-
-    with blamed(FILE):
-        ledger = dplr.Ledger(path)
     with blamed(USAGE):
         ledger = ledger.labelled(label)
     if ledger.strict:
@@ -143,14 +143,12 @@ def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[
 def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
     """All that can be refused without the rows."""
     import dplr
-    from dplr.ledger.terms import remedy
 
     plan = dplr.plan(n_rows=n_rows, **options)
     if ledger is not None and not (price := ledger.price(plan.statement)).fits:
         raise Refused(
-            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has "
-            f"eps = {price.before[0]:.6g}, delta = {price.before[1]:.6g} left. Nothing was spent. "
-            f"{remedy(ledger.terms(), price.before, price.delta)}",
+            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has no room for it. Nothing was "
+            f"spent. {price.obstacle}",
             BUDGET,
         )
 

@@ -1,4 +1,4 @@
-"""``dplr ledger init`` and ``dplr ledger show``."""
+"""``dplr ledger init``, ``dplr ledger share`` and ``dplr ledger show``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
-from dplr.cli._options import EXISTING, RELATIONS, Eps
+from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in
 
 if TYPE_CHECKING:
     from dplr.ledger.entries import Entry, Terms
+    from dplr.ledger.handle import Ledger
 
+_KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` prices others"
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
 
-@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, show.")
+@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, share, show.")
 def ledger() -> None:
     """A budget in a file: every fit that names it spends from it, and one that is too dear is refused.
 
@@ -39,20 +41,54 @@ def ledger() -> None:
     "Gaussian noise. pld: least, where all fits were fixed in advance (extra `accounting`).")  # fmt: skip
 @click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
     help="The relation of all its fits.")  # fmt: skip
-def init(path: str, eps: float, delta: float | None, composition: str, neighbouring: str) -> None:
+@click.option("--strict", is_flag=True, help="For a service that fits for analysts who must not see the data: nothing "
+    "is given back once a fit has begun, and no fault of the data is shown. `dplr fit` refuses such a ledger; the "
+    "Python package takes it.")  # fmt: skip
+def init(path: str, eps: float, delta: float | None, composition: str, neighbouring: str, strict: bool) -> None:
     """Make a ledger. Its terms never change.
 
     \b
     dplr ledger init budget.db --eps 3
     dplr ledger init budget.db --eps 3 --delta 1e-6 --composition zcdp
+    dplr ledger init service.db --eps 3 --strict
     """
     import dplr
 
     if os.path.lexists(path):
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
     with blamed(USAGE):
-        made = dplr.Ledger(path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring)
+        made = dplr.Ledger(
+            path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict
+        )
     click.echo(f"Made {path}: {_words(made.terms())}.")
+
+
+@ledger.command()
+@click.argument("path", type=EXISTING)
+@click.argument("name")
+@click.option("--eps", type=Eps(), required=True, help="The most that the fits of this share may spend together.")
+@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=None,
+    help="The most delta; without it as large a part of the ledger's delta as eps is of its eps.")  # fmt: skip
+def share(path: str, name: str, eps: float, delta: float | None) -> None:
+    """Make NAME a share of the ledger PATH: a limit for one analyst. It never changes.
+
+    \b
+    dplr ledger share budget.db alice --eps 0.5
+    dplr fit people.csv ... --ledger budget.db --share alice
+
+    Fits that name a share spend from it and from the whole ledger. The limits of all shares add up to no more than the
+    ledger's. A share promises no room: fits that name no share, or another one, may use it up.
+    """
+    import dplr
+
+    with blamed(FILE):
+        opened = dplr.Ledger(path)
+        known = opened.shares()
+    if name in known:
+        raise Refused(visible(f"`{name}` exists: a share is made once. See it with `dplr ledger show {path}`."), USAGE)
+    with blamed(USAGE):
+        limits = opened.share(name, eps, delta).shares()[name]
+    click.echo(visible(f"Made share {name} of {path}: eps = {limits[0]:g}, delta = {limits[1]:g}."))
 
 
 @ledger.command()
@@ -72,6 +108,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
     with blamed(FILE):
         opened = dplr.Ledger(path)
         terms, spent, left, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
+        shares = {name: _share(opened.share(name), *limits) for name, limits in opened.shares().items()}
     if public:
         terms, entries = _published(terms, entries)
     publishable = public or terms.strict
@@ -79,7 +116,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
         found = {
             "path": path, "publishable": publishable, "terms": _fields(terms),
             "spent": {"eps": spent[0], "delta": spent[1]}, "remaining": {"eps": left[0], "delta": left[1]},
-            "entries": [_fields(entry) for entry in entries],
+            "shares": shares, "entries": [_fields(entry) for entry in entries],
         }  # fmt: skip
         click.echo(json.dumps(found, indent=2))
         return
@@ -87,11 +124,29 @@ def show(path: str, as_json: bool, public: bool) -> None:
     if not publishable:
         click.echo(_FOR_THE_HOLDER)
     click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
-    click.echo(f"  remaining  eps = {left[0]:.6g}, delta = {left[1]:.6g}")
+    click.echo(f"  remaining  {left_in(opened)}{_KIND if terms.composition != 'basic' else ''}")
+    for name, share in shares.items():
+        click.echo(visible(f"  share      {name}: {_of_share(share)}"))
     for entry in entries:
         click.echo(visible(_line(entry)))
     if any(entry.state == "reserved" for entry in entries):
         click.echo("  Reserved: a fit that is running, or that ended after it drew noise. It counts as spent.")
+    if any(entry.state == "set aside" for entry in entries):
+        click.echo("  Set aside: for a fit that has not begun. It counts as spent until it is given back.")
+
+
+def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float]]:
+    """Its limits, what is spent of it, and what remains."""
+    found = {"limits": (eps, delta), "spent": share.spent(), "remaining": share.remaining()}
+    return {name: {"eps": pair[0], "delta": pair[1]} for name, pair in found.items()}
+
+
+def _of_share(found: dict[str, dict[str, float]]) -> str:
+    from dplr.ledger.terms import pair
+
+    limits, spent, left = (f"(eps = {each['eps']:g}, delta = {each['delta']:g})" for each in found.values())
+    left = pair((found["remaining"]["eps"], found["remaining"]["delta"]))
+    return f"limits {limits}, spent {spent}, remaining {left}"
 
 
 def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
@@ -114,6 +169,7 @@ def _words(terms: Terms) -> str:
 def _line(entry: Entry) -> str:
     day = entry.reserved_at[:16].replace("T", " ")
     label = "" if entry.label is None else f"  {entry.label}"
+    label += "" if entry.share is None else f"  (share {entry.share})"
     how, cost = entry.statement["mechanism"], f"eps = {entry.eps:g}, delta = {entry.delta:g}"
     return f"  {entry.number:>3}  {day}  {entry.state:9}  {how:9}  {cost}{label}"
 

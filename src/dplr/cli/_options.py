@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dplr.cli._faults import visible
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
+
+if TYPE_CHECKING:
+    from dplr.ledger.handle import Ledger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -95,8 +98,33 @@ def format_options(function: Function) -> Function:
 bounds_option = click.option(
     "--bounds", type=EXISTING, required=True, help="TOML file: what is public about the columns."
 )
+share_option = click.option(
+    "--share", metavar="NAME", help="With --ledger: the share that pays, within its limits; see `dplr ledger share`."
+)
 output_option = click.option("-o", "--output", required=True, metavar="FILE", help="File to write.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
+
+
+def opened(path: str | None, share: str | None) -> Ledger | None:
+    """The ledger of the options, or a share of it; None without one."""
+    if path is None:
+        if share is not None:
+            raise Refused("`--share` is of a ledger: give --ledger too.", USAGE)
+        return None
+    import dplr
+
+    with blamed(FILE):
+        ledger = dplr.Ledger(path)
+    with blamed(USAGE):
+        return ledger if share is None else ledger.share(share)
+
+
+def left_in(ledger: Ledger) -> str:
+    """What remains of a ledger, in words and rounded down."""
+    from dplr.ledger.terms import down
+
+    eps, delta = ledger.remaining()
+    return f"eps = {down(eps)}, delta = {down(delta)}"
 
 
 def note(message: str, quiet: bool = False) -> None:

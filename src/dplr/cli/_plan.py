@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
-from dplr.cli._options import EXISTING, bounds_option, format_options, privacy_options, told
+from dplr.cli._options import (
+    EXISTING,
+    bounds_option,
+    format_options,
+    opened,
+    privacy_options,
+    share_option,
+    told,
+)
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
@@ -22,12 +30,14 @@ if TYPE_CHECKING:
 @privacy_options
 @click.option("--target", metavar="COLUMN", help="With --public: its target.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="Also say whether this budget could pay.")
+@share_option
+@click.option("--fits", type=click.IntRange(min=1), default=1, show_default=True,
+    help="With --ledger: so many equal fits, such as those of a search.")  # fmt: skip
 @format_options
 def plan(
     bounds: str, n_rows: int | None, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, target: str | None,
-    ledger_path: str | None,
-    encoding: str, delimiter: str, spellings: tuple[str, ...],
+    ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str, spellings: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
 
@@ -44,6 +54,9 @@ def plan(
     import dplr
     from dplr.utility._planned import expected_utility
 
+    ledger = opened(ledger_path, share)
+    if ledger is None and fits != 1:
+        raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
             form = Format(encoding, delimiter, spellings)
@@ -71,20 +84,13 @@ def plan(
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))
-    if ledger_path is not None:
-        _price(planned, ledger_path)
-
-
-def _price(planned: Plan, path: str) -> None:
-    with blamed(FILE):
-        import dplr
-
-        ledger = dplr.Ledger(path)
-    with blamed(USAGE):
-        price = planned.cost(ledger)
-    click.echo(f"Ledger {path}: {price}")
-    if not price.fits:
-        raise Refused("the ledger has not enough left for this fit.", BUDGET)
+    if ledger is not None:
+        with blamed(USAGE):
+            price = planned.cost(ledger, fits=fits)
+        where = ledger_path if share is None else f"{ledger_path}, share {share}"
+        click.echo(visible(f"Ledger {where}: {price}"))
+        if not price.fits:
+            raise Refused(f"the ledger has not enough left for {'this fit' if fits == 1 else 'these fits'}.", BUDGET)
 
 
 def _noise(planned: Plan) -> list[str]:

@@ -170,7 +170,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         if not ledger.strict:
             return self._released(X, y, levels, ledger, bounds)
-        check_types(X, y)
+        check_types(X, y, bounds)
         self._check_declared()
         with silence():  # values are converted before the reservation too
             return self._released(X, y, levels, ledger, bounds)

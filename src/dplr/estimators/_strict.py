@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dplr._validation import sentence
-from dplr.rows import declared_kinds
+from dplr.bounds.columns import Levels
+from dplr.bounds.declared import Bounds
+from dplr.rows import Table, as_table, declared_kinds
 
 
-def check_types(X: Any, y: Any) -> None:
-    """Numbers for X, numbers or texts for y: arrays or frames, never lists or objects."""
-    _check("X", X, "biuf")
-    _check("y", y, "biufUS")
+def check_types(X: Any, y: Any, bounds: Bounds | None) -> None:
+    """Numbers for X, or text with declared levels; numbers or texts for y: arrays or frames, never lists or objects.
+
+    Columns that the bounds do not name are not read, and may be anything.
+    """
+    rule = "must be an array or a frame of numbers{} with a strict ledger"
+    kinds, table = declared_kinds(X), as_table(X)
+    if table is not None:
+        kinds = [kind for j, kind in enumerate(kinds) if not _is_settled(table, j, bounds)]
+    _check("X", X, kinds, "biuf", rule.format(", or of text with declared levels,"))
+    _check("y", y, declared_kinds(y), "biufUS", rule.format(""))
 
 
-def _check(name: str, value: Any, kinds: str) -> None:
-    if any(kind not in kinds for kind in declared_kinds(value)):
-        rule = "must be an array or a frame of numbers with a strict ledger"
+def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:
+    """Whether no value of a column matters: it is not read; or it is text, and each text or gap counts as something."""
+    if bounds is None:
+        return False
+    name = table.columns[place]
+    if bounds.names is not None and name not in bounds.names:
+        return True
+    position = place if bounds.names is None else bounds.names.index(name)
+    column = bounds.columns[position] if position < len(bounds.columns) else None
+    if not (table.is_text(place) and isinstance(column, Levels) and column.text):
+        return False
+    if column.missing is None:
+        rule = f"must say what a missing value of {name!r} counts as, with a strict ledger"
+        remedy = "Else the fit fails where one is missing, and that is seen. Declare missing='indicator', or a level."
+        raise ValueError(sentence("bounds", rule, str(column), remedy))
+    return True
+
+
+def _check(name: str, value: Any, found: Sequence[str], kinds: str, rule: str) -> None:
+    if any(kind not in kinds for kind in found):
         remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
         raise TypeError(sentence(name, rule, type(value).__name__, remedy))

@@ -26,6 +26,15 @@ class BudgetExceeded(RuntimeError):
     """
 
 
+class Stated(Protocol):
+    """A plan: anything that has the statement of a release to come."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What will be promised."""
+        ...
+
+
 class Reservation(Protocol):
     """Budget set aside for releases. Exactly one of the two calls ends it; a crash leaves it spent."""
 

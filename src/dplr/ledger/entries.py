@@ -34,12 +34,13 @@ class Entry:
     Attributes
     ----------
     number : position in the ledger; times may come from clocks that disagree.
-    state : `"reserved"` (spent, as far as anybody knows), `"committed"` or `"refunded"` (given back, costs nothing). A
-        strict ledger commits when it reserves.
+    state : `"reserved"` (spent, as far as anybody knows), `"committed"`, `"refunded"` (given back, costs nothing), or
+        `"set aside"` (spent, for a fit of an `Allotment` that has not begun). A strict ledger commits when it reserves.
     eps, delta, guarantee : what it costs.
     label : what the data were called, or None.
     reserved_at, ended_at : UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
     statement : the privacy statement, as a dict.
+    share : the share that it was spent from, or None.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Entry:
     reserved_at: str
     ended_at: str | None
     statement: dict[str, Any]
+    share: str | None = None
 
 
 def now() -> str:

@@ -13,7 +13,7 @@ from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-VERSION = 2
+VERSION = 3
 _TERMS = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -23,29 +23,40 @@ _TERMS = (
     """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
 )
+_SHARES = (
+    """CREATE TABLE share (
+        name TEXT PRIMARY KEY NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, created TEXT NOT NULL)""",
+    """CREATE TRIGGER shares_are_fixed BEFORE UPDATE ON share
+        BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END""",
+    """CREATE TRIGGER shares_stay BEFORE DELETE ON share
+        BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END""",
+)
 _ENTRY = """CREATE TABLE entry (
         number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('reserved', 'committed', 'refunded')),
+        state TEXT NOT NULL CHECK (state IN ('set aside', 'reserved', 'committed', 'refunded')),
         eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
-        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL)"""
+        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT)"""
 _OF_ENTRIES = (
     "CREATE INDEX entry_reservation ON entry (reservation)",
     "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
-    """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state <> 'reserved' OR NEW.number <> OLD.number
-        OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee OR NEW.draws <> OLD.draws
+    """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state NOT IN ('set aside', 'reserved')
+        OR NEW.state = 'set aside' OR NEW.number <> OLD.number OR NEW.share IS NOT OLD.share
+        OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee
+        OR NEW.draws < OLD.draws OR (NEW.draws > OLD.draws AND OLD.state <> 'set aside')
         BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
 )
-# Version 1 wrote 'released' for an entry whose cost was given back; nothing else in the format changed.
+# Version 1 wrote 'released' for an entry whose cost was given back; version 2 knew no shares, and set nothing aside.
 STATE = "CASE state WHEN 'released' THEN 'refunded' ELSE state END"
-_FROM_VERSION_1 = (
-    "ALTER TABLE entry RENAME TO entry_of_version_1",
+_FROM_OLDER = (
+    "ALTER TABLE entry RENAME TO older_entry",
+    *_SHARES,
     _ENTRY,
     f"""INSERT INTO entry
-        SELECT number, reservation, {STATE}, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement
-        FROM entry_of_version_1 ORDER BY number""",
-    "DROP TABLE entry_of_version_1",  # its indexes and triggers go with it
+        SELECT number, reservation, {STATE}, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement, NULL
+        FROM older_entry ORDER BY number""",
+    "DROP TABLE older_entry",  # its indexes and triggers go with it
     *_OF_ENTRIES,
     f"PRAGMA user_version = {VERSION}",
 )
@@ -76,7 +87,7 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_TERMS, _ENTRY, *_OF_ENTRIES):
+    for statement in (*_TERMS, *_SHARES, _ENTRY, *_OF_ENTRIES):
         connection.execute(statement)
     values = (terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.strict, terms.created)
     connection.execute("INSERT INTO terms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
@@ -138,13 +149,18 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Rewrite the entries of version 1 in the words of this one. Part of the writer's transaction: all of it or none.
+    """Rewrite the entries of an older version as this one has them. Part of the writer's transaction: all or none.
 
     Programs of the older version refuse the file afterwards; what they had reserved in it stays spent.
     """
-    if _version(connection) == 1:
-        for statement in _FROM_VERSION_1:
+    if not knows_shares(connection):
+        for statement in _FROM_OLDER:
             connection.execute(statement)
+
+
+def knows_shares(connection: sqlite3.Connection) -> bool:
+    """Whether the file has this version: older ones have no shares."""
+    return _version(connection) == VERSION
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -6,73 +6,39 @@ import contextlib
 import os
 import secrets
 import sqlite3
-from collections import Counter
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, overload
 
-from dplr._validation import sentence
+from dplr._validation import check_count, sentence
 from dplr.ledger import file as ledger_file
 from dplr.ledger import transactions
-from dplr.ledger.budget import Budget, BudgetExceeded, NullLedger, NullReservation, Reservation
+from dplr.ledger.allotment import Allotment, piece_of
+from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, day_of, now
-from dplr.ledger.rules import Cost, rule_for
+from dplr.ledger.reservation import reservation_of
+from dplr.ledger.room import Limit, Room, counted
+from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
     Price,
     check_agreement,
-    checked_label,
+    check_share_agreement,
+    checked_kind,
     checked_path,
+    checked_share,
     checked_terms,
+    checked_text,
     cost_of,
+    price_of,
     refusal,
     rule_of,
+    statements_of,
 )
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.typing import LedgerLike
 
-__all__ = ["Budget", "BudgetExceeded", "Entry", "Ledger", "NullLedger", "NullReservation", "Price", "Reservation"]
-
 # Of a new ledger: what 18 million models by objective perturbation need.
 _USUAL_DELTA = 1e-12
-
-
-class _Held:
-    """Entries of one reservation in the file."""
-
-    def __init__(self, ledger: Ledger, token: str, count: int) -> None:
-        self._ledger, self._token, self._count = ledger, token, count
-
-    def commit(self) -> None:
-        """Record the releases as spent for good; raises unless all entries were still reserved."""
-        self._end("committed")
-
-    def refund(self) -> None:
-        """Give the budget back."""
-        self._end("refunded")
-
-    def _end(self, state: str) -> None:
-        with self._ledger._writing() as (connection, _):
-            ended = transactions.end(connection, self._token, state)
-            if ended != self._count:
-                raise RuntimeError(f"a reservation ends once: {ended} of {self._count} entries were still reserved.")
-
-
-class _Spent:
-    """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
-
-    def __init__(self, ledger: Ledger, token: str, count: int) -> None:
-        self._ledger, self._token, self._count, self._ended = ledger, token, count, False
-
-    def commit(self) -> None:
-        """Write nothing; raises if an entry is not in the file, or if the reservation had already ended."""
-        with self._ledger._reading() as (connection, _):
-            found = transactions.committed(connection, self._token)
-        if self._ended or found != self._count:
-            raise RuntimeError(f"a reservation ends once, and stays: {found} of {self._count} entries are there.")
-        self._ended = True
-
-    def refund(self) -> None:
-        """Write nothing and give nothing back. Never raises: that would show the error of the fit as its context."""
-        self._ended = True
 
 
 class Ledger:
@@ -116,16 +82,17 @@ class Ledger:
     >>> import dplr, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "census.ledger")
     >>> ledger = dplr.Ledger(path, eps=1.0)
-    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4)
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
     >>> print(plan.cost(ledger))
-    costs eps = 0.4, delta = 5.42101e-20; remaining before (eps = 1, delta = 1e-12), after (eps = 0.6, delta = 1e-12)
+    costs eps = 0.4, delta = 0; remaining before (eps = 1, delta = 1e-12), after (eps = 0.6, delta = 1e-12)
     >>> ledger.remaining()
     (1.0, 1e-12)
     """
 
-    __slots__ = ("_id", "_strict", "label", "path")
+    __slots__ = ("_id", "_share", "_strict", "label", "path")
     path: str
     label: str | None
+    _share: str | None
 
     def __init__(
         self,
@@ -139,7 +106,8 @@ class Ledger:
         label: str | None = None,
     ) -> None:
         self.path = checked_path(path)
-        self.label = checked_label(label)
+        self.label = None if label is None else checked_text("label", label)
+        self._share = None
         asked = checked_terms(eps, delta, composition, neighbouring, strict)
         if eps is not None and not os.path.lexists(self.path):
             self._create(asked)
@@ -172,65 +140,209 @@ class Ledger:
         >>> ledger.labelled("census 2024").label
         'census 2024'
         """
-        return _handle(self.path, self._id, self._strict, checked_label(label))
+        label = None if label is None else checked_text("label", label)
+        return _handle(self.path, self._id, self._strict, label, self._share)
 
-    def reserve(self, *statements: PrivacyStatement) -> Reservation:
-        """Set the cost of all statements aside, or none of it.
+    def share(self, name: str, eps: float | None = None, delta: float | None = None) -> Ledger:
+        """Part of the budget for one analyst: a ledger whose fits spend from the share and from the whole.
+
+        Parameters
+        ----------
+        name : of the analyst, or of the purpose.
+        eps, delta : the limits of a new share, kept in the file and fixed for ever; None opens one that exists. The
+            limits of all shares may add up to the ledger's eps and delta, and no more. Without a delta a new share has
+            as large a part of the ledger's delta as eps is of its eps.
+
+        Returns
+        -------
+        A ledger, for `ledger=`. What it says of what is spent, and of entries, is about the share; what remains is the
+        smaller of what remains of both.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such share, or it has other limits; or the limits break a rule.
+
+        Privacy
+        -------
+        The releases of a share together have at most its (eps, delta), and those of all shares and of the ledger itself
+        at most the ledger's (composition.md, section 3). A share is a limit and no promise of room: fits that name the
+        ledger itself, or other shares, may use it up.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> alice = ledger.share("alice", eps=0.5)
+        >>> alice.remaining(), ledger.shares()
+        ((0.5, 5e-13), {'alice': (0.5, 5e-13)})
+        """
+        checked_text("share", name)
+        if self._share is not None:
+            raise ValueError(sentence("share", "must be of a whole ledger", name, f"This is share {self._share!r}."))
+        with self._reading() as (connection, terms):
+            known = transactions.shares(connection)
+        if eps is not None and name not in known:
+            with self._writing() as (connection, terms):
+                known = transactions.shares(connection)
+                if name not in known:  # nobody was faster
+                    limits = checked_share(name, eps, delta, known, terms)
+                    transactions.insert_share(connection, name, limits, terms.strict)
+                    known[name] = limits
+        if name not in known:
+            remedy = f"Make it with share(name, eps=...). There are {list(known)}."
+            raise ValueError(sentence("share", "must be one that exists", name, remedy))
+        check_share_agreement(name, eps, delta, known[name])
+        return _handle(self.path, self._id, self._strict, self.label, name)
+
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """The limits (eps, delta) of every share by its name, in the order in which they were made."""
+        with self._reading() as (connection, _):
+            return transactions.shares(connection)
+
+    @overload
+    def reserve(self, *statements: PrivacyStatement | Stated, fits: None = None) -> Reservation: ...
+    @overload
+    def reserve(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment: ...
+    def reserve(self, *statements: PrivacyStatement | Stated, fits: int | None = None) -> Reservation | Allotment:
+        """Set the cost of all statements aside, or none of it; with `fits`, for that many fits that begin later.
+
+        Parameters
+        ----------
+        statements : of releases, or plans that have one.
+        fits : None: one release for each statement, which the caller makes, and then commits or gives back. A number:
+            so many fits of each of them. Estimators then name the `Allotment` that is returned as their ledger.
 
         Raises
         ------
         BudgetExceeded
             They do not fit; nothing was spent.
-        ValueError
-            A statement promises nothing, was seeded, or speaks of another relation.
-        """
-        with self._writing() as (connection, terms):
-            priced = [(cost_of(statement, terms), statement) for statement in statements]
-            spent, rule = transactions.costs(connection), rule_of(terms)
-            if not rule.fits(_added(spent, [cost for cost, _ in priced])):
-                raise BudgetExceeded(refusal(self.path, terms, rule.remaining(spent), statements))
-            token = secrets.token_hex(16)
-            transactions.insert(connection, token, self.label, priced, terms.strict)
-        return (_Spent if terms.strict else _Held)(self, token, len(statements))
+        ValueError, TypeError
+            A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
 
-    def price(self, *statements: PrivacyStatement) -> Price:
+        Privacy
+        -------
+        Reads public facts alone. What is set aside counts as spent until it is given back.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm")
+        >>> held = ledger.reserve(plan, fits=7)  # six folds and the last fit of a search: ledger=held
+        >>> held.unused(), ledger.remaining()
+        (7, (0.3, 1e-12))
+        """
+        said = statements_of(statements, some=fits is not None)
+        times = 1 if fits is None else check_count("fits", fits)
+        with self._writing() as (connection, terms):
+            costs = [cost_of(statement, terms) for statement in said]
+            if fits is not None:
+                costs = [piece_of(cost) for cost in costs]
+            room = self._room(connection, terms)
+            if not room.takes(counted(costs, times)):
+                raise BudgetExceeded(refusal(self.path, terms, room, costs, times))
+            token = secrets.token_hex(16)
+            priced = chain.from_iterable(repeat(tuple(zip(costs, said, strict=True)), times))
+            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, fits is not None)
+        return reservation_of(self, token, len(said)) if fits is None else Allotment(self, token)
+
+    def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
         """What statements would cost, and whether they fit now. Reads no data and spends nothing.
+
+        Parameters
+        ----------
+        statements : of releases, or plans that have one.
+        fits : how many releases of each of them.
 
         Raises
         ------
-        ValueError
-            A statement promises nothing, was seeded, or speaks of another relation.
-        """
-        with self._reading() as (connection, terms):
-            costs = [cost_of(statement, terms) for statement in statements]
-            spent, rule = transactions.costs(connection), rule_of(terms)
-        after, before = _added(spent, costs), rule.remaining(spent)
-        alone = rule.spent(_added({}, costs)) if len(costs) != 1 else (costs[0].eps, costs[0].delta)
-        fits = rule.fits(after)
-        return Price(fits, *alone, before, rule.remaining(after) if fits else None)
+        ValueError, TypeError
+            A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
 
-    def remaining(self) -> tuple[float, float]:
-        """The (eps, delta) that one further release could have if it states only (eps, delta), rounded down.
+        Privacy
+        -------
+        Reads public facts alone.
 
-        With composition `"pld"` it is a pure release: delta is 0. Gaussian releases may fit where these do not.
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> ledger.price(dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm"), fits=11).fits
+        False
         """
+        said, times = statements_of(statements, some=True), check_count("fits", fits)
         with self._reading() as (connection, terms):
-            return rule_of(terms).remaining(transactions.costs(connection))
+            room = self._room(connection, terms)
+        return price_of(room, terms, [cost_of(statement, terms) for statement in said], times)
+
+    def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
+
+        What is left is no single pair, because kinds of releases cost a budget differently.
+
+        Parameters
+        ----------
+        kind : `"approx"`: a release that states (eps, delta) and nothing simpler, such as objective perturbation and
+            Poisson batches. `"pure"`: one with delta = 0. `"gaussian"`: one whose Gaussian noise was calibrated to
+            (eps, delta), such as noisy gradient descent in full batches; its `delta` must be given.
+        delta : the delta that the release will state; eps is 0 where that much is not left. None: all that is left.
+
+        Returns
+        -------
+        (eps, delta). With composition `"basic"` all kinds have the same eps. With `"pld"` an approximate release
+        without a delta given is a pure one, and the search stops at a 10^-7 part of eps, or at the accountant's grid,
+        which is a 10^-4 part of the ledger's eps. What is left of the ten million numbers of `"gdp"` is not looked at
+        beyond whether there are any.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The kind is unknown, or its delta is missing, not allowed or out of its range.
+
+        Privacy
+        -------
+        Reads public facts alone.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "budget")
+        >>> ledger = dplr.Ledger(path, eps=1.0, delta=1e-5, composition="zcdp")
+        >>> ledger.remaining(), ledger.remaining("pure")
+        ((1.0, 5e-06), (1.0, 0.0))
+        >>> ledger.remaining("gaussian", delta=1e-6)[0] > 1
+        True
+        """
+        delta = checked_kind(kind, delta)
+        with self._reading() as (connection, terms):
+            room = self._room(connection, terms)
+        return room.remaining(kind, delta)
 
     def spent(self) -> tuple[float, float]:
-        """(eps, delta) of all entries that are reserved or committed, composed by the ledger's rule, rounded up."""
+        """(eps, delta) of all entries that are not refunded, composed by the ledger's rule, rounded up."""
         with self._reading() as (connection, terms):
-            return rule_of(terms).spent(transactions.costs(connection))
+            return self._room(connection, terms).spent()
 
     def entries(self) -> list[Entry]:
         """All entries in their order, the refunded ones too."""
         with self._reading() as (connection, _):
-            return transactions.entries(connection)
+            found = transactions.entries(connection)
+        return [entry for entry in found if self._share in (None, entry.share)]
 
     def terms(self) -> Terms:
         """What the ledger was made with: eps, delta, composition, neighbouring, strict, created."""
         with self._reading() as (_, terms):
             return terms
+
+    def _room(self, connection: sqlite3.Connection, terms: Terms) -> Room:
+        """What the share has room for, if this is one, and the whole."""
+        whole = Limit(rule_of(terms), transactions.costs(connection), None)
+        if self._share is None:
+            return Room((whole,))
+        limits = transactions.shares(connection)[self._share]
+        rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
+        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), whole))
 
     def _writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         return transactions.writing(self.path, self._id)
@@ -240,7 +352,7 @@ class Ledger:
 
     # The ledger is its file: a copy of this object, also in another process, is another handle of that file.
     def __reduce__(self) -> tuple[Any, ...]:
-        return _handle, (self.path, self._id, self._strict, self.label)
+        return _handle, (self.path, self._id, self._strict, self.label, self._share)
 
     def __copy__(self) -> Ledger:
         return self
@@ -256,26 +368,23 @@ class Ledger:
 
     def __repr__(self) -> str:
         label = "" if self.label is None else f", label={self.label!r}"
-        return f"Ledger({self.path!r}{label})"
+        share = "" if self._share is None else f".share({self._share!r})"
+        return f"Ledger({self.path!r}{label}){share}"
 
 
-def _handle(path: str, identity: str, strict: bool, label: str | None) -> Ledger:
+def _handle(path: str, identity: str, strict: bool, label: str | None, share: str | None = None) -> Ledger:
     """A handle of a ledger that was opened before; the file is looked at when it is used."""
     ledger = Ledger.__new__(Ledger)
-    ledger.path, ledger._id, ledger._strict, ledger.label = path, identity, strict, label
+    ledger.path, ledger._id, ledger._strict, ledger.label, ledger._share = path, identity, strict, label, share
     return ledger
 
 
-def as_ledger(ledger: LedgerLike) -> Ledger | NullLedger:
-    """None, a ledger, or the path of one that exists."""
+def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | NullLedger:
+    """None, a ledger, what was set aside in one, or the path of one that exists."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger):
+    if isinstance(ledger, Ledger | Allotment):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))
     return Ledger(ledger)
-
-
-def _added(spent: dict[Cost, int], costs: list[Cost]) -> dict[Cost, int]:
-    return dict(Counter(spent) + Counter(costs))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from dplr._validation import sentence
+from dplr._validation import SMALLEST_EPS, sentence
 from dplr.privacy import accounting
-from dplr.privacy.calibration import continuous_target
+from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
 from dplr.privacy.composition import (
     eps_of_rho,
     exact,
@@ -31,7 +32,11 @@ _LARGEST_PLD_EPS = 100.0  # the time that a loss distribution takes grows with i
 # Of a Gaussian ledger: the share of delta for lost releases, and the numbers with Gaussian noise in all its entries.
 _LOST = Fraction(1, 2**10)
 _MOST_DRAWS = 10**7
-_SEARCH_STEPS = 24  # of the search for what remains under loss distributions: to a 10^-7 part
+_LARGEST_GAUSSIAN_EPS = 1e6
+# Of the search for what remains under loss distributions: their own grid is a 10^-4 part of the ledger's eps.
+_CLOSE = 1e-7
+# Numbers of one Gaussian release that remains under loss distributions: none has more, and each costs 5e-12 of eps.
+_NUMBERS = MOST_GAUSSIAN_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,27 @@ class Cost:
 Costs = Mapping[Cost, int]
 
 
+def added(costs: Costs, more: Costs) -> dict[Cost, int]:
+    """Both together."""
+    return dict(Counter(costs) + Counter(more))
+
+
+def probe(kind: str, eps: float, delta: float) -> Cost:
+    """What a release of that kind costs at most: see `Rule.remaining`."""
+    if kind == "gaussian":
+        return Cost(eps, delta, Gaussian(gaussian_mu(eps, delta)), 1)
+    return Cost(eps, delta, Approx(eps, delta) if delta else Pure(eps), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """One sum of a budget that has too little room: what it is called, how much is needed, and how much is left."""
+
+    unit: str
+    needed: float
+    left: float
+
+
 class Rule(Protocol):
     """Decides what fits into one budget (eps, delta)."""
 
@@ -68,8 +94,16 @@ class Rule(Protocol):
         """(eps, delta) of all of these, rounded up."""
         ...
 
-    def remaining(self, costs: Costs) -> tuple[float, float]:
-        """The (eps, delta) that one more release could have if it states only (eps, delta), rounded down."""
+    def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The (eps, delta) that one more release of a kind could have, rounded down.
+
+        The kinds are those of `equal_shares`: `"approx"` states (eps, delta) and nothing simpler, with a delta of 0
+        pure; a Gaussian one has at most the mu that its (eps, delta) allow. Without a delta: as much as is left of it.
+        """
+        ...
+
+    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+        """What has too little room for `more`; empty where `fits` takes both together."""
         ...
 
 
@@ -80,6 +114,27 @@ def _sums(costs: Costs) -> tuple[Fraction, Fraction]:
 
 def _left(total: float, spent: Fraction) -> float:
     return max(float_down(exact(total) - spent), 0.0)
+
+
+def _draws(costs: Costs) -> int:
+    return sum(cost.draws * count for cost, count in costs.items())
+
+
+def _with_delta(eps: float, left: float, kind: str, delta: float | None) -> tuple[float, float]:
+    """The eps, if that delta is left; a pure release has none, and without one it is what is left."""
+    delta = (0.0 if kind == "pure" else left) if delta is None else delta
+    return (eps if delta <= left else 0.0), delta
+
+
+def _most_eps(fits: Callable[[float], bool], high: float, close: float = 0.0) -> float:
+    """The largest eps below `high` that fits, by bisection to a relative `close`, or to the last float."""
+    low = 0.0
+    while high > SMALLEST_EPS / 2:
+        middle = (low + high) / 2
+        if middle in (low, high) or high - low <= close * low:
+            break
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +154,19 @@ class Basic:
         eps, delta = _sums(costs)
         return float_up(eps), float_up(delta)
 
-    def remaining(self, costs: Costs) -> tuple[float, float]:
-        """What is left of both."""
-        eps, delta = _sums(costs)
-        return _left(self.eps, eps), _left(self.delta, delta)
+    def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """What is left of both; the kind does not matter."""
+        spent, lost = _sums(costs)
+        return _with_delta(_left(self.eps, spent), _left(self.delta, lost), kind, delta)
+
+    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+        """Eps, delta, or both."""
+        pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(more), strict=True)
+        return [
+            Shortage(unit, float(needed), _left(whole, spent))
+            for unit, whole, spent, needed in pairs
+            if spent + needed > exact(whole)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +178,7 @@ class Zcdp:
 
     eps: float
     delta: float
+    unit: ClassVar[str] = "rho"
 
     @property
     def for_lost(self) -> float:
@@ -162,11 +227,40 @@ class Zcdp:
             return float_up(eps), float_up(lost)
         return through, float_up(lost + exact(needed))
 
-    def remaining(self, costs: Costs) -> tuple[float, float]:
-        """The larger eps of both ways, and what is left of delta for lost releases."""
+    def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The larger eps of both ways, and what is left of delta for lost releases; Gaussian ones have one way."""
         total, lost, eps = self._spent(costs)
-        through = self.pure(self.most - total) if total < self.most else 0.0
-        return max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self.for_lost, lost)
+        left = max(self.most - total, Fraction(0))
+        if kind == "gaussian" and delta is not None:
+            return self._gaussian(left, delta), delta
+        through = self.pure(left) if left else 0.0
+        return _with_delta(
+            max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self.for_lost, lost), kind, delta
+        )
+
+    def _gaussian(self, left: Fraction, delta: float) -> float:
+        def fits(eps: float) -> bool:
+            return exact(self.one(probe("gaussian", eps, delta))[0]) <= left
+
+        high = SMALLEST_EPS
+        while high < _LARGEST_GAUSSIAN_EPS and fits(high):
+            high *= 2
+        return _most_eps(fits, high)
+
+    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+        """Delta for lost releases; or the sum of costs, and of eps where both ways were open."""
+        (total, lost, eps), (needed, loses, own) = self._spent(costs), self._spent(more)
+        short = []
+        if lost + loses > exact(self.for_lost):
+            short.append(Shortage("delta for releases that state one", float(loses), _left(self.for_lost, lost)))
+        both = None if eps is None or own is None else (eps, own)
+        if total + needed > self.most and (both is None or sum(both) > exact(self.eps)):
+            infinite = any(math.isinf(self.one(cost)[0]) for cost in more)
+            left = max(float_down(self.most - total), 0.0)
+            short.append(Shortage(self.unit, math.inf if infinite else float(needed), left))
+            if both is not None:
+                short.append(Shortage("eps to be added instead", float(both[1]), _left(self.eps, both[0])))
+        return short
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +269,8 @@ class Gdp(Zcdp):
 
     Where no release is Gaussian, sums of eps may stay inside instead.
     """
+
+    unit: ClassVar[str] = "mu^2"
 
     @property
     def for_lost(self) -> float:
@@ -211,8 +307,19 @@ class Gdp(Zcdp):
 
     def fits(self, costs: Costs) -> bool:
         """The filter of theorem 6."""
-        draws = sum(cost.draws * count for cost, count in costs.items())
-        return draws <= _MOST_DRAWS and Zcdp.fits(self, costs)
+        return _draws(costs) <= _MOST_DRAWS and Zcdp.fits(self, costs)
+
+    def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """As with zCDP; no Gaussian release where the numbers are used up."""
+        if kind == "gaussian" and delta is not None and _draws(costs) >= _MOST_DRAWS:
+            return 0.0, delta
+        return Zcdp.remaining(self, costs, kind, delta)
+
+    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+        """As with zCDP, or of numbers with Gaussian noise."""
+        left, needed = _MOST_DRAWS - _draws(costs), _draws(more)
+        numbers = [Shortage("numbers with Gaussian noise", needed, left)] if needed > left else []
+        return numbers + Zcdp.short_of(self, costs, more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +334,7 @@ class Pld:
         """eps at the budget's delta, discreteness of the noise charged; inf where there is too much of anything."""
         if any(_alone(cost, self.delta) > self.eps for cost in costs):  # its loss distribution may fill the memory
             return math.inf
-        draws = sum(cost.draws * count for cost, count in costs.items() if cost.draws)
+        draws = _draws(costs)
         eps, delta = self.eps, self.delta
         if draws:
             try:
@@ -245,19 +352,27 @@ class Pld:
         """The composed eps at the budget's delta."""
         return (math.nextafter(self._eps(costs), math.inf), self.delta) if costs else (0.0, 0.0)
 
-    def remaining(self, costs: Costs) -> tuple[float, float]:
-        """The largest eps of one more pure release, by bisection; a delta of its own is not offered."""
-        low, high = 0.0, self.eps
-        if self._with(costs, high):
-            return high, 0.0
-        for _ in range(_SEARCH_STEPS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._with(costs, middle) else (low, middle)
-        return low, 0.0
+    def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The largest eps of one more release, by bisection; without a delta it is a pure one."""
+        delta = delta or 0.0
 
-    def _with(self, costs: Costs, eps: float) -> bool:
-        one = Cost(eps, 0.0, Pure(eps), 0)
-        return self.fits({**costs, one: costs.get(one, 0) + 1})
+        def fits(eps: float) -> bool:
+            one = probe(kind, eps, delta)
+            return self.fits(added(costs, {replace(one, draws=_NUMBERS) if one.draws else one: 1}))
+
+        high = self.eps
+        if kind != "gaussian" and fits(high):
+            return high, delta
+        while fits(high):  # Gaussian noise has a smaller eps at the ledger's delta than at a smaller one
+            high *= 2
+        return _most_eps(fits, high, _CLOSE), delta
+
+    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+        """The composed eps."""
+        before, after = self._eps(costs), self._eps(added(costs, more))
+        if after <= self.eps:
+            return []
+        return [Shortage("eps by loss distributions", after - before, max(self.eps - before, 0.0))]
 
 
 def _alone(cost: Cost, delta: float) -> float:

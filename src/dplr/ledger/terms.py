@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
+from fractions import Fraction
 from typing import Any
 
 from dplr._validation import check_choice, check_delta, check_eps, check_flag, sentence
+from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
-from dplr.ledger.rules import RULES, Cost, Rule, rule_for
+from dplr.ledger.room import Room, counted, kind_of
+from dplr.ledger.rules import RULES, Cost, Costs, Rule, rule_for
+from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 
@@ -26,15 +32,40 @@ def checked_path(path: Any) -> str:
     return os.path.realpath(text)
 
 
-def checked_label(label: Any) -> str | None:
-    """A text that can be written, or None."""
-    if label is not None and (not isinstance(label, str) or not label):
-        raise TypeError(sentence("label", "must be None or a text", label))
+def checked_text(parameter: str, text: Any) -> str:
+    """A text that can be written."""
+    if not isinstance(text, str) or not text:
+        raise TypeError(
+            sentence(parameter, "must be None or a text" if parameter == "label" else "must be a text", text)
+        )
     try:
-        (label or "").encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise ValueError(sentence("label", "must be a text that can be written as UTF-8", label)) from None
-    return label
+        raise ValueError(sentence(parameter, "must be a text that can be written as UTF-8", text)) from None
+    return text
+
+
+def checked_kind(kind: Any, delta: Any) -> float | None:
+    """The delta of a release of that kind; None for all that is left."""
+    check_choice("kind", kind, KINDS)
+    asked = None if delta is None else check_delta(delta)
+    if kind == "gaussian" and not asked:
+        rule, remedy = "must be given, and positive, for a Gaussian release", "Its eps depends on its delta."
+        raise ValueError(sentence("delta", rule, asked, remedy))
+    if kind == "pure" and asked:
+        raise ValueError(sentence("delta", "must be 0, or left out, for a pure release", asked))
+    return asked
+
+
+def statements_of(said: Sequence[PrivacyStatement | Stated], some: bool) -> list[PrivacyStatement]:
+    """The statements, those of plans too; `some`: there must be one."""
+    found = [each if isinstance(each, PrivacyStatement) else getattr(each, "statement", None) for each in said]
+    if some and not found:
+        raise TypeError(sentence("statements", "must name a plan, or the statement of one", found))
+    for each, given in zip(found, said, strict=True):
+        if not isinstance(each, PrivacyStatement):
+            raise TypeError(sentence("statements", "must be plans, or statements of plans", given))
+    return [each for each in found if each is not None]
 
 
 def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any) -> dict[str, Any]:
@@ -88,43 +119,123 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
     return cost
 
 
-def refusal(path: str, terms: Terms, left: tuple[float, float], statements: tuple[PrivacyStatement, ...]) -> str:
-    """What to say where the budget has no room."""
-    asked = f"eps = {statements[0].eps:g}, delta = {statements[0].delta:g}"
-    if len(statements) > 1:
-        asked = f"{len(statements)} releases, the first with {asked}"
+def checked_share(
+    name: str, eps: Any, delta: Any, others: Mapping[str, tuple[float, float]], terms: Terms
+) -> tuple[float, float]:
+    """The limits of a new share, if those of all shares add up to no more than the ledger's."""
+    eps = check_eps(eps)
+    if math.isinf(eps):
+        raise ValueError(sentence("eps", "must be finite", eps))
+    if delta is None:
+        delta = min(float_down(exact(terms.delta) * exact(eps) / exact(terms.eps)), terms.delta)
+    limits = eps, check_delta(delta)
+    for unit, place, whole in (("eps", 0, terms.eps), ("delta", 1, terms.delta)):
+        left = exact(whole) - sum((exact(other[place]) for other in others.values()), Fraction(0))
+        if exact(limits[place]) > left:
+            rule = f"of share {name!r} must be at most {float_down(left)}, what other shares leave of {whole:g}"
+            raise ValueError(
+                sentence(unit, rule, limits[place], "The limits of all shares add up to no more than that.")
+            )
+    rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
+    return limits
+
+
+def check_share_agreement(name: str, eps: Any, delta: Any, limits: tuple[float, float]) -> None:
+    """Refuse limits other than those of the file."""
+    for unit, asked, written in (("eps", eps, limits[0]), ("delta", delta, limits[1])):
+        if asked is not None and asked != written:
+            remedy = f"The limits of a share never change. Leave {unit} out to open it, or make another."
+            raise ValueError(sentence(unit, f"must be {written!r}, as share {name!r} has it", asked, remedy))
+
+
+def refusal(path: str, terms: Terms, room: Room, costs: list[Cost], times: int = 1) -> str:
+    """What to say where the budget has no room for all of these, each as often as that."""
+    asked = f"eps = {costs[0].eps:g}, delta = {costs[0].delta:g}"
+    if len(costs) * times > 1:
+        asked = f"{len(costs) * times} releases, the first with {asked}"
     return (
-        f"`ledger` must have room for the fit; got {asked}, and {path} has {pair(left)} left of "
-        f"{pair((terms.eps, terms.delta))} by composition={terms.composition!r}. No row was read and nothing was "
-        f"spent. {remedy(terms, left, sum(statement.delta for statement in statements))}"
+        f"`ledger` must have room for the fit; got {asked}, and {path}, of {pair((terms.eps, terms.delta))} by "
+        f"composition={terms.composition!r}, has {obstacle(room, counted(costs, times))}. No row was read and nothing "
+        f"was spent. {advice(room, terms, costs, times)}"
     )
 
 
-def remedy(terms: Terms, left: tuple[float, float], delta: float) -> str:
-    """What to do about a release of that delta that does not fit."""
-    if terms.composition != "basic" or delta <= left[1]:
-        return "Use a smaller eps, or a model that was already released."
+def obstacle(room: Room, more: Costs) -> str:
+    """What has too little room, how much is needed and how much is left, in words; empty where nothing has."""
+    share, short = room.short_of(more)
+    parts = []
+    for each in short:
+        if isinstance(each.needed, int):
+            parts.append(f"too few {each.unit} ({each.needed} are needed, {each.left} are left)")
+            continue
+        needed, left = f"{each.needed:.6g}", down(each.left)
+        if needed == left:
+            needed, left = repr(each.needed), repr(each.left)
+        parts.append(f"too little {each.unit} ({needed} is needed, {left} is left)")
+    return " and ".join(parts) + ("" if share is None or not parts else f" in share {share!r}")
+
+
+def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
+    """What would fit instead."""
+    first = costs[0]
+    if len(costs) * times > 1 and (count := room.first(costs, times)):
+        return f"Of these releases {count} would fit."
+    kind = kind_of(first)
+    if terms.composition == "basic" or (terms.composition != "pld" and kind == "approx"):
+        left = room.remaining()
+        if first.delta > left[1]:
+            return _about_delta(first.delta, left)
+    eps, _ = room.remaining(kind, None if kind == "pure" else first.delta)
+    if eps:
+        at = "" if kind == "pure" else f" at delta = {first.delta:g}"
+        return (
+            f"Use a smaller eps, or a model that was already released: {_KINDS[kind]}{at} fits up to eps = {down(eps)}."
+        )
+    if kind == "gaussian" and (others := room.remaining())[0]:
+        return f"A release without Gaussian noise fits up to {pair(others)}."
+    return "Nothing of this kind fits any more: use a model that was already released."
+
+
+_KINDS = {"pure": "a pure release", "gaussian": "Gaussian noise", "approx": "such a release"}
+
+
+def _about_delta(delta: float, left: tuple[float, float]) -> str:
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
+    if left[1]:
+        return (
+            f"The ledger has no room for this delta. {needs}With a delta of its own a release fits up to {pair(left)}."
+        )
     return (
         f"The ledger has no room for this delta. {needs}Use a ledger that was made with a delta, such as delta=1e-12, "
         'or a mechanism that is pure with delta=0: "fm" or "output".'
     )
 
 
+def down(value: float) -> str:
+    """A number in six digits, never more than it is: what is left must not be rounded up."""
+    digits = Context(prec=6, rounding=ROUND_DOWN).create_decimal(repr(float(value)))
+    return f"{float(digits):.6g}"
+
+
 def pair(values: tuple[float, float]) -> str:
-    """(eps, delta) in words."""
-    return f"(eps = {values[0]:.6g}, delta = {values[1]:.6g})"
+    """(eps, delta) in words, rounded down."""
+    return f"(eps = {down(values[0])}, delta = {down(values[1])})"
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a release would cost a ledger; nothing was spent.
+    """What releases would cost a ledger; nothing was spent.
 
     Attributes
     ----------
-    fits : whether the ledger would take it now.
-    eps, delta : the statement's own loss.
-    before, after : what `Ledger.remaining` says now, and would say afterwards (None where it does not fit).
+    fits : whether the ledger would take all of them now.
+    eps, delta : the loss of all of them together, without what the ledger took before.
+    before, after : the (eps, delta) that one further release of this kind could have now, and afterwards (None where
+        they do not fit): what `Ledger.remaining` says for `kind`, at the delta of the release where it is Gaussian.
+    releases : how many there are.
+    kind : `"pure"`, `"gaussian"` or `"approx"`; `"approx"` where they differ, and with composition `"basic"`, to which
+        all are the same.
+    obstacle : what has too little room, and what would fit instead, in words; empty where they fit.
     """
 
     fits: bool
@@ -132,8 +243,30 @@ class Price:
     delta: float
     before: tuple[float, float]
     after: tuple[float, float] | None
+    releases: int = 1
+    kind: str = "approx"
+    obstacle: str = ""
 
     def __str__(self) -> str:
         """Return the price in words."""
-        cost = f"costs eps = {self.eps:g}, delta = {self.delta:g}; remaining before {pair(self.before)}"
-        return f"{cost}, after {pair(self.after)}" if self.after is not None else f"{cost}: it does not fit"
+        what = {"pure": " for a pure release", "gaussian": " for Gaussian noise"}.get(self.kind, "")
+        many = "costs" if self.releases == 1 else f"{self.releases} releases cost"
+        cost = f"{many} eps = {self.eps:g}, delta = {self.delta:g}; remaining{what} before {pair(self.before)}"
+        if self.after is not None:
+            return f"{cost}, after {pair(self.after)}"
+        return f"{cost}: {'it does' if self.releases == 1 else 'they do'} not fit. {self.obstacle}"
+
+
+def price_of(room: Room, terms: Terms, costs: list[Cost], times: int) -> Price:
+    """The price of all of these, each as often as that."""
+    more = counted(costs, times)
+    kinds = {kind_of(cost) for cost in costs}
+    kind = kinds.pop() if len(kinds) == 1 and terms.composition != "basic" else "approx"
+    delta = costs[0].delta if kind == "gaussian" else None
+    before, fits = room.remaining(kind, delta), room.takes(more)
+    one = len(costs) == times == 1
+    eps, lost = (costs[0].eps, costs[0].delta) if one else rule_of(terms).spent(more)
+    if fits:
+        return Price(True, eps, lost, before, room.after(more).remaining(kind, delta), len(costs) * times, kind)
+    words = f"It has {obstacle(room, more)}. {advice(room, terms, costs, times)}"
+    return Price(False, eps, lost, before, None, len(costs) * times, kind, words)

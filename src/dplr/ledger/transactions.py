@@ -6,12 +6,12 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
-from dplr.ledger.file import STATE, check_file, check_header, terms_of, upgrade
+from dplr.ledger.file import STATE, check_file, check_header, knows_shares, terms_of, upgrade
 from dplr.ledger.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
@@ -62,29 +62,49 @@ def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
     return contextlib.closing(connect(path))
 
 
-def costs(connection: sqlite3.Connection) -> dict[Cost, int]:
-    """What is reserved or committed, equal costs counted together."""
+def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost, int]:
+    """What is set aside, reserved or committed, of a share or of the whole ledger, equal costs counted together."""
+    where, values = ("", ()) if share is None else (" AND share = ?", (share,))
     rows = connection.execute(
-        "SELECT eps, delta, guarantee, draws, count(*) FROM entry WHERE state IN ('reserved', 'committed') "
-        "GROUP BY eps, delta, guarantee, draws"
+        "SELECT eps, delta, guarantee, draws, count(*) FROM entry "
+        f"WHERE state IN ('set aside', 'reserved', 'committed'){where} GROUP BY eps, delta, guarantee, draws",
+        values,
     )
     return {Cost(eps, delta, guarantee_of(text), draws): count for eps, delta, text, draws, count in rows}
+
+
+def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
+    """The limits of each share by its name, in the order in which they were made."""
+    if not knows_shares(connection):
+        return {}
+    found = connection.execute("SELECT name, eps, delta FROM share ORDER BY rowid")
+    return {name: (eps, delta) for name, eps, delta in found}
+
+
+def insert_share(connection: sqlite3.Connection, name: str, limits: tuple[float, float], strict: bool) -> None:
+    """Make a share."""
+    made = day_of(now()) if strict else now()
+    connection.execute("INSERT INTO share VALUES (?, ?, ?, ?)", (name, *limits, made))
 
 
 def insert(
     connection: sqlite3.Connection,
     reservation: str,
     label: str | None,
-    priced: Sequence[tuple[Cost, PrivacyStatement]],
+    priced: Iterable[tuple[Cost, PrivacyStatement]],
     strict: bool,
+    share: str | None = None,
+    aside: bool = False,
 ) -> None:
-    """Make a reservation for each statement; a strict ledger commits it at once."""
+    """Make a reservation for each statement; a strict ledger commits it at once, unless it is set aside."""
     time_now = now()
     state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
+    if aside:
+        state = "set aside"
     connection.executemany(
-        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
+        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
             (
                 reservation,
                 state,
@@ -95,17 +115,42 @@ def insert(
                 label,
                 time_now,
                 statement_text(said),
+                share,
             )
             for cost, said in priced
-        ],
+        ),
     )
 
 
-def end(connection: sqlite3.Connection, reservation: str, state: str) -> int:
-    """Commit or refund a reservation; returns how many of its entries were still reserved."""
+def set_aside(connection: sqlite3.Connection, reservation: str) -> list[tuple[int, Cost]]:
+    """Numbers and costs of the entries that are still set aside."""
+    rows = connection.execute(
+        "SELECT number, eps, delta, guarantee, draws FROM entry WHERE reservation = ? AND state = 'set aside' "
+        "ORDER BY number",
+        (reservation,),
+    )
+    return [(number, Cost(eps, delta, guarantee_of(text), draws)) for number, eps, delta, text, draws in rows]
+
+
+def begin(
+    connection: sqlite3.Connection,
+    reservation: str,
+    taken: Iterable[tuple[int, int, PrivacyStatement]],
+    strict: bool,
+) -> None:
+    """Hand entries that were set aside, by number and numbers drawn, to a reservation of their own."""
+    state = "committed" if strict else "reserved"
+    connection.executemany(
+        "UPDATE entry SET reservation = ?, state = ?, draws = ?, statement = ? WHERE number = ?",
+        [(reservation, state, draws, statement_text(said), number) for number, draws, said in taken],
+    )
+
+
+def end(connection: sqlite3.Connection, reservation: str, state: str, was: str = "reserved") -> int:
+    """Commit or refund a reservation; returns how many of its entries were still reserved, or set aside."""
     return connection.execute(
-        "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = 'reserved'",
-        (state, now(), reservation),
+        "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = ?",
+        (state, now(), reservation, was),
     ).rowcount
 
 
@@ -117,11 +162,12 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
+    share = "share" if knows_shares(connection) else "NULL"
     rows = connection.execute(
-        f"SELECT number, {STATE}, eps, delta, guarantee, label, reserved_at, ended_at, statement FROM entry "
+        f"SELECT number, {STATE}, eps, delta, guarantee, label, reserved_at, ended_at, statement, {share} FROM entry "
         "ORDER BY number"
     )
     return [
-        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(said))
-        for number, state, eps, delta, text, label, begun, ended, said in rows
+        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(said), share)
+        for number, state, eps, delta, text, label, begun, ended, said, share in rows
     ]

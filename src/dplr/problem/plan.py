@@ -114,17 +114,18 @@ class Plan:
         """The blocks that will be released."""
         return dict(self.statement.released)
 
-    def cost(self, ledger: LedgerLike) -> Price:
-        """What this release would cost a ledger, and whether it fits now. Reads no data and spends nothing.
+    def cost(self, ledger: LedgerLike, fits: int = 1) -> Price:
+        """What releases of this plan would cost a ledger, and whether all fit now. Reads no data and spends nothing.
 
         Parameters
         ----------
         ledger : a `dplr.Ledger` or the path of one.
+        fits : how many equal releases.
 
         Raises
         ------
         ValueError, TypeError
-            No ledger, or one that would never take this statement.
+            No ledger, or one that would never take this statement; or `fits` is not a positive integer.
 
         Privacy
         -------
@@ -134,15 +135,16 @@ class Plan:
         --------
         >>> import dplr, tempfile, os
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
-        >>> dplr.plan(n_rows=1000, n_features=2, eps=1.5).cost(ledger).fits
-        False
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.2)
+        >>> plan.cost(ledger, fits=5).fits, plan.cost(ledger, fits=6).fits
+        (True, False)
         """
         from dplr.ledger.handle import Ledger, as_ledger
 
         budget = as_ledger(ledger)
         if not isinstance(budget, Ledger):
             raise TypeError(sentence("ledger", "must be a dplr.Ledger or the path of one", ledger))
-        return budget.price(self.statement)
+        return budget.price(self.statement, fits=fits)
 
     def __str__(self) -> str:
         """Return the plan as readable lines."""

@@ -3,6 +3,7 @@
 The checker reads the file with SQLite and rationals: it shares no code with the ledger.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -62,6 +63,28 @@ def spend(ledger, journal, name, eps, end):
         journal.say("refunded", name=name)
 
 
+def search(ledger, journal, name, eps, fits, begun):
+    """Set aside so many fits, begin some of them and commit all of those except the last, and give the rest back."""
+    journal.say("asked", name=name, eps=[eps] * fits)
+    try:
+        held = ledger.labelled(name).reserve(statement(eps), fits=fits)
+    except BudgetExceeded:
+        journal.say("refused", name=name)
+        return
+    journal.say("reserved", name=name)
+    for number in range(begun):
+        journal.say("beginning", name=name, number=number)
+        one = held.reserve(statement(eps))
+        journal.say("begun", name=name, number=number)
+        if number < begun - 1:
+            journal.say("committing", name=name, number=number)
+            one.commit()
+            journal.say("committed", name=name, number=number)
+    journal.say("closing", name=name)
+    held.close()
+    journal.say("closed", name=name)
+
+
 def whole_story(path, journal, seed=0, strict=False):
     """Make a ledger, or open it, and do everything that can be done with one, in an order of the seed's choice."""
     reader = None
@@ -73,9 +96,13 @@ def whole_story(path, journal, seed=0, strict=False):
         with contextlib.suppress(sqlite3.OperationalError):  # the fault may be its own
             reader.execute("SELECT count(*) FROM entry").fetchone()
     steps = [([0.3], "commit"), ([0.3], "refund"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.1], "crash")]
+    steps.append((0.05, "search"))
     random.Random(seed).shuffle(steps)
     for number, (eps, end) in enumerate(steps):
-        spend(ledger, journal, f"{os.getpid()}-{number}", eps, end)
+        if end == "search":
+            search(ledger, journal, f"search-{os.getpid()}", eps, fits=4, begun=2)
+        else:
+            spend(ledger, journal, f"{os.getpid()}-{number}", eps, end)
     ledger.remaining()
     del reader
 
@@ -121,10 +148,14 @@ def _compare(found, events, strict):
     states = {}
     for label, state, eps, _ in found:
         states.setdefault(label, []).append((state, eps))
-    journal = {}
+    journal, searches = {}, {}
     for event in events:
-        if "name" in event:
+        if event.get("name", "").startswith("search-"):
+            searches.setdefault(event["name"], []).append(event)
+        elif "name" in event:
             journal.setdefault(event["name"], {})[event["event"]] = event
+    for label in searches | {label: None for label in states if (label or "").startswith("search-")}:
+        _compare_search(label, states.pop(label, []), searches.get(label, []), strict)
     for label, entries in states.items():
         said = journal.get(label, {})
         _require("asked" in said and "refused" not in said, f"{label} was not asked for, or refused")
@@ -141,6 +172,27 @@ def _compare(found, events, strict):
         _require("refunded" not in said or kind == "refunded", f"{label}: a refunded entry is {kind}")
     for label, said in journal.items():
         _require("reserved" not in said or label in states, f"{label}: a reservation was lost")
+
+
+def _compare_search(label, entries, events, strict):
+    """What was set aside: all or none of it; begun and committed as often as was said; given back if it was asked."""
+    said = collections.Counter(event["event"] for event in events)
+    found = collections.Counter(state for state, _ in entries)
+    if not entries:
+        _require(not said["reserved"], f"{label}: what was set aside was lost")
+        return
+    (asked,) = [event["eps"] for event in events if event["event"] == "asked"]
+    _require(not said["refused"] and [eps for _, eps in entries] == asked, f"{label}: other releases than asked for")
+    begun = found["reserved"] + found["committed"]
+    _require(said["begun"] <= begun <= said["beginning"], f"{label}: {begun} were begun, not {said['begun']}")
+    if strict:
+        _require(not found["reserved"] and not found["refunded"], f"{label}: a strict ledger holds {dict(found)}")
+        return
+    count = found["committed"]
+    _require(said["committed"] <= count <= said["committing"], f"{label}: {count} were committed")
+    _require(said["closing"] or not found["refunded"], f"{label}: given back without being asked")
+    _require(not (found["refunded"] and found["set aside"]), f"{label}: half of it was given back")
+    _require(not said["closed"] or not found["set aside"], f"{label}: not given back")
 
 
 def _require(truth, complaint):

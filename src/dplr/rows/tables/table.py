@@ -44,6 +44,10 @@ class Table:
         """Type of a column."""
         return self._types[place]
 
+    def is_text(self, place: int) -> bool:
+        """Whether the type of a column says that every value is text, or missing."""
+        return bool(self._types[place] == nw.String)
+
     @property
     def native(self) -> Any:
         """The frame as its own library has it."""

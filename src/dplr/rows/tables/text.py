@@ -22,10 +22,11 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     if values.dtype == nw.Object or not hasattr(native, "astype"):
         return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
     # pandas. Its own hash tables merge texts that differ behind a NUL or a lone surrogate: one row would decide over
-    # the others. They are told apart only where texts have codes already, and by Arrow's tables.
-    if _is_arrow_dictionary(native.dtype) or (
-        values.dtype not in (nw.Categorical, nw.Enum) and not _is_arrow(native.dtype)
-    ):
+    # the others. They are told apart only where texts have codes already, and by Arrow's tables, which also take bytes
+    # that are no text: pandas would fail on them.
+    if values.dtype == nw.String and _is_arrow(native.dtype):
+        return _joined_codes(nw.from_native(native.array.__arrow_array__(), series_only=True), known)
+    if _is_arrow_dictionary(native.dtype) or values.dtype not in (nw.Categorical, nw.Enum):
         return _slow_codes(values, known)
     categories = native.astype("category").cat
     names = categories.categories.tolist()

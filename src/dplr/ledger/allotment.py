@@ -1,0 +1,184 @@
+"""Room that was set aside for a number of fits, so that a search runs as a whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dplr.ledger import transactions
+from dplr.ledger.budget import BudgetExceeded, Reservation
+from dplr.ledger.reservation import reservation_of
+from dplr.ledger.rules import Cost
+from dplr.ledger.terms import cost_of
+from dplr.privacy.gaussian import gaussian_mu
+from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.statement import PrivacyStatement
+
+if TYPE_CHECKING:
+    from dplr.ledger.handle import Ledger
+
+Piece = tuple[int, Cost]  # the number of its entry, and what was set aside
+
+
+class Allotment:
+    """Room that a ledger set aside for a number of fits, in one step: what `Ledger.reserve` with `fits=` returns.
+
+    Fits that name it (`ledger=`) take their cost from it and from nowhere else. It is a handle, as a ledger is: copied,
+    pickled, cloned by scikit-learn or taken into a fork, it stands for the same pieces in the same file. What was never
+    begun comes back with `close`, or at the end of a ``with`` block; until then, and after a crash, it is spent. In a
+    strict ledger nothing comes back.
+
+    A fit may take a piece if what it promises is no more than what was set aside: the piece was pure and so is the fit,
+    of no larger eps; or both are Gaussian, of no larger eps, delta and mu; or the piece is of another kind, and the fit
+    is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to
+    the ledger, not to the allotment.
+
+    Privacy
+    -------
+    A piece is an entry of the ledger from the beginning, and a fit that takes it promises at least what it says: the
+    ledger counts the same with it and without.
+
+    Examples
+    --------
+    >>> import dplr, os, tempfile
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=3.0)
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.5, mechanism="fm")
+    >>> with ledger.reserve(plan, fits=5) as held:
+    ...     held.unused(), ledger.remaining()  # fits name ledger=held
+    (5, (0.5, 1e-12))
+    >>> ledger.remaining()
+    (3.0, 1e-12)
+    """
+
+    __slots__ = ("_ledger", "_token")
+
+    def __init__(self, ledger: Ledger, token: str) -> None:
+        self._ledger, self._token = ledger, token
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing is given back and no fault of the data is shown."""
+        return self._ledger.strict
+
+    def unused(self) -> int:
+        """How many fits it still has room for: pieces that no fit has begun."""
+        with self._ledger._reading() as (connection, _):
+            return len(transactions.set_aside(connection, self._token))
+
+    def reserve(self, *statements: PrivacyStatement) -> Reservation:
+        """Take a piece for each statement, or none.
+
+        Raises
+        ------
+        BudgetExceeded
+            No piece is left, or none as large as a statement; nothing was taken.
+        ValueError
+            A statement promises nothing, was seeded, or speaks of another relation.
+        """
+        with self._ledger._writing() as (connection, terms):
+            costs = [cost_of(statement, terms) for statement in statements]
+            pieces = transactions.set_aside(connection, self._token)
+            taken = _matched(pieces, costs)
+            if taken is None:
+                raise BudgetExceeded(_refusal(self._ledger.path, pieces, costs))
+            token = secrets.token_hex(16)
+            draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(taken, costs, strict=True)]
+            begun = zip([number for number, _ in taken], draws, statements, strict=True)
+            transactions.begin(connection, token, begun, terms.strict)
+            grown = sum(draws) > sum(piece.draws for _, piece in taken)
+            if grown and not self._ledger._room(connection, terms).takes({}):
+                raise BudgetExceeded(_too_many(self._ledger.path, sum(draws), taken))
+        return reservation_of(self._ledger, token, len(statements))
+
+    def close(self) -> None:
+        """Give back what no fit has begun, and in a strict ledger nothing. Fits that have begun go on."""
+        if not self.strict:
+            with self._ledger._writing() as (connection, _):
+                transactions.end(connection, self._token, "refunded", was="set aside")
+
+    def __enter__(self) -> Allotment:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # It is its entries: a copy of this object, also in another process, is another handle of them.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Allotment, (self._ledger, self._token)
+
+    def __copy__(self) -> Allotment:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Allotment:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Allotment) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash(self.__reduce__()[1])
+
+    def __repr__(self) -> str:
+        return f"Allotment({self._ledger!r})"
+
+
+def piece_of(cost: Cost) -> Cost:
+    """What is set aside for a release: as much as any release has that states the same (eps, delta) and is of its kind.
+
+    The mu of Gaussian noise and the steps of Poisson batches depend on the number of records, which folds change.
+    """
+    if isinstance(cost.guarantee, Gaussian):
+        return replace(cost, guarantee=Gaussian(max(cost.guarantee.mu, gaussian_mu(cost.eps, cost.delta))))
+    if isinstance(cost.guarantee, Poisson):
+        return replace(cost, guarantee=Approx(cost.eps, cost.delta))
+    return cost
+
+
+def _covers(piece: Cost, cost: Cost) -> bool:
+    """Whether a release of that cost promises at least what the piece says."""
+    if cost.eps > piece.eps or cost.delta > piece.delta:
+        return False
+    if isinstance(piece.guarantee, Pure):
+        return isinstance(cost.guarantee, Pure) and cost.guarantee.eps <= piece.guarantee.eps
+    if isinstance(piece.guarantee, Gaussian):
+        return isinstance(cost.guarantee, Gaussian) and cost.guarantee.mu <= piece.guarantee.mu
+    if isinstance(cost.guarantee, Gaussian):  # counted by its mu elsewhere
+        return False
+    return not isinstance(cost.guarantee, Approx) or cost.guarantee.delta <= piece.delta
+
+
+def _matched(pieces: Sequence[Piece], costs: Sequence[Cost]) -> list[Piece] | None:
+    """A piece for each cost, the smallest that covers it, dear costs first; None where one has none."""
+    free = sorted(pieces, key=lambda piece: (piece[1].eps, piece[1].delta, piece[0]))
+    taken: dict[int, Piece] = {}
+    for place in sorted(range(len(costs)), key=lambda place: (costs[place].eps, costs[place].delta), reverse=True):
+        found = next((piece for piece in free if _covers(piece[1], costs[place])), None)
+        if found is None:
+            return None
+        taken[place] = found
+        free.remove(found)
+    return [taken[place] for place in range(len(costs))]
+
+
+def _refusal(path: str, pieces: Sequence[Piece], costs: Sequence[Cost]) -> str:
+    asked = ", ".join(sorted({f"(eps = {cost.eps:g}, delta = {cost.delta:g}), {cost.guarantee}" for cost in costs}))
+    left = ", ".join(
+        sorted({f"(eps = {piece.eps:g}, delta = {piece.delta:g}), {piece.guarantee}" for _, piece in pieces})
+    )
+    has = f"{len(pieces)} pieces are left: {left}" if pieces else "none is left, or it was closed"
+    return (
+        f"`ledger` must have set aside as much as the fit costs; got {len(costs)} of {asked}, and of what was set "
+        f"aside in {path} {has}. No row was read, and nothing more was spent. Set aside more fits, or what the dearest "
+        "of them costs."
+    )
+
+
+def _too_many(path: str, draws: int, taken: Sequence[Piece]) -> str:
+    aside = sum(piece.draws for _, piece in taken)
+    return (
+        f"`ledger` must have room for the numbers with Gaussian noise of the fit; got {draws}, and {aside} were set "
+        f"aside in {path}, which has no room for more. No row was read, and nothing more was spent. Set aside the cost "
+        "of the plan with the most steps."
+    )

@@ -1,0 +1,75 @@
+"""What a ledger has room for, or a share of it: a share has a limit of its own, and lies inside the ledger's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dplr._validation import SMALLEST_DELTA, SMALLEST_EPS
+from dplr.ledger.rules import Cost, Costs, Rule, Shortage, added
+from dplr.privacy.guarantees import Gaussian, Pure
+
+
+class Limit(NamedTuple):
+    """One budget: its rule, what is spent of it, and the name of the share; none for the whole ledger."""
+
+    rule: Rule
+    spent: Costs
+    share: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The limits that a release has to keep, all of them: that of its share first, and the ledger's last."""
+
+    limits: tuple[Limit, ...]
+
+    def takes(self, more: Costs) -> bool:
+        """Whether all of these fit into every limit."""
+        return all(limit.rule.fits(added(limit.spent, more)) for limit in self.limits)
+
+    def after(self, more: Costs) -> Room:
+        """The room that is left when these were spent."""
+        return Room(tuple(limit._replace(spent=added(limit.spent, more)) for limit in self.limits))
+
+    def spent(self) -> tuple[float, float]:
+        """(eps, delta) of what was spent of the first limit, rounded up."""
+        return self.limits[0].rule.spent(self.limits[0].spent)
+
+    def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The smaller eps and delta of all limits; 0 where less is left than any release has."""
+        found = [limit.rule.remaining(limit.spent, kind, delta) for limit in self.limits]
+        eps, left = min(eps for eps, _ in found), min(left for _, left in found)
+        return eps if eps >= SMALLEST_EPS else 0.0, left if left >= SMALLEST_DELTA else 0.0
+
+    def short_of(self, more: Costs) -> tuple[str | None, list[Shortage]]:
+        """The first limit that has too little room, by the name of its share, and of what."""
+        for limit in self.limits:
+            if short := limit.rule.short_of(limit.spent, more):
+                return limit.share, short
+        return None, []
+
+    def first(self, costs: list[Cost], times: int = 1) -> int:
+        """How many of these fit, from the first one on; of many rounds of them, as many as are in whole rounds."""
+
+        def fit(count: int) -> bool:
+            return self.takes(counted(costs, count) if times > 1 else counted(costs[:count]))
+
+        low, high = 0, times if times > 1 else len(costs)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fit(middle) else (low, middle - 1)
+        return low * len(costs) if times > 1 else low
+
+
+def counted(costs: list[Cost], times: int = 1) -> dict[Cost, int]:
+    """Equal costs counted together."""
+    found: dict[Cost, int] = {}
+    for cost in costs:
+        found[cost] = found.get(cost, 0) + times
+    return found
+
+
+def kind_of(cost: Cost) -> str:
+    """The kind of a release, as in `equal_shares`."""
+    return {Pure: "pure", Gaussian: "gaussian"}.get(type(cost.guarantee), "approx")
