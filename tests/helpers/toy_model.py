@@ -13,12 +13,13 @@ class HuberRegression(LinearRegression):
 
     def __init__(
         self, *, eps=1.0, delta=0.0, mechanism="ngd", width=0.25, bounds=None, fit_intercept=True, l2="auto",
-        neighbouring="replace_one", n_rows=None, public=None, ranges="auto", large_delta=False, ledger=None,
+        neighbouring="replace_one", n_rows=None, public=None, ranges="auto", large_delta=False, aim="prediction",
+        ledger=None,
         rng=None, progress=False,
     ):  # fmt: skip
         super().__init__(
             eps=eps, delta=delta, mechanism=mechanism, bounds=bounds, fit_intercept=fit_intercept, l2=l2,
-            neighbouring=neighbouring, n_rows=n_rows, public=public, ranges=ranges, large_delta=large_delta,
+            neighbouring=neighbouring, n_rows=n_rows, public=public, ranges=ranges, large_delta=large_delta, aim=aim,
             ledger=ledger, rng=rng,
             progress=progress,
         )  # fmt: skip

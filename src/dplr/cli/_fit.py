@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
     data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
-    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, n_rows: int | None,
-    ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool, encoding: str,
-    delimiter: str, spellings: tuple[str, ...], progress: bool | None, quiet: bool,
+    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
+    n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool,
+    encoding: str, delimiter: str, spellings: tuple[str, ...], progress: bool | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
 
@@ -90,7 +90,7 @@ def fit(
         options: dict[str, Any] = {
             "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
             "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
-            "large_delta": large_delta,
+            "large_delta": large_delta, "aim": aim,
         }  # fmt: skip
         public_rows = n_rows if neighbouring == "add_remove" else len(y)
         with blamed(USAGE):

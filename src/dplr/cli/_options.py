@@ -12,6 +12,7 @@ import click
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import AIMS
 from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def privacy_options(function: Function) -> Function:
             help="Classes: logistic or svm. A number: linear."),
         click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
             help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
+        click.option("--aim", type=click.Choice(AIMS), default=AIMS[0], show_default=True,
+            help="What the model is for: the smallest error, or the least bias of coefficients."),
         click.option("--large-delta", is_flag=True,
             help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         click.option("--delta", type=delta, default=0.0, show_default=True,

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 @format_options
 def plan(
     bounds: str, n_rows: int | None, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
-    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, target: str | None,
-    ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
+    target: str | None, ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str,
+    spellings: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
 
@@ -78,7 +79,7 @@ def plan(
             planned = dplr.plan(
                 n_rows=n_rows, bounds=known, eps=eps, delta=delta, mechanism=mechanism, model=model, l2=l2,
                 fit_intercept=not no_intercept, neighbouring=neighbouring, public=other, ranges=ranges,
-                large_delta=large_delta,
+                large_delta=large_delta, aim=aim,
             )  # fmt: skip
     classes = len(known.target_classes() or ()) if LOSSES[model].classification else 0
     click.echo(visible(str(planned)))

@@ -40,6 +40,7 @@ def fit(
     public: PublicLike = None,
     ranges: str = "auto",
     large_delta: bool = False,
+    aim: str = "prediction",
     ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
@@ -52,8 +53,8 @@ def fit(
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"` or `"svm"` (Huber).
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger,
-        rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim,
+        ledger, rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
@@ -94,6 +95,7 @@ def fit(
         public=public,
         ranges=ranges,
         large_delta=large_delta,
+        aim=aim,
         ledger=ledger,
         rng=rng,
         progress=progress,

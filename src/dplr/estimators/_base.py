@@ -65,6 +65,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         public: PublicLike = None,
         ranges: str = "auto",
         large_delta: bool = False,
+        aim: str = "prediction",
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -80,17 +81,20 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         self.public = public
         self.ranges = ranges
         self.large_delta = large_delta
+        self.aim = aim
         self.ledger = ledger
         self.rng = rng
         self.progress = progress
 
-    def refit(self, *, l2: float | str | None = None, approximation: str | None = None) -> Self:
+    def refit(self, *, l2: float | str | None = None, approximation: str | None = None, aim: str | None = None) -> Self:
         """Make another model from the same release: post-processing, without further privacy loss.
 
         Parameters
         ----------
         l2 : ridge of the new model, or `"auto"`; None leaves it as it was.
         approximation : of the logistic loss, as in `FunctionalMechanism`; None leaves it as it was.
+        aim : `"coefficients"` for the options that bias them least, `"prediction"` for the usual ones; None for no
+            change.
 
         Returns
         -------
@@ -115,7 +119,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)
-        other: Self = _refit.refit(self, l2, approximation)
+        other: Self = _refit.refit(self, l2, approximation, aim)
         return other
 
     def _take(self, done: Released) -> Self:
@@ -276,6 +280,13 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
         check_is_fitted(self)
         return names_of(self._record.prep.layout, getattr(self, "feature_names_in_", None), self.n_features_in_)
+
+    @property
+    def trimmed_(self) -> int | None:
+        """Directions of the released moments that `"fm"` dropped, as noise drowns them; None for other mechanisms."""
+        check_is_fitted(self)
+        record = self._record
+        return record.mechanism.trimmed(record.plan, record.parts[0])
 
     @property
     def ranges_(self) -> dict[str, tuple[float, float]]:

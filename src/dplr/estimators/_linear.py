@@ -20,9 +20,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger, rng,
-        progress : as in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec of
-        theirs. The target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger,
+        rng, progress : as in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec
+        of theirs. The target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie
         in [-1, 1]. Values outside are clipped, and so are predictions where bounds are declared.
 
     Attributes

@@ -50,6 +50,10 @@ class LogisticRegression(PrivateClassifier):
         no further eps (noisy_gd.md, section 7).
     large_delta : True says that a `delta` of 1/n or more is meant, which is refused otherwise: such a guarantee allows
         a mechanism to publish a record whole.
+    aim : `"prediction"` has the smallest error. `"coefficients"` takes the options that bias coefficients least, which
+        makes them noisier: `"fm"` without a ridge, trimmed only where the noise is half of a direction, logistic with
+        lengths after Stein; `"objective"` without a cut of the logistic loss; no ranges, unless they are asked for. The
+        statement says what still shrinks them.
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
@@ -61,6 +65,7 @@ class LogisticRegression(PrivateClassifier):
         more than two classes it is (n_classes, n_columns).
     coef_names_ : names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
     named_coef_ : name -> coefficient.
+    trimmed_ : number of directions that `"fm"` dropped as drowned in noise; None for other mechanisms.
     ranges_ : name -> the range to which a number is clipped; empty where none were released.
     intercept_ : (1,) or (n_classes,).
     classes_ : labels, sorted. With two of them, `coef_` is for ``classes_[1]``.

@@ -7,17 +7,19 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplr._validation import sentence
-from dplr.fitting.planning import check_l2, l2_sentence
+from dplr._validation import check_choice, sentence
+from dplr.fitting.planning import SHRUNK, check_l2, l2_sentence, shrink_sentence
 from dplr.fitting.release import Record, Released
 from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.protocol import AIMS
 from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
 
-def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any:
+def refit(fitted: Any, l2: float | str | None, approximation: str | None, aim: str | None) -> Any:
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
     record: Record = fitted._record
     mechanism: Any = record.mechanism  # a frozen dataclass of options
@@ -31,11 +33,13 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
             rule = f'must be None with mechanism="{mechanism.about.name}"'
             raise ValueError(sentence("approximation", rule, approximation))
         mechanism = replace(mechanism, approximation=approximation)
+    if aim is not None:
+        mechanism = _aimed(mechanism, check_choice("aim", aim, AIMS), plan.problem.loss, approximation)
     if l2 is not None:
         plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
         mechanism.check(plan.problem)
-    plan = replace(plan, statement=_says_so(plan.statement, plan))
-    statement = _says_so(fitted.privacy_, plan)
+    plan = replace(plan, statement=_says_so(plan.statement, plan, mechanism))
+    statement = _says_so(fitted.privacy_, plan, mechanism)
     other = clone(fitted).set_params(  # the parameters of the release, whatever was set since
         mechanism=mechanism,
         eps=statement.eps,
@@ -44,6 +48,7 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
         ranges="on" if record.ranges else "off",
         l2="auto" if plan.problem.l2 is None else plan.problem.l2,
         public=fitted.public,
+        aim=AIMS[0],  # the mechanism has its options already
     )
     for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_"):
         if hasattr(fitted, name):
@@ -53,6 +58,17 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None) -> Any
     return other._take(Released(solved, statement, coefs, [None] * len(coefs)))
 
 
-def _says_so(statement: PrivacyStatement, plan: Plan) -> PrivacyStatement:
-    facts = [fact for fact in statement.assumptions if not fact.startswith("l2 = ") and fact != SAME_RELEASE]
-    return replace(statement, assumptions=(*facts, l2_sentence(plan.problem.l2), SAME_RELEASE))
+def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:
+    """The mechanism with the usual options of an aim; an approximation that was asked for stays."""
+    usual = type(mechanism)()
+    given = {"approximation": approximation} if approximation is not None else {}
+    other = usual if aim == AIMS[0] else usual.aimed(loss)
+    changed = {name: getattr(other, name) for name in ("ridge_deviations", "floor_deviations", "approximation")}
+    return replace(mechanism, **(changed | given))
+
+
+def _says_so(statement: PrivacyStatement, plan: Plan, mechanism: Any) -> PrivacyStatement:
+    stale = ("l2 = ", "aim = ", SHRUNK)
+    facts = [fact for fact in statement.assumptions if not fact.startswith(stale) and fact != SAME_RELEASE]
+    solved = [l2_sentence(plan.problem.l2), *shrink_sentence(mechanism, plan.problem)]
+    return replace(statement, assumptions=(*facts, *solved, SAME_RELEASE))

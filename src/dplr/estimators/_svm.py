@@ -23,7 +23,7 @@ class HuberSVC(PrivateClassifier):
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, ledger, rng,
+    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng,
         progress : as in `LogisticRegression`.
 
     Attributes
@@ -66,6 +66,7 @@ class HuberSVC(PrivateClassifier):
         public: PublicLike = None,
         ranges: str = "auto",
         large_delta: bool = False,
+        aim: str = "prediction",
         ledger: LedgerLike = None,
         rng: int | None = None,
         progress: bool = False,
@@ -83,6 +84,7 @@ class HuberSVC(PrivateClassifier):
             public=public,
             ranges=ranges,
             large_delta=large_delta,
+            aim=aim,
             ledger=ledger,
             rng=rng,
             progress=progress,

@@ -22,7 +22,7 @@ from dplr.fitting.pretraining import Public, PublicData, column_names, read_publ
 from dplr.fitting.ranges import CHOICES, clippable, plan_ranges, stated
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
@@ -47,6 +47,7 @@ class PublicFacts:
     label_codes : the numbers that stand for two labels.
     assumptions : sentences of the statement that come before all others.
     public_columns : names that public rows may have where those of the table are not known yet.
+    aim : what the model is for.
     """
 
     loss: Loss
@@ -65,6 +66,7 @@ class PublicFacts:
     label_codes: Pair = (0.0, 1.0)
     assumptions: tuple[str, ...] = ()
     public_columns: Sequence[str] | None = None
+    aim: str = AIMS[0]
 
     @classmethod
     def of(
@@ -82,7 +84,7 @@ class PublicFacts:
         if labels is not None:
             resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (*said, labels.assumption)
-        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges")
+        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim")
         declared = {name: getattr(model, name) for name in names}
         return cls(
             loss=model._loss(),
@@ -103,6 +105,8 @@ class PublicFacts:
         check_flag("fit_intercept", self.fit_intercept)
         check_l2(self.l2)
         check_choice("ranges", self.ranges, CHOICES)
+        check_choice("aim", self.aim, AIMS)
+        object.__setattr__(self, "ranges", ranges_for(self.aim, self.ranges))
         check_mechanism(self.mechanism)
         object.__setattr__(self, "delta", check_delta(self.delta))
 
@@ -151,12 +155,19 @@ class PublicFacts:
         return planned if pure is None else _without_delta(pure, self.delta)
 
     def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
-        """The mechanism, and the problem, whose statement says why where the user left the choice."""
-        if self.mechanism != AUTO:
-            return as_mechanism(self.mechanism), self.problem
-        name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
-        fact = f'mechanism = "auto": {name}, as {reason}'
-        return as_mechanism(name), replace(self.problem, assumptions=(*self.problem.assumptions, fact))
+        """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
+        facts = list(self.problem.assumptions)
+        name, reason = self.mechanism, ""
+        if name == AUTO:
+            name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
+            facts.append(f'mechanism = "auto": {name}, as {reason}')
+        mechanism = as_mechanism(name)
+        if self.aim != AIMS[0]:
+            mechanism = mechanism.aimed(self.loss)
+            facts.append(f'aim = "{self.aim}": the options that bias them least, at the price of more noise')
+        if not math.isinf(eps):
+            facts += shrink_sentence(mechanism, self.problem)
+        return mechanism, replace(self.problem, assumptions=tuple(facts))
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan with noise for this delta; ranges may have a share of eps."""
@@ -224,6 +235,20 @@ def _without_delta(planned: Planned, delta: float) -> Planned:
     return planned._replace(plan=of_one, statement=statement)
 
 
+def ranges_for(aim: str, ranges: str) -> str:
+    """Which numbers are clipped, where the user left it open: none for coefficients, as a clipped number is another."""
+    return "off" if ranges == "auto" and aim != AIMS[0] else ranges
+
+
+SHRUNK = "coefficients are shrunk by "
+
+
+def shrink_sentence(mechanism: Mechanism, problem: Problem) -> list[str]:
+    """What a statement says where a mechanism shrinks coefficients beside the ridge."""
+    words = mechanism.shrinks(problem)
+    return [SHRUNK + words] if words else []
+
+
 def l2_sentence(l2: float | None) -> str:
     """What a statement says of the ridge."""
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
@@ -245,6 +270,7 @@ def plan(
     public: PublicLike = None,
     ranges: str = "auto",
     large_delta: bool = False,
+    aim: str = "prediction",
 ) -> Plan:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
@@ -263,6 +289,7 @@ def plan(
     public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
     ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
     large_delta : whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
+    aim : `"prediction"` or `"coefficients"`, as in `LogisticRegression`.
 
     Returns
     -------
@@ -312,6 +339,7 @@ def plan(
         neighbouring=neighbouring,
         public=public,
         ranges=ranges,
+        aim=aim,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
         columns=known.names if known is not None else None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
+    from dplr.problem.losses import Loss
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
     from dplr.rows import Rows
@@ -29,6 +30,8 @@ Shape = tuple[int | None, ...]
 Intervals: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 # Where a delta was asked for: the law with the smaller noise, or Gaussian noise, which composes better.
 NOISES = ("smaller", "gaussian")
+# What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
+AIMS = ("prediction", "coefficients")
 # What a statement says where `Mechanism.intervals_of` is not None.
 CLIPS = "numbers are clipped to ranges made of released sums, for no further eps"
 
@@ -124,6 +127,18 @@ class Mechanism(ABC):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Size of a plan's noise, to compare the laws that one problem may have; None where there is no choice."""
+        return None
+
+    def aimed(self, loss: Loss) -> Mechanism:
+        """Return the same mechanism with options that bias coefficients least; what a user set stays as it is."""
+        return self
+
+    def shrinks(self, problem: Problem) -> str:
+        """Say what pulls the coefficients towards the start beside the ridge `l2`; empty for nothing."""
+        return ""
+
+    def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int | None:
+        """Count the directions that a model dropped from what was released; None where nothing is ever dropped."""
         return None
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:

@@ -23,10 +23,20 @@ def solve_quadratic(
     """
     values, vectors = np.linalg.eigh(matrix)
     values = values + ridge
-    tolerance = len(values) * np.finfo(np.float64).eps * max(float(np.abs(values).max()), 0.0)
-    kept = values > max(floor, tolerance)
+    kept = _kept(values, floor)
     basis = vectors[:, kept]
     return np.asarray(basis @ ((basis.T @ vector) / values[kept]))
+
+
+def count_kept(matrix: NDArray[np.float64], ridge: float, floor: float) -> int:
+    """How many eigenvectors `solve_quadratic` keeps."""
+    values = np.asarray(np.linalg.eigvalsh(matrix) + ridge, np.float64)
+    return int(_kept(values, floor).sum())
+
+
+def _kept(values: NDArray[np.float64], floor: float) -> NDArray[np.bool_]:
+    tolerance = len(values) * np.finfo(np.float64).eps * max(float(np.abs(values).max()), 0.0)
+    return values > max(floor, tolerance)
 
 
 def is_positive_definite(matrix: NDArray[np.float64]) -> bool:

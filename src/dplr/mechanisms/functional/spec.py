@@ -25,13 +25,13 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.statement import BIASED, PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.losses import model_of, models_with
+from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
-from dplr.solvers import is_positive_definite, solve_quadratic
+from dplr.solvers import count_kept, is_positive_definite, solve_quadratic
 
 _CALIBRATIONS = ("tight", "paper")
 _APPROXIMATIONS = ("minimax", "taylor", "stein")
@@ -162,6 +162,44 @@ class FunctionalMechanism(Mechanism):
         """One release serves all classes, unless the options are about one model."""
         return self if (self.calibration, self.unbounded) == ("tight", "trim") else None
 
+    def aimed(self, loss: Loss) -> FunctionalMechanism:
+        """Without a ridge, directions dropped only where the noise is half of them; logistic: Stein's lengths."""
+        own: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
+        if loss.classification:
+            own["approximation"] = "stein"
+        usual = FunctionalMechanism()
+        return replace(self, **{name: own[name] for name in own if getattr(self, name) == getattr(usual, name)})
+
+    def shrinks(self, problem: Problem) -> str:
+        """The ridge in deviations of the noise, and the directions that are dropped."""
+        if self.unbounded != "trim":
+            return ""
+        ridge = self.ridge_deviations if problem.l2 is None else 0.0
+        parts = [f"a ridge of {ridge:g} deviations of the noise"] if ridge else []
+        if self.floor_deviations:
+            parts.append(f"dropping directions up to {self.floor_deviations:g} deviations of the noise")
+        return " and ".join(parts)
+
+    def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int:
+        """Count the directions of the released moment matrix that a model dropped."""
+        if "linear" not in released:  # all classes have one release, and one matrix
+            deviations = {name: block.deviation for name, block in plan.statement.released.items()}
+            released = one_class(layout.agreeing(plan.problem, released, deviations), 0)
+        matrix, _ = moment_matrix(self._released_problem(plan.problem), released)
+        ridge, floor, _ = self._penalty(plan)
+        return len(matrix) - count_kept(matrix, ridge, floor)
+
+    def _penalty(self, plan: Plan) -> tuple[float, float, float]:
+        """Ridge and floor of the moment matrix, and the curvature of the quadratic."""
+        problem, loss = plan.problem, plan.problem.loss
+        deviation = diagonal_deviation(plan.statement.released) if self.unbounded == "trim" else 0.0
+        ridge, floor = self.ridge_deviations * deviation, self.floor_deviations * deviation
+        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
+        if problem.l2 is not None:
+            assert problem.n_rows is not None
+            ridge = problem.l2 * problem.n_rows / curvature
+        return ridge, floor, curvature
+
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
         return gradient_noise(plan.statement.released, self.coef_norm) if self.noise == "smaller" else None
@@ -230,13 +268,7 @@ class FunctionalMechanism(Mechanism):
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
-        deviation = diagonal_deviation(plan.statement.released)
-        ridge = self.ridge_deviations * deviation if self.unbounded == "trim" else 0.0
-        floor = self.floor_deviations * deviation if self.unbounded == "trim" else 0.0
-        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
-        if problem.l2 is not None:
-            assert problem.n_rows is not None
-            ridge = problem.l2 * problem.n_rows / curvature
+        ridge, floor, curvature = self._penalty(plan)
         start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)
         vector = vector * (loss.slope / curvature)
         coef = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)

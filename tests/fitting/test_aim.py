@@ -1,0 +1,117 @@
+"""`aim="coefficients"` takes the options that bias coefficients least; a statement names what shrinks them."""
+
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dplr
+from dplr.cli import main
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 10, (20_000, 3))
+TRUE = np.array([3.0, -2.0, 0.5])
+NUMBER = X @ TRUE + RNG.normal(0, 1, len(X))
+LABEL = RNG.uniform(size=len(X)) < 1 / (1 + np.exp(-(X @ [0.8, -0.5, 0.2] - 2.5)))
+BOUNDS = dplr.Bounds([(0, 10)] * 3)
+LINEAR = {"model": "linear", "bounds": dplr.Bounds([(0, 10)] * 3, target=(-25, 40))}
+
+
+def fits(aim, repeats=15, **options):
+    found = dplr.fit_many(X, NUMBER, eps=[0.3], repeats=repeats, mechanism="fm", ranges="off", aim=aim, **options)
+    return np.array([est.coef_ for est in found])
+
+
+def test_coefficients_of_a_regression_are_biased_less():
+    bias = {aim: np.median(fits(aim, **LINEAR), axis=0) - TRUE for aim in ("prediction", "coefficients")}
+    assert np.linalg.norm(bias["coefficients"]) < np.linalg.norm(bias["prediction"]) / 3
+    }
+    assert bias["coefficients"] < bias["prediction"] / 3
+
+
+def test_lengths_of_logistic_coefficients_are_closer_to_the_truth_without_noise():
+    true = dplr.fit(X, LABEL, eps=math.inf, mechanism="none", bounds=BOUNDS, l2=1e-7).coef_[0]
+    length = {
+        aim: dplr.fit(X, LABEL, eps=math.inf, mechanism="fm", bounds=BOUNDS, aim=aim).coef_[0] @ true / (true @ true)
+        for aim in ("prediction", "coefficients")
+    }
+    assert abs(1 - length["coefficients"]) < abs(1 - length["prediction"]) / 2
+
+
+def test_each_mechanism_has_options_of_its_own_and_keeps_those_that_were_set():
+    def options(mechanism, **given):
+        given = {"bounds": BOUNDS, "model": "logistic", **given}
+        plan = dplr.plan(n_rows=20_000, eps=1.0, mechanism=mechanism, aim="coefficients", **given)
+        return plan.statement
+
+    assert "stein quadratic" in options("fm").calibration
+    assert "taylor quadratic" in options(dplr.FunctionalMechanism(approximation="taylor")).calibration
+    assert not options("objective").biased
+    assert "soft_logistic (0.7)" in options(dplr.ObjectivePerturbation(cut=0.7)).calibration
+    assert "soft_huber (2)" in options("objective", **LINEAR).calibration
+    assert options("output", model="svm").assumptions[-1].startswith('aim = "coefficients"')
+
+
+def test_numbers_are_not_clipped_to_ranges_unless_asked():
+    def ranged(**options):
+        plan = dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", **LINEAR, **options)
+        return "range_sums" in plan.statement.released
+
+    assert ranged()
+    assert not ranged(aim="coefficients")
+    assert ranged(aim="coefficients", ranges="on")
+
+
+def test_the_statement_names_ridge_and_trimming_and_those_of_a_refit():
+    est = dplr.fit(X, NUMBER, eps=1.0, mechanism="fm", **LINEAR)
+    shrunk = "coefficients are shrunk by "
+    both = "a ridge of 4 deviations of the noise and dropping directions up to 4 deviations of the noise"
+    assert shrunk + both in est.privacy_.assumptions
+    other = est.refit(aim="coefficients")
+    assert f"{shrunk}dropping directions up to 2 deviations of the noise" in other.privacy_.assumptions
+    assert (other.privacy_.eps, other.released_["linear"].tolist()) == (1.0, est.released_["linear"].tolist())
+    back = other.refit(aim="prediction")
+    assert back.coef_.tolist() == est.coef_.tolist()
+    assert shrunk + both in back.privacy_.assumptions
+    ridged = est.refit(l2=0.1)
+    assert "ridge of" not in str(ridged.privacy_.assumptions)
+    assert "l2 = 0.1" in ridged.privacy_.assumptions
+    assert shrunk not in str(dplr.plan(n_rows=9, n_features=2, eps=math.inf, mechanism="fm").statement)
+
+
+def test_what_was_trimmed_is_counted():
+    bounds = {"model": "linear", "bounds": dplr.Bounds([(0, 1000)] * 3, target=(-25, 40))}  # hardly any variance
+    est = dplr.fit(X, NUMBER, eps=0.05, mechanism="fm", ranges="off", **bounds)
+    spec = dplr.FunctionalMechanism(ridge_deviations=0.0, floor_deviations=1e6)
+    assert dplr.fit(X, NUMBER, eps=0.05, mechanism=spec, ranges="off", **bounds).trimmed_ == 4
+    assert 0 <= est.refit(aim="coefficients").trimmed_ <= 4
+    assert dplr.fit(X, NUMBER, eps=100.0, mechanism="fm", **LINEAR).trimmed_ == 0
+    assert dplr.fit(X, NUMBER, eps=1.0, **LINEAR).trimmed_ is None
+    three = np.digitize(NUMBER, [0, 5])
+    assert dplr.fit(X, three, eps=100.0, mechanism="fm", bounds=BOUNDS, classes=(0, 1, 2)).trimmed_ == 0
+
+
+def test_a_model_file_keeps_the_options(tmp_path):
+    est = dplr.fit(X, NUMBER, eps=1.0, mechanism="fm", aim="coefficients", **LINEAR)
+    dplr.save_model(est, tmp_path / "model.json")
+    loaded = dplr.load_model(tmp_path / "model.json")
+    assert loaded.privacy_ == est.privacy_
+    assert loaded.refit().coef_.tolist() == est.coef_.tolist()
+    assert loaded.trimmed_ == est.trimmed_
+
+
+def test_an_aim_that_is_unknown_is_refused(entropy):
+    with pytest.raises(ValueError, match="`aim` must be one of 'prediction', 'coefficients'; got 'truth'"):
+        dplr.fit(X, LABEL, eps=1.0, bounds=BOUNDS, aim="truth")
+    with pytest.raises(ValueError, match="`aim` must be one of"):
+        dplr.fit(X, LABEL, eps=1.0, mechanism="fm", bounds=BOUNDS).refit(aim="truth")
+
+
+def test_the_command_line_has_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dplr.Bounds({"a": (0, 1)}, target=("no", "yes")).to_toml("bounds.toml")
+    options = ["plan", "--bounds", "bounds.toml", "--n-rows", "1000", "--eps", "1", "--aim", "coefficients"]
+    done = CliRunner().invoke(main, options)
+    assert done.exit_code == 0
+    assert 'aim = "coefficients"' in done.stdout
