@@ -1,4 +1,4 @@
-"""How biased are coefficients, with the options for prediction and with those for coefficients? Training parts alone.
+"""How biased are coefficients, with options for prediction and for coefficients? Training parts alone.
 
 The truth is the fit without noise, ridge or cut. Effects over the declared bounds are compared, those of a block of
 levels less their mean. bias: norm of the median error of FITS fits; error: the median norm of their errors; both over
@@ -21,6 +21,7 @@ from bench.data.tables import Table, tables
 FITS = 12
 LEVELS = (0.5, 1.0, 3.0)
 NAMES = ("ACS 20k", "RAND", "blocks", "ACS income 20k", "ACS income 200k", "few numbers", "many numbers")
+SETTINGS = (("fm", "prediction"), ("fm", "coefficients"), ("objective", "prediction"))
 COLUMNS = ("table", "mechanism", "aim", "eps", "bias", "error", "slope", "score")
 
 
@@ -43,6 +44,19 @@ def truth(table: Table, options: dict) -> np.ndarray:
     return effects(est.coef_, table.bounds.layout)[0]
 
 
+def compared(fits: list, table: Table, true: np.ndarray) -> tuple[float, ...]:
+    """Bias, error, slope and score of fits."""
+    found = effects(np.array([np.ravel(est.coef_) for est in fits]), table.bounds.layout)
+    score = np.median([est.score(table.held_X, table.held_y) for est in fits])
+    length = np.linalg.norm(true)
+    return (
+        np.linalg.norm(np.median(found, axis=0) - true) / length,
+        np.median(np.linalg.norm(found - true, axis=1)) / length,
+        np.median(found @ true) / length**2,
+        score if table.model == "linear" else 1 - score,
+    )
+
+
 def main(path: str) -> None:
     warnings.simplefilter("ignore")
     with open(path, "w", newline="") as file:
@@ -53,22 +67,13 @@ def main(path: str) -> None:
             if table.model != "linear":
                 options["classes"] = [False, True]
             true = truth(table, options)
-            for mechanism in ("fm", "objective"):
-                for aim in ("prediction", "coefficients"):
-                    for eps in LEVELS:
-                        given = {"mechanism": mechanism, "aim": aim, "repeats": FITS, **options}
-                        fits = dplr.fit_many(table.X, table.y, eps=[eps], **given)
-                        found = effects(np.array([np.ravel(est.coef_) for est in fits]), table.bounds.layout)
-                        score = np.median([est.score(table.held_X, table.held_y) for est in fits])
-                        length = np.linalg.norm(true)
-                        cells = (
-                            np.linalg.norm(np.median(found, axis=0) - true) / length,
-                            np.median(np.linalg.norm(found - true, axis=1)) / length,
-                            np.median(found @ true) / length**2,
-                            score if table.model == "linear" else 1 - score,
-                        )
-                        writer.writerow((table.name, mechanism, aim, eps, *(f"{cell:.3f}" for cell in cells)))
-                        file.flush()
+            for mechanism, aim in SETTINGS:
+                for eps in LEVELS:
+                    given = {"mechanism": mechanism, "aim": aim, "repeats": FITS, **options}
+                    fits = dplr.fit_many(table.X, table.y, eps=[eps], **given)
+                    cells = compared(fits, table, true)
+                    writer.writerow((table.name, mechanism, aim, eps, *(f"{cell:.3f}" for cell in cells)))
+                    file.flush()
 
 
 if __name__ == "__main__":

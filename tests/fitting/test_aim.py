@@ -1,4 +1,4 @@
-"""`aim="coefficients"` takes the options that bias coefficients least; a statement names what shrinks them."""
+"""`aim="coefficients"` takes the options that bias coefficients less; a statement names what shrinks them."""
 
 import math
 
@@ -26,8 +26,6 @@ def fits(aim, repeats=15, **options):
 def test_coefficients_of_a_regression_are_biased_less():
     bias = {aim: np.median(fits(aim, **LINEAR), axis=0) - TRUE for aim in ("prediction", "coefficients")}
     assert np.linalg.norm(bias["coefficients"]) < np.linalg.norm(bias["prediction"]) / 3
-    }
-    assert bias["coefficients"] < bias["prediction"] / 3
 
 
 def test_lengths_of_logistic_coefficients_are_closer_to_the_truth_without_noise():
@@ -39,7 +37,7 @@ def test_lengths_of_logistic_coefficients_are_closer_to_the_truth_without_noise(
     assert abs(1 - length["coefficients"]) < abs(1 - length["prediction"]) / 2
 
 
-def test_each_mechanism_has_options_of_its_own_and_keeps_those_that_were_set():
+def test_only_fm_has_options_of_its_own_and_it_keeps_those_that_were_set():
     def options(mechanism, **given):
         given = {"bounds": BOUNDS, "model": "logistic", **given}
         plan = dplr.plan(n_rows=20_000, eps=1.0, mechanism=mechanism, aim="coefficients", **given)
@@ -47,20 +45,11 @@ def test_each_mechanism_has_options_of_its_own_and_keeps_those_that_were_set():
 
     assert "stein quadratic" in options("fm").calibration
     assert "taylor quadratic" in options(dplr.FunctionalMechanism(approximation="taylor")).calibration
-    assert not options("objective").biased
-    assert "soft_logistic (0.7)" in options(dplr.ObjectivePerturbation(cut=0.7)).calibration
-    assert "soft_huber (2)" in options("objective", **LINEAR).calibration
-    assert options("output", model="svm").assumptions[-1].startswith('aim = "coefficients"')
-
-
-def test_numbers_are_not_clipped_to_ranges_unless_asked():
-    def ranged(**options):
-        plan = dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", **LINEAR, **options)
-        return "range_sums" in plan.statement.released
-
-    assert ranged()
-    assert not ranged(aim="coefficients")
-    assert ranged(aim="coefficients", ranges="on")
+    assert (
+        options("objective").calibration
+        == dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", bounds=BOUNDS).statement.calibration
+    )
+    assert options("output", model="svm").assumptions[-1] == 'aim = "coefficients"'
 
 
 def test_the_statement_names_ridge_and_trimming_and_those_of_a_refit():

@@ -50,10 +50,9 @@ class LogisticRegression(PrivateClassifier):
         no further eps (noisy_gd.md, section 7).
     large_delta : True says that a `delta` of 1/n or more is meant, which is refused otherwise: such a guarantee allows
         a mechanism to publish a record whole.
-    aim : `"prediction"` has the smallest error. `"coefficients"` takes the options that bias coefficients least, which
-        makes them noisier: `"fm"` without a ridge, trimmed only where the noise is half of a direction, logistic with
-        lengths after Stein; `"objective"` without a cut of the logistic loss; no ranges, unless they are asked for. The
-        statement says what still shrinks them.
+    aim : `"prediction"`, or `"coefficients"` for options that bias coefficients less and make them noisier. Only `"fm"`
+        has such: no ridge, directions dropped only where the noise is half of them, logistic with lengths after Stein.
+        Those of the other mechanisms are best for both (decision record 26).
     ledger : the budget that pays: a `Ledger`, or the path of one that exists; None counts nothing. If the budget cannot
         pay for a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.

@@ -106,7 +106,6 @@ class PublicFacts:
         check_l2(self.l2)
         check_choice("ranges", self.ranges, CHOICES)
         check_choice("aim", self.aim, AIMS)
-        object.__setattr__(self, "ranges", ranges_for(self.aim, self.ranges))
         check_mechanism(self.mechanism)
         object.__setattr__(self, "delta", check_delta(self.delta))
 
@@ -164,7 +163,7 @@ class PublicFacts:
         mechanism = as_mechanism(name)
         if self.aim != AIMS[0]:
             mechanism = mechanism.aimed(self.loss)
-            facts.append(f'aim = "{self.aim}": the options that bias them least, at the price of more noise')
+            facts.append(f'aim = "{self.aim}"')
         if not math.isinf(eps):
             facts += shrink_sentence(mechanism, self.problem)
         return mechanism, replace(self.problem, assumptions=tuple(facts))
@@ -233,11 +232,6 @@ def _without_delta(planned: Planned, delta: float) -> Planned:
     plan, statement = planned.plan, replace(planned.statement, calibration=said)
     of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
     return planned._replace(plan=of_one, statement=statement)
-
-
-def ranges_for(aim: str, ranges: str) -> str:
-    """Which numbers are clipped, where the user left it open: none for coefficients, as a clipped number is another."""
-    return "off" if ranges == "auto" and aim != AIMS[0] else ranges
 
 
 SHRUNK = "coefficients are shrunk by "

@@ -15,7 +15,7 @@ from dplr.bounds.scaling import Prep
 from dplr.estimators import ESTIMATORS
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
-from dplr.fitting.planning import PublicFacts, ranges_for
+from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import CHOICES, columns_of, intervals
 from dplr.fitting.release import Record, clipped
 from dplr.mechanisms.protocol import Mechanism
@@ -134,7 +134,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "fit_intercept": problem.geometry.intercept > 0,
         "l2": "auto" if problem.l2 is None else float(problem.l2),
         "neighbouring": str(problem.neighbouring),
-        "ranges": ranges_for(fitted.aim, fitted.ranges),
+        "ranges": fitted.ranges,
         "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
     }
     if hasattr(fitted, "classes_"):

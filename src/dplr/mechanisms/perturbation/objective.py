@@ -103,12 +103,6 @@ class ObjectivePerturbation(Mechanism):
             rule = f'must be None or "auto" with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
 
-    def aimed(self, loss: Loss) -> ObjectivePerturbation:
-        """Without a cut of the logistic loss; of the squared loss with one that no residual in the bounds reaches."""
-        if self.cut != "auto" or self.calibration != "tight" or loss.name not in ("logistic", "squared"):
-            return self
-        return replace(self, cut=None if loss.classification else 2.0)
-
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
         asked, problem = problem.loss, self._cut(problem, eps, delta)
