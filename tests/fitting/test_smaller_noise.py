@@ -40,7 +40,7 @@ def test_more_delta_is_never_more_noise(mechanism, relation):
     gaussian = SPECS[mechanism](noise="gaussian")
     for d in (1, 2, 5, 20, 90):
         for eps, delta in ((0.1, 1e-9), (1.0, 1e-5), (5.0, 0.01)):
-            facts = {"d": d, "eps": eps, "neighbouring": relation}
+            facts = {"d": d, "eps": eps, "neighbouring": relation, "large_delta": True}
             plans = [planned(delta=delta, mechanism=each, **facts) for each in (spec, gaussian)]
             pure = planned(delta=0.0, mechanism=spec, **facts)
             noises = [spec.noise_of(plan) for plan in (*plans, pure)]

@@ -35,8 +35,8 @@ def spec(**options):
 
 
 def plan(eps=1.0, delta=1e-5, n_rows=N, n_features=3, **options):
-    facts = {name: options.pop(name) for name in ("neighbouring", "model", "public", "l2", "fit_intercept", "large_delta")
-             if name in options}  # fmt: skip
+    names = ("neighbouring", "model", "public", "l2", "fit_intercept", "large_delta")
+    facts = {name: options.pop(name) for name in names if name in options}
     return dplr.plan(n_rows=n_rows, n_features=n_features, eps=eps, delta=delta, mechanism=spec(**options), **facts)
 
 
