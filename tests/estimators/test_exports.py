@@ -31,8 +31,6 @@ HOSTILE = [
     '"; DROP TABLE t; --',
     "--",
     "/*",
-    "\\",
-    "\\'",
     "`",
     "]",
     "%s",
@@ -428,3 +426,23 @@ def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
         models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
     )
     assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, True, None),)
+
+
+def test_a_missing_value_that_counts_as_the_empty_level_does_so_everywhere():
+    levels = {"levels": ["", "a", "b"], "missing": ""}
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"k": rng.choice(["", "a", "b"], 400)})
+    est = dplr.fit(frame, frame["k"] == "", eps=9.0, bounds={"k": levels}, mechanism="fm")
+    odd = pd.DataFrame({"k": ["", None, "a", "unknown"]}, dtype=object)
+    np.testing.assert_allclose(est.to_sklearn().decision_function(odd), est.decision_function(odd), rtol=1e-12)
+    assert est.decision_function(odd)[0] == est.decision_function(odd)[1]
+
+
+@pytest.mark.parametrize("quote", ['"', "`", "["])
+def test_a_level_with_a_backslash_has_no_sql(quote):
+    """Where a backslash escapes the quote behind it, the rest of the level would be read as SQL."""
+    frame = pd.DataFrame({"k": ["a", "b"] * 100})
+    hostile = {"k": {"levels": ["a", "\\') THEN 0 END); DROP TABLE t; --"]}}
+    est = dplr.fit(frame, frame["k"] == "a", eps=1.0, bounds=hostile, mechanism="fm")
+    with pytest.raises(ValueError, match="backslash"):
+        est.to_sql(quote=quote)

@@ -130,10 +130,14 @@ def test_a_delta_of_one_in_n_is_refused_unless_it_is_meant(entropy):
 
 
 def test_a_delta_is_compared_with_the_declared_reference_under_add_remove():
-    options = {"neighbouring": "add_remove", "eps": 1.0, "delta": 0.005, "mechanism": "fm"}
-    dplr.fit(X, Y, **options)  # n is private, so nothing may depend on it
-    with pytest.raises(ValueError, match=r"below 1/n = 0\.002"):
-        dplr.fit(X, Y, n_rows=500, **options)
+    options = {"neighbouring": "add_remove", "eps": 1.0, "mechanism": "fm"}
+    dplr.fit(X, Y, delta=0.0009, **options)  # n is private, so nothing may depend on it
+    for reference in (None, 1, 500):  # a small reference must not make a delta look small
+        with pytest.raises(ValueError, match=r"`delta` must be below 0\.001; got 0.001"):
+            dplr.fit(X, Y, n_rows=reference, delta=0.001, **options)
+    with pytest.raises(ValueError, match=r"below 1/n = 0\.0002"):
+        dplr.fit(X, Y, n_rows=5000, delta=0.0009, **options)
+    dplr.fit(X, Y, delta=0.5, large_delta=True, **options)
 
 
 def test_an_eps_above_ten_is_told_of_once_in_a_call():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
@@ -14,6 +15,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     StandardScaler,
 )
@@ -32,9 +34,31 @@ LEARN = {
     "StandardScaler, MinMaxScaler": ColumnTransformer([("a", StandardScaler(), [0]), ("b", MinMaxScaler(), [1])]),
     "OneHotEncoder": FeatureUnion([("a", FunctionTransformer()), ("b", OneHotEncoder(**DENSE))]),
 }
+
+
+class Plain:
+    """A transformer that knows nothing of scikit-learn."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+LEARN |= {
+    "RBFSampler": RBFSampler(gamma="scale", n_components=2),
+    "StandardScaler ": ColumnTransformer([("a", "passthrough", [0])], remainder=StandardScaler()),
+    "OneHotEncoder ": OneHotEncoder(categories=[[0.0, 1.0]] * 2, max_categories=1, **DENSE),
+    "OrdinalEncoder": OrdinalEncoder(
+        categories=[[0.0, 1.0]] * 2, min_frequency=30, handle_unknown="use_encoded_value", unknown_value=-1
+    ),
+    "Plain": Plain(),
+}
 LEARN_NOTHING = [
     FunctionTransformer(np.tanh),
     Normalizer(),
+    RBFSampler(n_components=2),
     PolynomialFeatures(2),
     FrozenEstimator(StandardScaler().fit(X)),
     ColumnTransformer([("a", "passthrough", [0]), ("b", "drop", [1])]),
@@ -45,8 +69,9 @@ LEARN_NOTHING = [
 
 @pytest.mark.parametrize("names", LEARN)
 def test_a_step_that_learned_from_private_rows_is_told_and_stands_in_the_statement(names):
+    step, names = LEARN[names], names.strip()
     with pytest.warns(dplr.PrivacyWarning, match=f"^{names} learned from the private rows") as told:
-        est = make_pipeline(LEARN[names], INSIDE).fit(X, Y)[-1]
+        est = make_pipeline(step, INSIDE).fit(X, Y)[-1]
     assert f"NOT COVERED: {names} learned from the private rows before this fit, without noise" in str(
         est.privacy_.assumptions
     )

@@ -83,7 +83,7 @@ class Numeric:
     def __str__(self) -> str:
         """What a statement says of the values."""
         scale = "" if self.transform == "clip" else f" (on the scale of {self.transform})"
-        return f"in [{self.lower:g}, {self.upper:g}]{scale}"
+        return f"in [{short(self.lower)}, {short(self.upper)}]{scale}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
         facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, self._not_covered(levels))
-        check_promise(levels, facts.delta, facts.n_rows, self.large_delta)
+        check_promise(levels, facts, self.large_delta)
         layout = facts.layout
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)

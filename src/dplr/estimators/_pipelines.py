@@ -13,12 +13,13 @@ from typing import Any
 # What these learn is the number of columns, or drawn from a seed.
 _LEARN_NOTHING = frozenset(
     {
-        *("PolynomialFeatures", "FrozenEstimator", "RBFSampler", "SkewedChi2Sampler", "AdditiveChi2Sampler"),
+        *("PolynomialFeatures", "FrozenEstimator", "SkewedChi2Sampler", "AdditiveChi2Sampler"),
         *("PolynomialCountSketch", "GaussianRandomProjection", "SparseRandomProjection", "FeatureHasher"),
     }
 )
 _INSIDE = ("steps", "transformers", "transformer_list")
-_DECLARED = ("categories", "OneHotEncoder"), ("categories", "OrdinalEncoder")
+# With their categories declared these learn nothing, unless rare ones are told apart.
+_ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
 
 
 def _before_the_last(found: Mapping[str, Any]) -> list[Any]:
@@ -55,10 +56,24 @@ def _learners(step: Any) -> Iterator[str]:
     if step is None or isinstance(step, str):  # "passthrough" and "drop"
         return
     inside = [part[1] for name in _INSIDE for part in getattr(step, name, None) or ()]
-    name = type(step).__name__
-    declared = any(name == kind and getattr(step, key) != "auto" for key, kind in _DECLARED)
     if inside:
-        for part in inside:
+        for part in (*inside, getattr(step, "remainder", None)):
             yield from _learners(part)
-    elif get_tags(step).requires_fit and name not in _LEARN_NOTHING and not declared:
-        yield name
+        return
+    try:
+        learns = get_tags(step).requires_fit
+    except AttributeError:  # not of scikit-learn: who knows
+        learns = True
+    if learns and not _is_declared(step):
+        yield type(step).__name__
+
+
+def _is_declared(step: Any) -> bool:
+    """Whether all that a step knows after its fit was known before."""
+    name = type(step).__name__
+    if name in _ENCODERS:
+        rare = step.min_frequency, step.max_categories
+        return not (isinstance(step.categories, str) and step.categories == "auto") and rare == (None, None)
+    if name == "RBFSampler":
+        return bool(step.gamma != "scale")
+    return name in _LEARN_NOTHING

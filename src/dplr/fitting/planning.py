@@ -15,6 +15,7 @@ from dplr._validation import check_choice, check_count, check_delta, check_eps, 
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds, as_bounds
+from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
@@ -32,6 +33,7 @@ from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
 # Above it a guarantee says little, and the user is told; and where e^eps is no float64.
 _LITTLE, _OVERFLOW = 10.0, 700.0
+_LARGE_DELTA = 1e-3  # of tables whose number of records is private
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -213,7 +215,7 @@ class PublicFacts:
             facts += self.layout.facts(self.columns)
         if not self.loss.classification:
             low, high = self._target or (-1.0, 1.0)
-            facts.append(f"y lies in [{low:g}, {high:g}] (values outside are clipped)")
+            facts.append(f"y lies in [{short(low)}, {short(high)}] (values outside are clipped)")
         if self.n_rows is not None:
             exact = self.neighbouring == Neighbouring.REPLACE_ONE
             known = "the number of records" if exact else "a declared reference, n_rows"
@@ -340,15 +342,21 @@ def plan(
         classes=known.target_classes() if known is not None and loss.classification else None,
         public_columns=column_names(public),
     )
-    check_promise([eps], facts.delta, facts.n_rows, large_delta)
+    check_promise([eps], facts, large_delta)
     return facts.planned(eps).whole
 
 
-def check_promise(levels: Sequence[float], delta: float, n_rows: int | None, large_delta: bool) -> None:
-    """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little."""
-    if not check_flag("large_delta", large_delta) and n_rows is not None and delta * n_rows >= 1:
+def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
+    """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
+
+    Where the number of records is private, a reference must not make a delta look small.
+    """
+    known, n_rows = facts.neighbouring == Neighbouring.REPLACE_ONE, facts.n_rows
+    limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
+    if not check_flag("large_delta", large_delta) and facts.delta >= limit:
+        rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
         remedy = "At this delta a record could be published whole. Give a far smaller one, or say large_delta=True too."
-        raise ValueError(sentence("delta", f"must be below 1/n = {1 / n_rows:.3g}", delta, remedy))
+        raise ValueError(sentence("delta", rule, facts.delta, remedy))
     largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"

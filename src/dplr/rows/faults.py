@@ -58,7 +58,8 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
     return (
         f"`y` must hold only its labels; got {error.faults.unknown_labels} of {error.faults.rows} rows with another "
         f"value: {listed}{', …' if len(found) > _SHOWN else ''}. The labels are {labels.classes.tolist()}, {known}. "
-        f"{numbers}Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y."
+        f"{numbers}Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y. "
+        "(For the data holder: values and counts are not private.)"
     )
 
 

@@ -42,6 +42,9 @@ class Quotes:
         if isinstance(value, float):
             return number(value)
         self._check(value)
+        if "\\" in value:  # some databases end a literal at another quote then, and read the rest as SQL
+            remedy = "Databases read it in more than one way. Rename it, or predict with dplr itself."
+            raise ValueError(sentence("bounds", "must have levels and labels without a backslash", value, remedy))
         doubled = str(value).replace("'", "''")
         return f"'{doubled}'"
 

@@ -111,7 +111,8 @@ def _as_numbers() -> Any:
 def _filled_in(part: OneHot | Position) -> list[Any]:
     """Steps after which a missing value is the level that it counts as, or no level, or was refused."""
     if is_text(part.levels):
-        return _text_refused() if part.refused else _text_filled(part.filler or _no_level(part.levels))
+        filler = _no_level(part.levels) if part.filler is None else part.filler  # which may be ""
+        return _text_refused() if part.refused else _text_filled(filler)
     if part.refused:
         return [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
     filled = [] if part.filler is None else [SimpleImputer(strategy="constant", fill_value=float(part.filler))]
