@@ -53,6 +53,14 @@ def models():
     return made
 
 
+@pytest.fixture(scope="module", params=["off", "on"])
+def pairs(request):
+    """A regression of the products of every two kinds of column, with and without released ranges."""
+    est = every_column.pairs(request.param)
+    assert ({"age", "age^2", "age*edu", "log(rate)*age"} <= set(est.ranges_)) is (request.param == "on")
+    return est
+
+
 def of_the_ball(model):
     rng = np.random.default_rng(0)
     X = rng.normal(0, 0.7, (500, 3))
@@ -86,9 +94,17 @@ def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(m
     for est, X in each(models):
         plain = est.to_sklearn()
         for method in methods(est):
-            for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
-                same(getattr(plain, method)(rows), getattr(est, method)(X))
+            same(getattr(plain, method)(X), getattr(est, method)(X))
         assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
+    for rows in (X[X.columns[::-1]], pl.from_pandas(X)):
+        same(plain.decision_function(rows), est.decision_function(X))
+
+
+def test_the_pipeline_multiplies_every_two_kinds_of_column(pairs):
+    X = every_column.table(400, 1)
+    plain = pickle.loads(pickle.dumps(pairs.to_sklearn()))
+    for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
+        same(plain.predict(rows), pairs.predict(X))
 
 
 def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(models, tmp_path):
@@ -125,14 +141,14 @@ def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(m
 def test_a_pipeline_refuses_the_rows_that_the_model_refuses(models):
     est, X = models["two labels", "off"], every_column.table(20, 1)
     plain = est.to_sklearn()
-    for name in ("age", "loss", "plain", "sex", "flag"):  # columns that may not be missing
+    for name in every_column.REFUSING:  # columns that may not be missing
         for gap in (None, np.nan):
             broken = X.astype({name: object}) if X[name].dtype == object else X.copy()
             broken.loc[3, name] = gap
             for model in (est, plain):
                 with pytest.raises(ValueError, match="NaN"):
                     model.predict(broken)
-    for name in ("age", "hours", "gain", "debt"):
+    for name in ("age", "hours", "gain", "debt", "rate", "wage", "area", "week", "heat", "tax"):
         with pytest.raises(ValueError, match="infinity"):
             plain.predict(X.assign(**{name: np.inf}))
 
@@ -213,6 +229,12 @@ def test_sql_gives_what_the_model_predicts(models, base):
             same(np.transpose([asked(base, one) for one in chances.values()]), est.predict_proba(X))
 
 
+def test_sql_multiplies_every_two_kinds_of_column(pairs, base):
+    X = every_column.table(400, 1)
+    X.to_sql("t", base, index=False)
+    same(asked(base, pairs.to_sql()), pairs.predict(X))
+
+
 def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base):
     X = every_column.table(400, 1)
     X.to_sql("t", base, index=False)
@@ -229,7 +251,7 @@ def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base
 
 def test_missing_values_that_the_bounds_refuse_make_the_answer_null(models, base):
     X = every_column.table(20, 1)
-    for name in ("age", "loss", "plain", "sex", "flag"):
+    for name in every_column.REFUSING:
         broken = X.astype({name: object})
         broken.loc[3, name] = None
         broken.to_sql("t", base, index=False, if_exists="replace")
@@ -284,7 +306,7 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
         (("prediction", {"keep": ["age"]}), "`keep` must be empty without a table"),
         (("prediction", {"table": "t", "keep": "age"}), "`keep` must be a list"),
         (("margin", {"table": "t", "keep": ["margin"]}), "none of margin"),
-        (("prediction", {"columns": ["a"]}), "`columns` must be 15 different names"),
+        (("prediction", {"columns": ["a"]}), f"`columns` must be {len(every_column.COLUMNS)} different names"),
         (("prediction", {"quote": "'"}), "`quote` must be one of"),
     ]:
         options = arguments[1] if len(arguments) > 1 else {}
@@ -332,6 +354,14 @@ def test_onnx_gives_what_the_model_predicts(models, oracle):
 
 
 @pytest.mark.oracle
+def test_onnx_multiplies_every_two_kinds_of_column(pairs, oracle):
+    oracle("onnxruntime")
+    X = every_column.table(400, 1)
+    same(answers(pairs, X)["prediction"], pairs.predict(X))
+    assert answers(pairs, X[:0])["prediction"].shape == (0,)
+
+
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])
 def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
     oracle("onnxruntime")
@@ -346,7 +376,7 @@ def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
 @pytest.mark.oracle
 def test_onnx_has_no_number_where_the_model_refuses_a_row(models, oracle):
     oracle("onnxruntime")
-    for name in ("age", "loss", "plain", "sex", "flag"):
+    for name in every_column.REFUSING:
         X = every_column.table(20, 1)
         X.loc[3, name] = None
         assert np.flatnonzero(np.isnan(answers(models["regression", "off"], X)["prediction"])).tolist() == [3]
