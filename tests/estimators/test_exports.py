@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,11 +20,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns, layout
+from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+GAP = float("nan")
 HOSTILE = [
     '"',
     "'",
@@ -87,7 +89,37 @@ def each(models):
     return [(est, X) for est in models.values()]
 
 
+FAR = {
+    "rate": [-1e300, -1.0, 0.0, 5e-324, 0.5, 49.999, 50.0, 1e300, GAP],
+    "area": [-1e300, -1.0, -5e-324, 0.0, 1e-9, 99.0, 100.0, 1e300, GAP],
+    "week": [-1e300, -1.0, 20.0, 35.5, 45.0, 98.0, 99.0, 1e300, GAP],
+    "none": ["", "a", "b", "other", "", "a", "b", "other", "a"],
+}
+
+
+@pytest.fixture(scope="module")
+def far():
+    """A model whose lower bounds are as far as its transforms go, and a reference that is empty text."""
+    declared = {name: every_column.COLUMNS[name] for name in ("rate", "area", "week")}
+    none = {"levels": ["a", "", "b"], "reference": "", "missing": ""}
+    bounds = dplr.Bounds({**declared, "none": none}, products=[("rate", "area"), ("none", "area"), ("none", "week")])
+    est = dplr.fit(pd.DataFrame(FAR), np.arange(9) > 4, bounds=bounds, mechanism="objective", eps=float("inf"))
+    est.coef_ = np.random.default_rng(0).normal(size=est.coef_.shape)
+    return est
+
+
 # --- scikit-learn
+
+
+def test_a_pipeline_takes_values_where_no_transform_exists_and_a_level_of_no_text_without_a_warning(far):
+    X = pd.DataFrame(FAR)
+    X.loc[8, "none"] = None
+    plain = far.to_sklearn()
+    with warnings.catch_warnings(action="error"):
+        same(plain.decision_function(X), far.decision_function(X))
+    bounds = dplr.Bounds({"none": {"levels": ["a", ""], "missing": ""}})
+    est = dplr.fit(X, np.arange(9) > 4, bounds=bounds, mechanism="objective", eps=float("inf"))
+    same(est.to_sklearn().decision_function(X), est.decision_function(X))
 
 
 def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(models):
@@ -190,6 +222,13 @@ def test_the_unit_ball_is_cloned_and_names_its_columns():
 
 
 # --- SQL
+
+
+def test_sql_takes_values_where_no_transform_exists_and_a_level_of_no_text(far, base):
+    X = pd.DataFrame(FAR)
+    X.loc[8, "none"] = None
+    X.to_sql("t", base, index=False)
+    same(asked(base, far.to_sql("margin")), far.decision_function(X))
 
 
 def _of_a_value(function, value):
@@ -354,6 +393,16 @@ def test_onnx_gives_what_the_model_predicts(models, oracle):
 
 
 @pytest.mark.oracle
+def test_onnx_takes_values_where_no_transform_exists_and_a_reference_of_no_text(far, oracle):
+    oracle("onnxruntime")
+    X = pd.DataFrame(FAR)
+    same(answers(far, X)["margin"], far.decision_function(X))
+    infinite = X.assign(rate=[-np.inf, np.inf, *X["rate"][2:]], week=[-np.inf, np.inf, *X["week"][2:]])
+    clipped = X.assign(rate=[-1e9, 1e9, *X["rate"][2:]], week=[-1e9, 1e9, *X["week"][2:]])
+    same(answers(far, infinite)["margin"], far.decision_function(clipped))
+
+
+@pytest.mark.oracle
 def test_onnx_multiplies_every_two_kinds_of_column(pairs, oracle):
     oracle("onnxruntime")
     X = every_column.table(400, 1)
@@ -431,6 +480,17 @@ NARROW, WIDE = levels_with(names=lambda *_: ["one"]), levels_with(names=lambda *
 SQUARES = levels_with(layout.Layout, [("squares", tuple, ())])
 SHORT = levels_with(layout.Layout, names=("one",))
 PAIR = ("a", "b")
+BOTH = ((0, 0), (columns.Numeric(0.0, 1.0),) * 2)
+LONE = levels_with(products.Product)
+POWER = levels_with(products.Product, [("power", int, 2)])
+TWINS = levels_with(products.Product, names=lambda *_: ["one", "two"])
+# What is taken for the kind that is known, a product, and what is refused of it.
+PRODUCTS = {
+    "a kind": (products.Product, LONE(*BOTH), "Later of (x - 0.5) squared"),
+    "an option": (POWER, POWER(*BOTH, power=3), "power = 3 of (x - 0.5) squared"),
+    "columns": (TWINS, TWINS(*BOTH), "2 columns of (x - 0.5) squared"),
+    "a kind of factor": (products.Product, products.Product((0, 0), (LATER(PAIR),) * 2), "Later of x"),
+}
 UNKNOWN = {
     "a kind": layout.Layout(("x",), (LATER(PAIR),), True),
     "an option": layout.Layout(("x",), (DROPPED(PAIR, dropped="a"),), True),
@@ -449,6 +509,24 @@ def test_what_no_tool_knows_of_columns_is_refused_and_not_left_out(unknown, mode
     monkeypatch.setattr(columns.Numeric, "range", (0.0, 1.0))
     prep = dataclasses.replace(models["two labels", "off"]._record.prep, layout=unknown)
     with pytest.raises(ValueError, match="`bounds` must describe columns in ways that can be written for other tools"):
+        parts.parts_of(prep)
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_a_product_that_no_tool_knows_is_refused_and_not_computed_as_another(case, models, monkeypatch):
+    known, product, said = PRODUCTS[case]
+    monkeypatch.setattr(parts, "Product", known)
+    one = layout.Layout(("x",), (columns.Numeric(0.0, 1.0),), True, (product,))
+    with pytest.raises(ValueError, match=re.escape(f"can be written for other tools; got '{said}'")):
+        parts.parts_of(dataclasses.replace(models["two labels", "off"]._record.prep, layout=one))
+
+
+def test_a_range_of_what_is_not_a_number_is_refused(models):
+    ranks = layout.Layout(("x",), (columns.Levels(("a", "b", "c"), "ordinal"),), True)
+    prep = dataclasses.replace(
+        models["two labels", "off"]._record.prep, layout=ranks, limits=(np.array([0.5]), np.array([2.0]))
+    )
+    with pytest.raises(ValueError, match=r"got 'the range \(0\.5, 2\.0\) of column 0"):
         parts.parts_of(prep)
 
 
