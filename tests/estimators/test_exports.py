@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -194,10 +195,31 @@ def test_columns_by_position_and_arrays_have_a_pipeline_too():
             np.where(rng.random(500) < 0.2, np.nan, rng.uniform(0, 9, 500)),
         ]
     )
-    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}])
+    bounds = dplr.Bounds(
+        [(0, 1), {"levels": [3, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}],
+        products=[(0, 0), (2, 0), (1, 2)],
+    )
     for rows in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
         est = dplr.fit(rows, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
         same(est.to_sklearn().decision_function(rows), est.decision_function(rows))
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_pipeline_does_not_depend_on_what_scikit_learn_is_told_to_hand_on(output, pairs):
+    X, early = every_column.table(50, 1), pairs.to_sklearn()
+    with config_context(transform_output=output):
+        for plain in (early, pairs.to_sklearn()):
+            same(plain.predict(X), pairs.predict(X))
+
+
+@pytest.mark.oracle
+def test_onnx_takes_products_of_columns_by_position(oracle):
+    oracle("onnxruntime")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 2, 200), rng.integers(0, 5, 200)])
+    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2], "reference": 1}], products=[(1, 0), (0, 0)])
+    est = dplr.fit(X, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
+    same(answers(est, X)["margin"], est.decision_function(X))
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])

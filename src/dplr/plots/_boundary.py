@@ -99,9 +99,9 @@ def _draw_region(ax: Axes, first: Grid, second: Grid, lead: Grid, label: str, nu
 def _points(model: Model, X: Any, y: Any) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
     if X is None:
         return None, np.empty(0)
-    layout, targets = None if model.prep is None else model.prep.layout, np.asarray(y)
-    as_it_is = layout is None or layout.plain
-    points = np.asarray(X, dtype=np.float64) if as_it_is else model.counted(_encoded(layout, X))
+    known, targets = None if model.prep is None else model.prep.layout, np.asarray(y)
+    layout = None if known is None or known.plain else known
+    points = np.asarray(X, dtype=np.float64) if layout is None else model.counted(_encoded(layout, X))
     if points.ndim != 2 or points.shape[1] != 2 or targets.shape != points.shape[:1]:
         raise ValueError(
             sentence("X", "must be (n, 2), with a label in `y` for each row", (points.shape, targets.shape))
@@ -109,9 +109,8 @@ def _points(model: Model, X: Any, y: Any) -> tuple[NDArray[np.float64] | None, N
     return points, targets
 
 
-def _encoded(layout: Layout | None, X: Any) -> NDArray[np.float64]:
+def _encoded(layout: Layout, X: Any) -> NDArray[np.float64]:
     """The columns of the model, from a table or, where they have no names, an array."""
-    assert layout is not None
     table = as_table(X)
     rows = np.asarray(X, dtype=np.float64) if table is None else table
     by_position = not layout.named and len(rows.shape) == 2 and rows.shape[1] == len(layout.columns)

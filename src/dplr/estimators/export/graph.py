@@ -171,7 +171,7 @@ def _one_hot(graph: Graph, part: OneHot, columns: Sequence[str]) -> str:
 
 
 def _interval(graph: Graph, part: Interval, columns: Sequence[str]) -> str:
-    """The bin of a number is how many edges are not above it: of what is still missing it is asked for below."""
+    """The bin of a number is how many edges are not above it. No edge compares with NaN, which has its row below."""
     name = columns[part.place]
     value = _number_filled(graph, part.filler, name)
     passed = graph.number(graph.add("GreaterOrEqual", value, graph.constant(np.array([part.edges]))))

@@ -83,7 +83,7 @@ class Interval:
     ----------
     edges : between the bins, increasing. The number of edges that are not above a number is that of its bin.
     refused : whether a missing value is.
-    filler : the number that a missing value counts as; None for one in no bin.
+    filler : the number that a missing value counts as; None where it is refused, or in no bin.
     reference : the bin without a column, from 0; None where each has one.
     """
 

@@ -44,6 +44,7 @@ def pipeline_of(fitted: Any) -> Any:
         parts = parts_of(prep)
         first = _columns(parts, prep.layout.features if prep.layout.named else None)
         row = _fitting_row(prep.layout, parts)
+    first.set_output(transform="default")  # whatever is set globally: steps hand on arrays that no frame can hold
     first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
     return Pipeline([("columns", first), ("model", _model(fitted))])
 
@@ -93,7 +94,7 @@ def _one_hot(part: OneHot) -> Any:
 
 
 def _interval(part: Interval) -> Any:
-    """Codes from 1 for the bins; 0 for what is missing, counts as no number and is below all of them."""
+    """Codes from 1 for the bins. A missing value without a filler becomes minus infinity, with the code 0."""
     if part.refused:
         steps = [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
     else:
