@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,17 +14,19 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns, layout
+from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+GAP = float("nan")
 HOSTILE = [
     '"',
     "'",
@@ -49,6 +52,14 @@ def models():
         }
         made["two labels", "through zero"] = every_column.model("two labels", fit_intercept=False)
     return made
+
+
+@pytest.fixture(scope="module", params=["off", "on"])
+def pairs(request):
+    """A regression of the products of every two kinds of column, with and without released ranges."""
+    est = every_column.pairs(request.param)
+    assert ({"age", "age^2", "age*edu", "log(rate)*age"} <= set(est.ranges_)) is (request.param == "on")
+    return est
 
 
 def of_the_ball(model):
@@ -77,16 +88,54 @@ def each(models):
     return [(est, X) for est in models.values()]
 
 
+FAR = {
+    "rate": [-1e300, -1.0, 0.0, 5e-324, 0.5, 49.999, 50.0, 1e300, GAP],
+    "area": [-1e300, -1.0, -5e-324, 0.0, 1e-9, 99.0, 100.0, 1e300, GAP],
+    "week": [-1e300, -1.0, 20.0, 35.5, 45.0, 98.0, 99.0, 1e300, GAP],
+    "none": ["", "a", "b", "other", "", "a", "b", "other", "a"],
+}
+
+
+@pytest.fixture(scope="module")
+def far():
+    """A model whose lower bounds are as far as its transforms go, and a reference that is empty text."""
+    declared = {name: every_column.COLUMNS[name] for name in ("rate", "area", "week")}
+    none = {"levels": ["a", "", "b"], "reference": "", "missing": ""}
+    bounds = dplr.Bounds({**declared, "none": none}, products=[("rate", "area"), ("none", "area"), ("none", "week")])
+    est = dplr.fit(pd.DataFrame(FAR), np.arange(9) > 4, bounds=bounds, mechanism="objective", eps=float("inf"))
+    est.coef_ = np.random.default_rng(0).normal(size=est.coef_.shape)
+    return est
+
+
 # --- scikit-learn
+
+
+def test_a_pipeline_takes_values_where_no_transform_exists_and_a_level_of_no_text_without_a_warning(far):
+    X = pd.DataFrame(FAR)
+    X.loc[8, "none"] = None
+    plain = far.to_sklearn()
+    with warnings.catch_warnings(action="error"):
+        same(plain.decision_function(X), far.decision_function(X))
+    bounds = dplr.Bounds({"none": {"levels": ["a", ""], "missing": ""}})
+    est = dplr.fit(X, np.arange(9) > 4, bounds=bounds, mechanism="objective", eps=float("inf"))
+    same(est.to_sklearn().decision_function(X), est.decision_function(X))
 
 
 def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(models):
     for est, X in each(models):
         plain = est.to_sklearn()
         for method in methods(est):
-            for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
-                same(getattr(plain, method)(rows), getattr(est, method)(X))
+            same(getattr(plain, method)(X), getattr(est, method)(X))
         assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
+    for rows in (X[X.columns[::-1]], pl.from_pandas(X)):
+        same(plain.decision_function(rows), est.decision_function(X))
+
+
+def test_the_pipeline_multiplies_every_two_kinds_of_column(pairs):
+    X = every_column.table(400, 1)
+    plain = pickle.loads(pickle.dumps(pairs.to_sklearn()))
+    for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
+        same(plain.predict(rows), pairs.predict(X))
 
 
 def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(models, tmp_path):
@@ -123,14 +172,14 @@ def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(m
 def test_a_pipeline_refuses_the_rows_that_the_model_refuses(models):
     est, X = models["two labels", "off"], every_column.table(20, 1)
     plain = est.to_sklearn()
-    for name in ("age", "loss", "plain", "sex", "flag"):  # columns that may not be missing
+    for name in every_column.REFUSING:  # columns that may not be missing
         for gap in (None, np.nan):
             broken = X.astype({name: object}) if X[name].dtype == object else X.copy()
             broken.loc[3, name] = gap
             for model in (est, plain):
                 with pytest.raises(ValueError, match="NaN"):
                     model.predict(broken)
-    for name in ("age", "hours", "gain", "debt"):
+    for name in ("age", "hours", "gain", "debt", "rate", "wage", "area", "week", "heat", "tax"):
         with pytest.raises(ValueError, match="infinity"):
             plain.predict(X.assign(**{name: np.inf}))
 
@@ -144,10 +193,31 @@ def test_columns_by_position_and_arrays_have_a_pipeline_too():
             np.where(rng.random(500) < 0.2, np.nan, rng.uniform(0, 9, 500)),
         ]
     )
-    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}])
+    bounds = dplr.Bounds(
+        [(0, 1), {"levels": [3, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}],
+        products=[(0, 0), (2, 0), (1, 2)],
+    )
     for rows in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
         est = dplr.fit(rows, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
         same(est.to_sklearn().decision_function(rows), est.decision_function(rows))
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_pipeline_does_not_depend_on_what_scikit_learn_is_told_to_hand_on(output, pairs):
+    X, early = every_column.table(50, 1), pairs.to_sklearn()
+    with config_context(transform_output=output):
+        for plain in (early, pairs.to_sklearn()):
+            same(plain.predict(X), pairs.predict(X))
+
+
+@pytest.mark.oracle
+def test_onnx_takes_products_of_columns_by_position(oracle):
+    oracle("onnxruntime")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 2, 200), rng.integers(0, 5, 200)])
+    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2], "reference": 1}], products=[(1, 0), (0, 0)])
+    est = dplr.fit(X, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
+    same(answers(est, X)["margin"], est.decision_function(X))
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])
@@ -172,6 +242,13 @@ def test_the_unit_ball_is_cloned_and_names_its_columns():
 
 
 # --- SQL
+
+
+def test_sql_takes_values_where_no_transform_exists_and_a_level_of_no_text(far, base):
+    X = pd.DataFrame(FAR)
+    X.loc[8, "none"] = None
+    X.to_sql("t", base, index=False)
+    same(asked(base, far.to_sql("margin")), far.decision_function(X))
 
 
 def _of_a_value(function, value):
@@ -211,6 +288,12 @@ def test_sql_gives_what_the_model_predicts(models, base):
             same(np.transpose([asked(base, one) for one in chances.values()]), est.predict_proba(X))
 
 
+def test_sql_multiplies_every_two_kinds_of_column(pairs, base):
+    X = every_column.table(400, 1)
+    X.to_sql("t", base, index=False)
+    same(asked(base, pairs.to_sql()), pairs.predict(X))
+
+
 def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base):
     X = every_column.table(400, 1)
     X.to_sql("t", base, index=False)
@@ -227,7 +310,7 @@ def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base
 
 def test_missing_values_that_the_bounds_refuse_make_the_answer_null(models, base):
     X = every_column.table(20, 1)
-    for name in ("age", "loss", "plain", "sex", "flag"):
+    for name in every_column.REFUSING:
         broken = X.astype({name: object})
         broken.loc[3, name] = None
         broken.to_sql("t", base, index=False, if_exists="replace")
@@ -282,7 +365,7 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
         (("prediction", {"keep": ["age"]}), "`keep` must be empty without a table"),
         (("prediction", {"table": "t", "keep": "age"}), "`keep` must be a list"),
         (("margin", {"table": "t", "keep": ["margin"]}), "none of margin"),
-        (("prediction", {"columns": ["a"]}), "`columns` must be 15 different names"),
+        (("prediction", {"columns": ["a"]}), f"`columns` must be {len(every_column.COLUMNS)} different names"),
         (("prediction", {"quote": "'"}), "`quote` must be one of"),
     ]:
         options = arguments[1] if len(arguments) > 1 else {}
@@ -330,6 +413,24 @@ def test_onnx_gives_what_the_model_predicts(models, oracle):
 
 
 @pytest.mark.oracle
+def test_onnx_takes_values_where_no_transform_exists_and_a_reference_of_no_text(far, oracle):
+    oracle("onnxruntime")
+    X = pd.DataFrame(FAR)
+    same(answers(far, X)["margin"], far.decision_function(X))
+    infinite = X.assign(rate=[-np.inf, np.inf, *X["rate"][2:]], week=[-np.inf, np.inf, *X["week"][2:]])
+    clipped = X.assign(rate=[-1e9, 1e9, *X["rate"][2:]], week=[-1e9, 1e9, *X["week"][2:]])
+    same(answers(far, infinite)["margin"], far.decision_function(clipped))
+
+
+@pytest.mark.oracle
+def test_onnx_multiplies_every_two_kinds_of_column(pairs, oracle):
+    oracle("onnxruntime")
+    X = every_column.table(400, 1)
+    same(answers(pairs, X)["prediction"], pairs.predict(X))
+    assert answers(pairs, X[:0])["prediction"].shape == (0,)
+
+
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])
 def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
     oracle("onnxruntime")
@@ -344,7 +445,7 @@ def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
 @pytest.mark.oracle
 def test_onnx_has_no_number_where_the_model_refuses_a_row(models, oracle):
     oracle("onnxruntime")
-    for name in ("age", "loss", "plain", "sex", "flag"):
+    for name in every_column.REFUSING:
         X = every_column.table(20, 1)
         X.loc[3, name] = None
         assert np.flatnonzero(np.isnan(answers(models["regression", "off"], X)["prediction"])).tolist() == [3]
@@ -399,6 +500,17 @@ NARROW, WIDE = levels_with(names=lambda *_: ["one"]), levels_with(names=lambda *
 SQUARES = levels_with(layout.Layout, [("squares", tuple, ())])
 SHORT = levels_with(layout.Layout, names=("one",))
 PAIR = ("a", "b")
+BOTH = ((0, 0), (columns.Numeric(0.0, 1.0),) * 2)
+LONE = levels_with(products.Product)
+POWER = levels_with(products.Product, [("power", int, 2)])
+TWINS = levels_with(products.Product, names=lambda *_: ["one", "two"])
+# What is taken for the kind that is known, a product, and what is refused of it.
+PRODUCTS = {
+    "a kind": (products.Product, LONE(*BOTH), "Later of (x - 0.5) squared"),
+    "an option": (POWER, POWER(*BOTH, power=3), "power = 3 of (x - 0.5) squared"),
+    "columns": (TWINS, TWINS(*BOTH), "2 columns of (x - 0.5) squared"),
+    "a kind of factor": (products.Product, products.Product((0, 0), (LATER(PAIR),) * 2), "Later of x"),
+}
 UNKNOWN = {
     "a kind": layout.Layout(("x",), (LATER(PAIR),), True),
     "an option": layout.Layout(("x",), (DROPPED(PAIR, dropped="a"),), True),
@@ -417,6 +529,24 @@ def test_what_no_tool_knows_of_columns_is_refused_and_not_left_out(unknown, mode
     monkeypatch.setattr(columns.Numeric, "range", (0.0, 1.0))
     prep = dataclasses.replace(models["two labels", "off"]._record.prep, layout=unknown)
     with pytest.raises(ValueError, match="`bounds` must describe columns in ways that can be written for other tools"):
+        parts.parts_of(prep)
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_a_product_that_no_tool_knows_is_refused_and_not_computed_as_another(case, models, monkeypatch):
+    known, product, said = PRODUCTS[case]
+    monkeypatch.setattr(parts, "Product", known)
+    one = layout.Layout(("x",), (columns.Numeric(0.0, 1.0),), True, (product,))
+    with pytest.raises(ValueError, match=re.escape(f"can be written for other tools; got '{said}'")):
+        parts.parts_of(dataclasses.replace(models["two labels", "off"]._record.prep, layout=one))
+
+
+def test_a_range_of_what_is_not_a_number_is_refused(models):
+    ranks = layout.Layout(("x",), (columns.Levels(("a", "b", "c"), "ordinal"),), True)
+    prep = dataclasses.replace(
+        models["two labels", "off"]._record.prep, layout=ranks, limits=(np.array([0.5]), np.array([2.0]))
+    )
+    with pytest.raises(ValueError, match=r"got 'the range \(0\.5, 2\.0\) of column 0"):
         parts.parts_of(prep)
 
 

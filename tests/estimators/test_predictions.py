@@ -56,12 +56,16 @@ def test_a_table_of_every_kind_of_column_is_predicted_from_the_columns_of_the_en
     assert_allclose(est.decision_function(X), seen @ est.coef_[0] + est.intercept_[0], rtol=1e-12)
     low, high = np.array(est.bounds.layout.pairs).T
     assert ((seen >= low) & (seen <= high)).all()
-    assert ((seen == low).any(axis=0) & (seen == high).any(axis=0)).all()
+    reached = (seen == low).any(axis=0) & (seen == high).any(axis=0)
+    assert reached[
+        : est.bounds.layout.firsts[len(every_column.COLUMNS)]
+    ].all()  # a square reaches 0 in the middle alone
 
 
 def test_released_ranges_clip_more_than_the_bounds_and_columns_without_one_keep_theirs():
     est, X = every_column.model("regression", ranges="on"), every_column.table(500, 1)
-    assert {"age", "hours", "debt"} <= set(est.ranges_) <= {"age", "hours", "log1p(gain)", "log1p(loss)", "debt"}
+    numbers = {est.coef_names_[column] for column in est.bounds.layout.numbers}
+    assert {"age", "hours", "debt", "sqrt(area)", "age^2"} <= set(est.ranges_) <= numbers
     seen = dplr.BoundsEncoder(est.bounds, ranges=est.ranges_).transform(X)
     assert (seen != dplr.BoundsEncoder(est.bounds).transform(X)).any()
     assert_allclose(est.predict(X), np.clip(seen @ est.coef_ + est.intercept_, 60, 150), rtol=1e-12)
@@ -174,6 +178,41 @@ def test_the_picture_of_a_boundary_counts_rows_as_predictions_do(monkeypatch):
     first, second, lead = drawn[1]
     margins = est.decision_function(np.column_stack([first.ravel(), second.ravel()]))
     assert_allclose(lead.ravel(), 2 * margins, rtol=1e-12, atol=1e-12)
+
+
+PICTURED = {
+    "a logarithm and bins": (
+        {
+            "a": {"lower": 1, "upper": 100, "transform": "log"},
+            "b": {"lower": 0, "upper": 9, "bins": [3], "reference": 8},
+        },
+        [],
+    ),
+    "a square": ({"a": {"lower": 0, "upper": 100, "transform": "sqrt"}}, [("a", "a")]),
+}
+
+
+@pytest.mark.parametrize("case", PICTURED)
+def test_the_picture_of_a_boundary_has_rows_where_the_model_has_them(case, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from dplr.plots import _boundary
+
+    columns, products = PICTURED[case]
+    rng, drawn = np.random.default_rng(0), []
+    X = pd.DataFrame({"b": rng.uniform(-1, 10, 500), "other": "text", "a": rng.uniform(-20, 120, 500)})
+    y = X["a"] > 30
+    est = dplr.fit(X, y, eps=float("inf"), bounds=dplr.Bounds(columns, products=products))
+    monkeypatch.setattr(_boundary, "_draw_region", lambda *each: drawn.append(each[1:4]))
+    ax = _boundary.plot_decision_boundary(est, X, y)
+    first, second, lead = drawn[1]
+    grid = np.column_stack([first.ravel(), second.ravel()])
+    assert_allclose(lead.ravel(), 2 * (grid @ est.coef_[0] + est.intercept_[0]), rtol=1e-12, atol=1e-12)
+    points = np.concatenate([np.asarray(item.get_offsets()) for item in ax.collections])
+    seen = dplr.BoundsEncoder(est.bounds).transform(X)
+    assert_array_equal(points, np.concatenate([seen[~y], seen[y]]))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == est.coef_names_
+    with pytest.raises(ValueError, match=r"`X` must be rows as the model was fitted on, with a.*; got \(500, 2\)"):
+        _boundary.plot_decision_boundary(est, X[["a", "b"]].to_numpy(), y)
 
 
 def test_the_target_of_a_column_with_a_name_is_known_by_it(tmp_path):

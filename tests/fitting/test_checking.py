@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dplr
+import every_column
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -116,6 +117,39 @@ def test_declared_missing_values_are_counted_and_pass():
     found = dplr.check(changed("age", np.nan), Y, bounds=bounds(age={"lower": 17, "upper": 95, "missing": 40}))
     assert found.passed
     assert found.columns["age"].missing == 10
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_kind_of_column_is_checked_as_a_fit_reads_it():
+    X = every_column.table(500)
+    known = dplr.Bounds(every_column.COLUMNS, products=every_column.PRODUCTS)
+    found = dplr.check(X, every_column.target(X) > 100, bounds=known)
+    assert found.passed
+    assert list(found.columns) == list(every_column.COLUMNS)
+    for name, column in every_column.COLUMNS.items():
+        if not isinstance(column, dict) or "levels" not in column:
+            low, high = column if isinstance(column, tuple) else (column["lower"], column["upper"])
+            assert found.columns[name].below == (X[name] < low).sum() > 0
+            assert found.columns[name].above == (X[name] > high).sum() > 0
+        assert found.columns[name].missing == X[name].isna().sum()
+        assert any(each.startswith(f"{name}: ") for each in found.doubts)
+    (bed,) = (each for each in found.doubts if each.startswith("bed: "))
+    assert bed.endswith("they count as the reference, 's'")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", every_column.REFUSING)
+def test_a_missing_value_is_found_where_the_fit_refuses_it_and_not_once_more_in_products(name):
+    X = every_column.table(50).astype({name: object})
+    X.loc[3, name] = None
+    if name not in ("plain", "sex"):
+        X = X.astype({name: float})
+    known = dplr.Bounds(every_column.COLUMNS, products=every_column.PRODUCTS)
+    found = dplr.check(X, bounds=known)
+    policy = "and the bounds do not say what a missing value counts as"
+    assert found.refused == (f"{name}: 1 of 50 values (2.00%) are missing, {policy}",)
+    with pytest.raises(ValueError, match=f"'{name}'|\\b{name}\\b"):
+        dplr.fit(X, np.arange(50) > 20, eps=1.0, bounds=known, mechanism="fm")
 
 
 def test_a_numeric_target_is_compared_with_its_range():

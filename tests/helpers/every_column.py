@@ -22,8 +22,27 @@ COLUMNS = {
     "rank": {"levels": [3, 1, 2], "ordinal": True, "missing": "indicator"},
     "step": {"levels": [30, 10, 20], "ordinal": True, "missing": 30},
     "flag": {"levels": [True, False], "binary": True},
+    "rate": {"lower": 0.5, "upper": 50, "transform": "log", "missing": "indicator"},
+    "wage": {"lower": 2, "upper": 400, "transform": "log"},
+    "area": {"lower": 0, "upper": 100, "transform": "sqrt", "missing": 9},
+    "rooms": {"lower": 1, "upper": 30, "transform": "sqrt", "missing": "indicator"},
+    "bed": {"levels": ["m", "s", "w"], "reference": "s", "missing": "s"},
+    "city": {"levels": ["k", "l", "n"], "reference": "l", "missing": "indicator"},
+    "grade": {"levels": [5, 3, 4], "reference": 5},
+    "week": {"lower": 0, "upper": 99, "bins": [20, 35.5, 45], "reference": 40, "missing": "indicator"},
+    "heat": {"lower": -10, "upper": 40, "bins": [0, 20]},
+    "tax": {"lower": 0, "upper": 9, "bins": [3], "missing": 3},
+    "dose": {"lower": 0, "upper": 9, "bins": [2, 4], "reference": 3, "missing": 2.5},
 }
-NUMBERS = {"age": (0, 140), "hours": (-20, 120), "gain": (-5_000, 20_000), "loss": (-9, 200), "debt": (-30, 30)}
+NUMBERS = {
+    "age": (0, 140), "hours": (-20, 120), "gain": (-5_000, 20_000), "loss": (-9, 200), "debt": (-30, 30),
+    "rate": (-20, 70), "wage": (-200, 600), "area": (-50, 150), "rooms": (-9, 40),
+}  # fmt: skip
+PRODUCTS = [
+    ("age", "age"), ("rate", "rate"), ("age", "wage"), ("gain", "debt"), ("edu", "area"), ("hours", "plain"),
+    ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"),
+]  # fmt: skip
+REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "heat")  # columns that may not be missing
 
 
 def table(n, seed=0, width=1.0):
@@ -35,6 +54,9 @@ def table(n, seed=0, width=1.0):
     columns = {}
     for name, column in COLUMNS.items():
         missing = isinstance(column, dict) and "missing" in column
+        if "bins" in column:
+            columns[name] = _around(rng, [column["lower"], *column["bins"], column["upper"]], missing, n)
+            continue
         if name in NUMBERS:
             low, high = NUMBERS[name]
             drawn = (low + high) / 2 + width * (high - low) * rng.uniform(-0.5, 0.5, n)
@@ -45,6 +67,13 @@ def table(n, seed=0, width=1.0):
         drawn = [values[k] for k in rng.integers(0, len(values), n)]
         columns[name] = pd.Series(drawn, dtype=object if text else float)
     return pd.DataFrame({**columns, "not declared": rng.random(n)})
+
+
+def _around(rng, ends, missing, n):
+    """Values at, beside, between and beyond the ends of bins."""
+    values = [*ends, *np.nextafter(ends, -np.inf), *np.nextafter(ends, np.inf), -1e9, 1e9]
+    drawn = np.where(rng.random(n) < 0.5, rng.choice(values, n), rng.uniform(ends[0], ends[-1], n))
+    return np.where(missing & (rng.random(n) < 0.2), GAP, drawn)
 
 
 def target(X):
@@ -62,10 +91,26 @@ MODELS = {
 }
 
 
+def pairs(ranges="off"):
+    """A regression of one column of every kind and all of their products, some the other way round.
+
+    Its coefficients are drawn: fitted ones may be small.
+    """
+    kinds = ("age", "rate", "area", "edu", "sex", "work", "bed", "code", "week", "heat")
+    products = [(kinds[i], kinds[j]) if (i + j) % 3 else (kinds[j], kinds[i]) for i in range(10) for j in range(i)]
+    products += [(name, name) for name in ("age", "rate", "area", "edu")]
+    bounds = dplr.Bounds({name: COLUMNS[name] for name in kinds}, target=(-1e6, 1e6), products=products)
+    X = table(300, width=1.0 if ranges == "off" else 0.1)
+    est = dplr.fit(X, target(X), bounds=bounds, model="linear", mechanism="objective", eps=float("inf"), ranges=ranges)
+    est.coef_ = np.random.default_rng(2).normal(size=len(est.coef_))
+    return est
+
+
 def model(name, ranges="off", fit_intercept=True):
     """A fitted model of all columns; with ranges, of numbers that lie close together."""
     options = dict(MODELS[name])
-    bounds, X = dplr.Bounds(COLUMNS, target=options.pop("target")), table(2000, width=1.0 if ranges == "off" else 0.1)
+    bounds = dplr.Bounds(COLUMNS, target=options.pop("target"), products=PRODUCTS)
+    X = table(2000, width=1.0 if ranges == "off" else 0.1)
     y = target(X)
     if name not in ("regression", "booleans"):
         labels = np.array(bounds.target)

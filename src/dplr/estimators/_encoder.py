@@ -22,8 +22,9 @@ from dplr.typing import BoundsLike
 class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns that a model with these bounds sees: encoded, transformed and clipped.
 
-    One column per number, level or mark, in the order of `coef_`. It is for public rows, such as those of a baseline
-    without privacy, and for looking at what bounds do. It learns nothing: `fit` does nothing.
+    One column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for public rows,
+    such as those of a baseline without privacy, and for looking at what bounds do. It learns nothing: `fit` does
+    nothing.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         (n_rows, n_columns)
             In the units of `coef_`: numbers in the user's units, or on the scale of their transform, clipped to their
-            bounds; 0 or 1 for levels and marks; positions for ordinal levels. They are not scaled to the unit ball.
+            bounds; 0 or 1 for levels, bins and marks; positions for ordinal levels; products of numbers less their
+            middles. They are not scaled to the unit ball.
 
         Raises
         ------

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.bounds.layout import Layout
 from dplr.plots._drawing import axes, color_of, marker_of, short, title
 from dplr.plots._view import Model, loss_words, read_model
+from dplr.rows import as_table, predictors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +25,9 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     Parameters
     ----------
     est : a fitted classifier with two features.
-    X, y : (n, 2) rows and their labels, drawn as points. See Privacy.
+    X, y : rows, as the model was fitted on such, and their labels, drawn as points. See Privacy. A row is drawn where
+        the model has it: encoded, transformed and clipped as declared. Without bounds, and for numbers that are only
+        clipped, X is (n, 2), drawn as it is.
     ax : where to draw; None for a new figure.
 
     Returns
@@ -56,7 +60,7 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     if not model.labels or model.coef.shape[1] != 2:
         got = f"{type(est).__name__} of {model.coef.shape[1]} features"
         raise ValueError(sentence("est", "must be a classifier of two features", got))
-    points, targets = _points(X, y)
+    points, targets = _points(model, X, y)
     ax = axes("plot_decision_boundary", ax, height=4.2)
     spans = _spans(model, points)
     first, second = np.meshgrid(*(np.linspace(low, high, 201) for low, high in spans))
@@ -92,15 +96,28 @@ def _draw_region(ax: Axes, first: Grid, second: Grid, lead: Grid, label: str, nu
     ax.text(*middle, label, ha="center", va="center", fontweight="bold", parse_math=False, zorder=4, bbox=paper)
 
 
-def _points(X: Any, y: Any) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
+def _points(model: Model, X: Any, y: Any) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
     if X is None:
         return None, np.empty(0)
-    points, targets = np.asarray(X, dtype=np.float64), np.asarray(y)
+    known, targets = None if model.prep is None else model.prep.layout, np.asarray(y)
+    layout = None if known is None or known.plain else known
+    points = np.asarray(X, dtype=np.float64) if layout is None else model.counted(_encoded(layout, X))
     if points.ndim != 2 or points.shape[1] != 2 or targets.shape != points.shape[:1]:
         raise ValueError(
             sentence("X", "must be (n, 2), with a label in `y` for each row", (points.shape, targets.shape))
         )
     return points, targets
+
+
+def _encoded(layout: Layout, X: Any) -> NDArray[np.float64]:
+    """The columns of the model, from a table or, where they have no names, an array."""
+    table = as_table(X)
+    rows = np.asarray(X, dtype=np.float64) if table is None else table
+    by_position = not layout.named and len(rows.shape) == 2 and rows.shape[1] == len(layout.columns)
+    if not (by_position or (layout.named and table is not None)):
+        features = ", ".join(layout.features)
+        raise ValueError(sentence("X", f"must be rows as the model was fitted on, with {features}", rows.shape))
+    return predictors(rows, layout)
 
 
 def _spans(model: Model, points: NDArray[np.float64] | None) -> list[tuple[float, float]]:

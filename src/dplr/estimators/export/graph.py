@@ -13,7 +13,18 @@ import numpy as np
 
 from dplr._validation import sentence
 from dplr.bounds.columns import Level
-from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, is_text, parts_of, text_features
+from dplr.estimators.export.parts import (
+    Interval,
+    Mark,
+    Number,
+    OneHot,
+    Part,
+    Position,
+    Times,
+    is_text,
+    parts_of,
+    text_features,
+)
 
 OPSET, IR_VERSION = 19, 9  # the first with an Equal of text, and the format of its time
 _ALL = "X"  # the one input of a model whose columns have no names
@@ -92,7 +103,7 @@ def model_of(fitted: Any) -> Any:
         kinds = [graph.types.STRING if k in texts else graph.types.DOUBLE for k in range(d)]
         inputs = [graph.value(name, kind, 1) for name, kind in zip(listed, kinds, strict=True)]
         columns = listed
-    blocks = [_BLOCKS[type(part)](graph, part, columns[part.place]) for part in parts]
+    blocks = _blocks(graph, parts, columns)
     matrix = graph.add("Concat", *(blocks or columns), axis=1)
     outputs = _outputs(graph, fitted, matrix if parts else _in_ball(graph, matrix))
     return graph.model(inputs, outputs, str(fitted.privacy_))
@@ -130,41 +141,79 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
     return found
 
 
-def _number(graph: Graph, part: Number, name: str) -> str:
-    value = name
-    if part.filler is not None:
-        value = graph.add("Where", graph.add("IsNaN", name), graph.constant(part.filler), name)
-    return _FORWARD[part.transform](graph, _clipped(graph, value, part.lower, part.upper))
+def _blocks(graph: Graph, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
+    """The columns (rows, width) of each part, from the inputs."""
+    return [_BLOCKS[type(part)](graph, part, columns) for part in parts]
+
+
+def _number(graph: Graph, part: Number, columns: Sequence[str]) -> str:
+    value = _number_filled(graph, part.filler, columns[part.place])
+    return _less(graph, _FORWARD[part.transform](graph, _clipped(graph, value, part.lower, part.upper)), part.middle)
 
 
 def _log1p(graph: Graph, value: str) -> str:
     return graph.add("Log", graph.add("Add", graph.constant(1.0), value))
 
 
-_FORWARD: dict[str, Callable[[Graph, str], str]] = {"clip": lambda _, value: value, "log1p": _log1p}
+_FORWARD: dict[str, Callable[[Graph, str], str]] = {
+    "clip": lambda _, value: value,
+    "log1p": _log1p,
+    "log": lambda graph, value: graph.add("Log", value),
+    "sqrt": lambda graph, value: graph.add("Sqrt", value),
+}
 
 
-def _one_hot(graph: Graph, part: OneHot, name: str) -> str:
-    return _filled(graph, part, name, graph.number(_hits(graph, part.levels, name)), np.zeros(len(part.levels)),
-                   np.eye(len(part.levels)))  # fmt: skip
+def _one_hot(graph: Graph, part: OneHot, columns: Sequence[str]) -> str:
+    name, rows = columns[part.place], np.eye(len(part.levels))
+    if part.reference is not None:
+        rows = np.delete(rows, part.levels.index(part.reference), axis=1)
+    return _filled(graph, part, name, graph.number(_hits(graph, part.kept, name)), np.zeros(part.width), rows)
 
 
-def _position(graph: Graph, part: Position, name: str) -> str:
+def _interval(graph: Graph, part: Interval, columns: Sequence[str]) -> str:
+    """The bin of a number is how many edges are not above it. No edge compares with NaN, which has its row below."""
+    name = columns[part.place]
+    value = _number_filled(graph, part.filler, name)
+    passed = graph.number(graph.add("GreaterOrEqual", value, graph.constant(np.array([part.edges]))))
+    place = graph.add("ReduceSum", passed, graph.constant(np.array([1])), keepdims=1)
+    hits = graph.number(graph.add("Equal", place, graph.constant(np.array([part.kept], np.float64))))
+    gap = graph.constant(np.full((1, part.width), np.nan if part.refused else 0.0))
+    return graph.add("Where", graph.add("IsNaN", value), gap, hits)
+
+
+def _position(graph: Graph, part: Position, columns: Sequence[str]) -> str:
     """other + the sum over levels of (place - other), where the value is that level."""
-    places = np.arange(len(part.levels), dtype=np.float64)[:, None]
+    name, places = columns[part.place], np.arange(len(part.levels), dtype=np.float64)[:, None]
     hits = graph.number(_hits(graph, part.levels, name))
     offset = graph.add("MatMul", hits, graph.constant(places - part.other))
     value = graph.add("Add", offset, graph.constant(part.other))
-    return _filled(graph, part, name, value, np.array([part.other]), places)
+    return _less(graph, _filled(graph, part, name, value, np.array([part.other]), places), part.middle)
 
 
-def _mark(graph: Graph, part: Mark, name: str) -> str:
-    return graph.number(_gone(graph, part.levels, name))
+def _mark(graph: Graph, part: Mark, columns: Sequence[str]) -> str:
+    return graph.number(_gone(graph, part.levels, columns[part.place]))
 
 
-_BLOCKS: dict[type[Part], Callable[[Graph, Any, str], str]] = {
-    Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark,
+def _times(graph: Graph, part: Times, columns: Sequence[str]) -> str:
+    """Each column of the one (rows, k, 1) times each of the other (rows, 1, m), in one row."""
+    first, second = (graph.add("Concat", *_blocks(graph, factor, columns), axis=1) for factor in part.factors)
+    upright = graph.add("Unsqueeze", first, graph.constant(np.array([2])))
+    product = graph.add("Mul", upright, graph.add("Unsqueeze", second, graph.constant(np.array([1]))))
+    value = graph.add("Reshape", product, graph.constant(np.array([0, part.width])))  # 0: as many rows as there are
+    return value if part.ends is None else _clipped(graph, value, *part.ends)
+
+
+_BLOCKS: dict[type[Part], Callable[[Graph, Any, Sequence[str]], str]] = {
+    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
 }  # fmt: skip
+
+
+def _number_filled(graph: Graph, filler: float | None, name: str) -> str:
+    return name if filler is None else graph.add("Where", graph.add("IsNaN", name), graph.constant(filler), name)
+
+
+def _less(graph: Graph, value: str, middle: float) -> str:
+    return graph.add("Sub", value, graph.constant(middle)) if middle else value
 
 
 def _hits(graph: Graph, levels: Sequence[Level], name: str) -> str:

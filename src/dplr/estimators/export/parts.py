@@ -13,16 +13,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 from dplr._validation import sentence
-from dplr.bounds.columns import INDICATOR, Column, Level, Levels, Numeric, Pair, middle
+from dplr.bounds.columns import INDICATOR, Bins, Column, Level, Levels, Numeric, Pair, middle
+from dplr.bounds.layout import Layout
+from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
 
 # From the scale of a transform back to the user's units. Each tool has the transform itself.
-UNDONE: dict[str, Callable[[float], float]] = {"clip": lambda value: value, "log1p": math.expm1}
+UNDONE: dict[str, Callable[[float], float]] = {
+    "clip": lambda value: value, "log1p": math.expm1, "log": math.exp, "sqrt": lambda value: value * value,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number: a missing value is filled in, then it is clipped, then transformed.
+    """A number: a missing value is filled in, then it is clipped, then transformed, then the middle is subtracted.
 
     Attributes
     ----------
@@ -30,6 +34,7 @@ class Number:
     lower, upper : in the user's units, narrower ranges included.
     transform : a key of `UNDONE`.
     filler : what a missing value counts as, in the user's units; None where it is refused.
+    middle : on the scale of the transform; 0 except in a factor.
     """
 
     place: int
@@ -37,35 +42,73 @@ class Number:
     upper: float
     transform: str
     filler: float | None
+    middle: float = 0.0
     width: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, slots=True)
 class OneHot:
-    """A column for each of the levels, 1 where the value is that level.
+    """A column for each of the levels except the reference, 1 where the value is that level.
 
     Attributes
     ----------
+    levels : all that are declared.
     refused : whether a missing value is.
     filler : the level that a missing value counts as; None for no level.
+    reference : the level without a column; None where each has one.
     """
 
     place: int
     levels: tuple[Level, ...]
     refused: bool
     filler: Level | None
+    reference: Level | None = None
+
+    @property
+    def kept(self) -> tuple[Level, ...]:
+        """The levels that have columns."""
+        return tuple(level for level in self.levels if self.reference is None or level != self.reference)
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return len(self.levels)
+        return len(self.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A column for each bin except the reference, 1 where the number is in that bin.
+
+    Attributes
+    ----------
+    edges : between the bins, increasing. The number of edges that are not above a number is that of its bin.
+    refused : whether a missing value is.
+    filler : the number that a missing value counts as; None where it is refused, or in no bin.
+    reference : the bin without a column, from 0; None where each has one.
+    """
+
+    place: int
+    edges: tuple[float, ...]
+    refused: bool
+    filler: float | None
+    reference: int | None
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The bins that have columns."""
+        return tuple(place for place in range(len(self.edges) + 1) if place != self.reference)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
     """The position of the value among the levels, from 0; `other` for a value that is not a level, or missing.
 
-    `refused` and `filler` are those of `OneHot`.
+    `refused` and `filler` are those of `OneHot`, `middle` is that of `Number`.
     """
 
     place: int
@@ -73,6 +116,7 @@ class Position:
     other: float
     refused: bool
     filler: Level | None
+    middle: float = 0.0
     width: ClassVar[int] = 1
 
 
@@ -85,27 +129,52 @@ class Mark:
     width: ClassVar[int] = 1
 
 
-Part = Number | OneHot | Position | Mark
+Own = Number | OneHot | Interval | Position | Mark  # of one declared column
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Each column of the first factor times each of the second: all of the first one's first column come first.
+
+    Attributes
+    ----------
+    factors : the parts of each: a number or position less its middle, or the columns of levels or bins and their mark.
+    ends : the narrower range that a product of two numbers is clipped to; None for none.
+    """
+
+    factors: tuple[tuple[Own, ...], tuple[Own, ...]]
+    ends: Pair | None
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Number of columns of each factor."""
+        first, second = (sum(part.width for part in factor) for factor in self.factors)
+        return first, second
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return math.prod(self.widths)
+
+
+Part = Own | Times
 
 
 def parts_of(prep: Prep) -> tuple[Part, ...]:
     """The parts of a model with declared columns, in the order of `coef_`; ValueError for what no part expresses."""
-    layout = prep.layout
+    layout, ends = prep.layout, _ends(prep)
     assert layout is not None
-    assert prep.ends is not None
-    _check_known(layout, ("features", "columns", "named"))
+    _check_known(layout, ("features", "columns", "named", "products"))
     parts: list[Part] = []
-    (low, high), first = prep.ends, 0
+    first = 0
     for place, (name, column) in enumerate(zip(layout.features, layout.columns, strict=True)):
-        if type(column) not in _OF:
-            _refuse(type(column).__name__, name)
-        known, of = _OF[type(column)]
-        _check_known(column, known, name)
-        own = of(place, column, (float(low[first]), float(high[first])))
-        if sum(part.width for part in own) != len(column.names(name)):
-            _refuse(f"{len(column.names(name))} columns of {column}", name)
+        own = _of_column(place, column, ends[first], name)
+        first += _checked_width(own, column.names(name), f"{column} of {name}")
         parts += own
-        first += sum(part.width for part in own)
+    for product in layout.products:
+        times = _times(product, ends[first], layout)
+        first += _checked_width([times], product.names(layout.features), product.said(layout.features))
+        parts.append(times)
     if first != len(layout.names):
         _refuse(f"{len(layout.names)} columns", "the layout")
     return tuple(parts)
@@ -118,38 +187,83 @@ def is_text(levels: Sequence[Level]) -> bool:
 
 def text_features(parts: Sequence[Part]) -> set[int]:
     """Places of the columns that hold text."""
-    return {part.place for part in parts if not isinstance(part, Number) and is_text(part.levels)}
+    return {part.place for part in parts if isinstance(part, OneHot | Position | Mark) and is_text(part.levels)}
 
 
-def _numeric(place: int, column: Numeric, ends: Pair) -> list[Part]:
+def _ends(prep: Prep) -> list[Pair]:
+    """What the columns of the model are clipped to. Only numbers, and products of two, may have ranges of their own."""
+    assert prep.layout is not None
+    assert prep.ends is not None
+    ends = list(zip(*(each.tolist() for each in prep.ends), strict=True))
+    for column, (pair, declared) in enumerate(zip(ends, prep.layout.pairs, strict=True)):
+        if pair != declared and column not in prep.layout.numbers:
+            _refuse(f"the range {pair}", f"column {column} of the model")
+    return ends
+
+
+def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Own]:
+    if type(column) not in _OF:
+        _refuse(type(column).__name__, name)
+    known, of = _OF[type(column)]
+    _check_known(column, known, name)
+    return of(place, column, ends)
+
+
+def _numeric(place: int, column: Numeric, ends: Pair) -> list[Own]:
     if column.transform not in UNDONE:
         _refuse(f'transform = "{column.transform}"', f"column {place}")
-    undone = UNDONE[column.transform]
+    undone, (low, high) = UNDONE[column.transform], column.range
     # A declared bound is taken as it stands: on its way to the scale and back it would be rounded.
-    lower = column.lower if ends[0] == column.range[0] else undone(ends[0])
-    upper = column.upper if ends[1] == column.range[1] else undone(ends[1])
+    lower = column.lower if ends[0] <= low else undone(ends[0])
+    upper = column.upper if ends[1] >= high else undone(ends[1])
     marked = column.missing == INDICATOR
     filler = undone(middle(column.range)) if isinstance(column.missing, str) else column.missing
     number = Number(place, lower, upper, column.transform, filler)
     return [number, Mark(place, ())] if marked else [number]
 
 
-def _levels(place: int, column: Levels, _: Pair) -> list[Part]:
+def _bins(place: int, column: Bins, _: Pair) -> list[Own]:
+    filler = None if isinstance(column.missing, str) else column.missing
+    reference = None if column.reference is None else column.bin_of(column.reference)
+    part = Interval(place, column.edges, column.missing is None, filler, reference)
+    return [part, Mark(place, ())] if column.missing == INDICATOR else [part]
+
+
+def _levels(place: int, column: Levels, _: Pair) -> list[Own]:
     levels, marked = column.levels, column.missing == INDICATOR
     refused, filler = column.missing is None, None if marked else column.missing
     if column.kind == "one_hot":
-        part: Part = OneHot(place, levels, refused, filler)
-    elif column.kind in ("binary", "ordinal"):
+        part: Own = OneHot(place, levels, refused, filler, column.reference)
+    elif column.kind in ("binary", "ordinal") and column.reference is None:
         part = Position(place, levels, (len(levels) - 1) / 2, refused, filler)
     else:
         _refuse(f'kind = "{column.kind}"', f"column {place}")
     return [part, Mark(place, levels)] if marked else [part]
 
 
+def _times(product: Product, ends: Pair, layout: Layout) -> Times:
+    if type(product) is not Product:
+        _refuse(type(product).__name__, product.said(layout.features))
+    _check_known(product, ("places", "factors"), product.said(layout.features))
+    named = zip(product.places, product.factors, strict=True)
+    first, second = (_factor(place, column, layout.features[place]) for place, column in named)
+    return Times((first, second), None if ends == product.pair else ends)
+
+
+def _factor(place: int, column: Column, name: str) -> tuple[Own, ...]:
+    """A number in its declared bounds, whatever narrower range it has as a column of the model, without its mark."""
+    if column.number is None:
+        return tuple(_of_column(place, column, (0.0, 1.0), name))
+    number = _of_column(place, column, column.number, name)[0]
+    assert isinstance(number, Number | Position)
+    return (dataclasses.replace(number, middle=middle(column.number)),)
+
+
 # Kind of column -> the fields that its function reads, and the function.
-_OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Part]]]] = {
+_OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Own]]]] = {
     Numeric: (("lower", "upper", "transform", "missing"), _numeric),
-    Levels: (("levels", "kind", "missing"), _levels),
+    Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
+    Levels: (("levels", "kind", "missing", "reference"), _levels),
 }
 
 
@@ -159,6 +273,14 @@ def _check_known(record: Any, known: Sequence[str], name: str = "the layout") ->
         value = getattr(record, field.name)
         if field.name not in known and value != field.default:
             _refuse(f"{field.name} = {value!r}", name)
+
+
+def _checked_width(parts: Sequence[Part], names: Sequence[str], said: str) -> int:
+    """The number of columns, which is that of the names."""
+    width = sum(part.width for part in parts)
+    if width != len(names):
+        _refuse(f"{len(names)} columns", said)
+    return width
 
 
 def _refuse(found: str, name: str) -> NoReturn:

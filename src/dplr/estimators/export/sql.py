@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,13 +10,18 @@ import numpy as np
 
 from dplr._validation import check_choice, sentence
 from dplr.bounds.columns import Level
-from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, parts_of
+from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of
 
 OUTPUTS = ("prediction", "margin", "probability")
 # What ends an identifier is doubled inside it. Single quotes around text are doubled everywhere.
 _CLOSING = {'"': '"', "`": "`", "[": "]"}
 _FURTHEST = 700.0  # EXP of it is a float64 everywhere, and some databases refuse to underflow
-_FORWARD: dict[str, Callable[[str], str]] = {"clip": lambda value: value, "log1p": lambda value: f"LN(1.0 + {value})"}
+_FORWARD: dict[str, Callable[[str], str]] = {
+    "clip": lambda value: value,
+    "log1p": lambda value: f"LN(1.0 + {value})",
+    "log": lambda value: f"LN({value})",
+    "sqrt": lambda value: f"SQRT({value})",
+}
 
 
 class Quotes:
@@ -60,6 +66,9 @@ class Quotes:
 def number(value: float) -> str:
     """Exactly this float64, in at most 17 digits, and an exponent: without one some databases take decimal numbers."""
     return np.format_float_scientific(value, trim="0")
+
+
+_ZERO = number(0.0)
 
 
 def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
@@ -112,44 +121,78 @@ def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, t
 
 
 def _sum(parts: Sequence[Part], names: Sequence[str], coef: Sequence[float], intercept: float, quotes: Quotes) -> str:
-    terms, first = [number(intercept)], 0
+    return "(" + "\n  + ".join([number(intercept), *_terms(parts, names, list(map(number, coef)), quotes)]) + ")"
+
+
+def _terms(parts: Sequence[Part], names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> list[str]:
+    """Each part times the coefficients of its columns, which are numbers or further expressions."""
+    terms, first = [], 0
     for part in parts:
-        terms.append(_TERMS[type(part)](part, names[part.place], coef[first : first + part.width], quotes))
+        terms.append(_TERMS[type(part)](part, names, coef[first : first + part.width], quotes))
         first += part.width
-    return "(" + "\n  + ".join(terms) + ")"
+    return terms
 
 
-def _number(part: Number, name: str, coef: Sequence[float], _: Quotes) -> str:
+def _number(part: Number, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    name = names[part.place]
     filler = None if part.filler is None else number(min(max(part.filler, part.lower), part.upper))
     gap = "" if filler is None else f"WHEN {name} IS NULL THEN {filler} "
     lower, upper = number(part.lower), number(part.upper)
     value = f"CASE {gap}WHEN {name} < {lower} THEN {lower} WHEN {name} > {upper} THEN {upper} ELSE {name} END"
-    return f"{number(coef[0])} * {_FORWARD[part.transform](f'({value})')}"
+    return f"{coef[0]} * {_less(_FORWARD[part.transform](f'({value})'), part.middle)}"
 
 
-def _one_hot(part: OneHot, name: str, coef: Sequence[float], quotes: Quotes) -> str:
-    return _by_level(part, name, dict(zip(part.levels, coef, strict=True)), 0.0, quotes)
+def _one_hot(part: OneHot, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
+    return _by_level(part, names[part.place], dict(zip(part.kept, coef, strict=True)), _ZERO, quotes)
 
 
-def _position(part: Position, name: str, coef: Sequence[float], quotes: Quotes) -> str:
-    values = {level: float(place) for place, level in enumerate(part.levels)}
-    return f"{number(coef[0])} * {_by_level(part, name, values, part.other, quotes)}"
+def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    """The bins in their order: each takes what is below its upper edge and in none before it."""
+    name, own = names[part.place], dict(zip(part.kept, coef, strict=True))
+    values = [own.get(place, _ZERO) for place in range(len(part.edges) + 1)]
+    filled = _ZERO if part.filler is None else values[bisect_right(part.edges, part.filler)]
+    cases = [f"WHEN {name} < {number(edge)} THEN {value}" for edge, value in zip(part.edges, values, strict=False)]
+    gap = "NULL" if part.refused else filled
+    return f"(CASE WHEN {name} IS NULL THEN {gap} {' '.join(cases)} ELSE {values[-1]} END)"
 
 
-def _mark(_: Mark, name: str, coef: Sequence[float], __: Quotes) -> str:
-    return f"(CASE WHEN {name} IS NULL THEN {number(coef[0])} ELSE 0.0 END)"
+def _position(part: Position, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
+    values = {level: number(float(place)) for place, level in enumerate(part.levels)}
+    position = _by_level(part, names[part.place], values, number(part.other), quotes)
+    return f"{coef[0]} * {_less(position, part.middle)}"
 
 
-_TERMS: dict[type[Part], Callable[[Any, str, Sequence[float], Quotes], str]] = {
-    Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark,
+def _mark(part: Mark, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    return f"(CASE WHEN {names[part.place]} IS NULL THEN {coef[0]} ELSE {_ZERO} END)"
+
+
+def _times(part: Times, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
+    """The first factor, whose coefficients are sums of the second."""
+    first, second = part.factors
+    own, step = coef if part.ends is None else [number(1.0)], part.widths[1]
+    sums = [_joined(_terms(second, names, own[k : k + step], quotes)) for k in range(0, len(own), step)]
+    product = _joined(_terms(first, names, sums, quotes))
+    return product if part.ends is None else f"{coef[0]} * {_clipped(product, *part.ends)}"
+
+
+_TERMS: dict[type[Part], Callable[[Any, Sequence[str], Sequence[str], Quotes], str]] = {
+    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
 }  # fmt: skip
 
 
-def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, float], other: float, quotes: Quotes) -> str:
+def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, str], other: str, quotes: Quotes) -> str:
     """The value of each level, of another value, and of a missing one."""
-    gone = "NULL" if part.refused else number(other if part.filler is None else values[part.filler])
-    cases = [f"WHEN {name} = {quotes.value(level)} THEN {number(value)}" for level, value in values.items()]
-    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {number(other)} END)"
+    gone = "NULL" if part.refused else other if part.filler is None else values.get(part.filler, other)
+    cases = [f"WHEN {name} = {quotes.value(level)} THEN {value}" for level, value in values.items()]
+    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {other} END)"
+
+
+def _less(value: str, middle: float) -> str:
+    return f"({value} + {number(-middle)})" if middle else value
+
+
+def _joined(terms: Sequence[str]) -> str:
+    return f"({' + '.join(terms)})"
 
 
 def _in_ball(names: Sequence[str], coef: Sequence[float], intercept: float) -> str:

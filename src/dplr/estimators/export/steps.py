@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -20,14 +21,17 @@ from sklearn.utils import check_array
 from dplr.bounds.columns import Level
 from dplr.bounds.layout import Layout
 from dplr.estimators._unit_ball import UnitBall
-from dplr.estimators.export.parts import Mark, Number, OneHot, Part, Position, is_text, parts_of
+from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, is_text, parts_of
 from dplr.fitting.one_vs_rest import is_several
 
 # Transform -> the steps that it needs after the clip, of functions of NumPy.
 _FORWARD: dict[str, Callable[[], list[Any]]] = {
     "clip": list,
     "log1p": lambda: [FunctionTransformer(np.log1p, feature_names_out="one-to-one")],
+    "log": lambda: [FunctionTransformer(np.log, feature_names_out="one-to-one")],
+    "sqrt": lambda: [FunctionTransformer(np.sqrt, feature_names_out="one-to-one")],
 }
+_LEAST = -np.finfo(np.float64).max
 
 
 def pipeline_of(fitted: Any) -> Any:
@@ -40,6 +44,7 @@ def pipeline_of(fitted: Any) -> Any:
         parts = parts_of(prep)
         first = _columns(parts, prep.layout.features if prep.layout.named else None)
         row = _fitting_row(prep.layout, parts)
+    first.set_output(transform="default")  # whatever is set globally: steps hand on arrays that no frame can hold
     first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
     return Pipeline([("columns", first), ("model", _model(fitted))])
 
@@ -50,11 +55,18 @@ def _columns(parts: Sequence[Part], names: Sequence[str] | None) -> ColumnTransf
     for plain, group in groupby(parts, _is_plain):
         own: list[Any] = list(group)
         for together in [own] if plain else [[part] for part in own]:
-            places = [part.place for part in together]
+            places = [place for part in together for place in _places(part)]
             seen = places if names is None else [names[place] for place in places]
             made = _numbers(together) if plain else _STEPS[type(together[0])](together[0])
             steps.append((f"step{len(steps)}", made, seen))
     return ColumnTransformer(steps, sparse_threshold=0, verbose_feature_names_out=False)
+
+
+def _places(part: Part) -> list[int]:
+    """The declared columns that a part is made of, each once."""
+    if not isinstance(part, Times):
+        return [part.place]
+    return list(dict.fromkeys(each.place for factor in part.factors for each in factor))
 
 
 def _is_plain(part: Part) -> bool:
@@ -71,13 +83,26 @@ def _numbers(parts: Sequence[Number]) -> Any:
 def _number(part: Number) -> Any:
     fill = SimpleImputer(strategy="constant", fill_value=part.filler)
     filled = [] if part.filler is None else [_as_numbers(), fill]
-    return make_pipeline(*filled, _numbers([part]), *_FORWARD[part.transform]())
+    return make_pipeline(*filled, _numbers([part]), *_FORWARD[part.transform](), *_less(part.middle))
 
 
 def _one_hot(part: OneHot) -> Any:
-    levels, order = _sorted(part.levels)
+    """What is not among the categories, such as the reference, is zero in all columns."""
+    levels, order = _sorted(part.kept)
     encode = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
     return make_pipeline(*_filled_in(part), encode, *_taken(order))
+
+
+def _interval(part: Interval) -> Any:
+    """Codes from 1 for the bins. A missing value without a filler becomes minus infinity, with the code 0."""
+    if part.refused:
+        steps = [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
+    else:
+        filler = -np.inf if part.filler is None else part.filler
+        steps = [_as_numbers(), SimpleImputer(strategy="constant", fill_value=filler)]
+    codes = FunctionTransformer(np.digitize, kw_args={"bins": np.array([_LEAST, *part.edges])})
+    known = [[place + 1 for place in part.kept]]
+    return make_pipeline(*steps, codes, OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False))
 
 
 def _position(part: Position) -> Any:
@@ -88,7 +113,7 @@ def _position(part: Position) -> Any:
     if order is not None:  # the codes are places in the sorted levels
         places = {"xp": np.arange(len(levels)), "fp": order.astype(float)}
         steps.append(FunctionTransformer(np.interp, kw_args=places))
-    return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.other))
+    return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.other), *_less(part.middle))
 
 
 def _mark(part: Mark) -> Any:
@@ -99,7 +124,29 @@ def _mark(part: Mark) -> Any:
     return make_pipeline(*_text_filled(gone), encode)
 
 
-_STEPS: dict[type[Part], Callable[[Any], Any]] = {Number: _number, OneHot: _one_hot, Position: _position, Mark: _mark}
+def _times(part: Times) -> Any:
+    """The columns of both factors side by side, of which pairs are taken (rows, pairs, 2), and multiplied."""
+    places, (first, second) = _places(part), part.widths
+    every = [each for factor in part.factors for each in factor]
+    steps = [(f"step{k}", _STEPS[type(each)](each), [places.index(each.place)]) for k, each in enumerate(every)]
+    pairs = [[left, first + right] for left in range(first) for right in range(second)]
+    ends = {} if part.ends is None else dict(zip(("a_min", "a_max"), part.ends, strict=True))
+    return make_pipeline(
+        ColumnTransformer(steps, sparse_threshold=0),
+        FunctionTransformer(np.take, kw_args={"indices": pairs, "axis": 1}),
+        FunctionTransformer(np.prod, kw_args={"axis": 2}),
+        *([FunctionTransformer(np.clip, kw_args=ends)] if ends else []),
+    )
+
+
+_STEPS: dict[type[Part], Callable[[Any], Any]] = {
+    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
+}  # fmt: skip
+
+
+def _less(middle: float) -> list[Any]:
+    """The polynomial x - middle: the one of NumPy's functions that subtracts a keyword."""
+    return [FunctionTransformer(polyval, kw_args={"c": [-middle, 1.0]})] if middle else []
 
 
 def _as_numbers() -> Any:
@@ -165,7 +212,9 @@ def _fitting_row(layout: Layout, parts: Sequence[Part]) -> list[Any]:
     for part in parts:
         if isinstance(part, Number):
             values[part.place] = np.array([part.lower])
-        elif not isinstance(part, Mark):
+        elif isinstance(part, Interval):
+            values[part.place] = np.array([part.edges[0]])
+        elif isinstance(part, OneHot | Position):
             kind = object if is_text(part.levels) else np.float64
             values[part.place] = np.array([part.levels[0]], kind)
     return values
