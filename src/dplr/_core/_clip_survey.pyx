@@ -54,6 +54,7 @@ cdef void project_rows(
     cdef double *unused = squared + MOST_BLOCK_ROWS + 8
     cdef double *projected = unused + MOST_BLOCK_ROWS + 8
     cdef Py_ssize_t start = 0, rows, r, i
+    cdef bint outside[MOST_BLOCK_ROWS]
     while start < p.X.n:
         rows = min(MOST_BLOCK_ROWS, p.X.n - start)
         p.scale = NULL
@@ -61,21 +62,26 @@ cdef void project_rows(
         p.scale = scale
         for r in range(rows):
             i = start + r
-            if squared[r] <= SQUARED_GRID or not is_finite_raw(&p.X, i):
-                continue
-            scale[i] = scale_onto_ball(p, i)
-            measure(p, i, 1, scratch, projected, unused)
-            inverse[i] = inverse[i] * inverse_norm(p, projected[0]) if projected[0] <= SQUARED_GRID else 0.0
+            outside[r] = not squared[r] <= SQUARED_GRID and is_finite_raw(&p.X, i)
+            if outside[r]:
+                scale[i] = scale_onto_ball(p, i, scratch)
+        measure(p, start, rows, scratch, projected, unused)
+        for r in range(rows):
+            i = start + r
+            if outside[r]:
+                inverse[i] = inverse[i] * inverse_norm(p, projected[r]) if projected[r] <= SQUARED_GRID else 0.0
         start += rows
 
 
-cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i) noexcept nogil:
+cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i, double *row) noexcept nogil:
     """Grid units in 1.0 that take row i to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
     cdef Py_ssize_t d = p.X.d, j
-    cdef double largest = 0.0, total = 0.0, v
+    cdef double largest = 0.0, total = 0.0
     for j in range(d):
-        largest = max(largest, fabs(raw_entry(&p.X, i, j)))
+        row[j] = raw_entry(&p.X, i, j)
+        largest = max(largest, fabs(row[j]))
     for j in range(d):
-        v = raw_entry(&p.X, i, j) / largest
-        total += v * v
+        row[j] /= largest
+    for j in range(d):
+        total += row[j] * row[j]
     return (GRID - 0.5 * sqrt(<double> d)) * (1.0 - 1.0 / SQUARED_GRID) / sqrt(total) / largest

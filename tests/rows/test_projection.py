@@ -1,0 +1,122 @@
+"""Rows on the sphere and beyond end inside the unit ball exactly, and on one point of the grid on every CPU path."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import reference
+from dplr._core import cpu_paths
+from dplr.rows.array.blocks import NativeReader
+from dplr.rows.queries.moments import Moments
+from made_rows import make_prep
+
+PATHS = cpu_paths()
+UNITS = 2**20
+ROWS = 131  # a block and a part of one
+LAYOUTS = [np.ascontiguousarray, np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2]]
+SCALES = st.one_of(
+    st.integers(-8, 8).map(lambda k: 1.0 + k * 2.0**-52),
+    st.floats(1 - 1e-5, 1 + 1e-5),
+    st.floats(0.5, 2.0),
+    st.sampled_from([5e-324, 2.0**-1000, 1e-160, 0.999, 1e9, 1e150, 1e160, 1e300]),
+)
+
+
+def sums(X, prep, path):
+    """Moments of rows with targets 0 and what was counted, on one CPU path."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DPLR_ISA", path)
+        return NativeReader(X, np.zeros(len(X)), prep, None).sum(Moments(X.shape[1], False), None, (0, len(X)))
+
+
+def squared_norms(X, prep, path):
+    """Exact squared norms of single rows, each summed among copies of itself: as part of a block."""
+    for x in X:
+        total = sums(np.tile(x, (ROWS, 1)), prep, path).integers(-40)
+        yield Fraction(int(np.trace(total[: len(x), : len(x)])), 2**40 * ROWS)
+
+
+def unit_rows(seed, n, d):
+    """Rows that were divided by their norms."""
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def near_ties(n, d, seed=3):
+    """Rows whose first entry, once it is projected, is within an ulp or two of half a grid unit, and rounds either way.
+
+    Some are shorter than 1.00001, others longer: they are projected with and without a root.
+    """
+    rng = np.random.default_rng(seed)
+    radius = (UNITS - math.sqrt(d) / 2) * (1 - 2.0**-40)
+    first = (rng.integers(1, UNITS // 2, n) + 0.5) / radius
+    rest = unit_rows(seed, n, d - 1) * np.sqrt(1 - first * first)[:, None]
+    lengths = np.where(np.arange(n) % 2, rng.uniform(1.000005, 1.00001, n), rng.uniform(1.1, 2, n))
+    return np.column_stack([first, rest]) * lengths[:, None]
+
+
+def same_bits(X, prep):
+    """Sums and counts of every path and layout are those of the portable path, which are returned."""
+    expected = sums(X, prep, "portable")
+    for path in PATHS:
+        for layout in LAYOUTS:
+            total = sums(layout(X), prep, path)
+            assert_array_equal(total.integers(-40), expected.integers(-40), err_msg=path)
+            assert total.faults == expected.faults, path
+    return expected
+
+
+def same_bits_as_the_twin(X, prep):
+    expected = reference.moments(X, np.zeros(len(X)), prep)
+    assert_array_equal(np.triu(same_bits(X, prep).integers(-40)), expected)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 40), scale=SCALES, kept=st.sampled_from([np.float64, np.float32]))
+def test_rows_of_any_length_lie_in_the_ball_exactly_and_alike_on_every_path(seed, d, scale, kept):
+    X = np.clip(unit_rows(seed, 3, d) * scale, np.finfo(kept).min, np.finfo(kept).max).astype(kept)
+    prep = make_prep("ball", d, fit_intercept=False, labels=False)
+    for path in PATHS:
+        for norm, x in zip(squared_norms(X, prep, path), X, strict=True):
+            true = sum(Fraction(float(v)) ** 2 for v in x)
+            assert norm <= 1
+            assert norm >= min(true, 1) - Fraction(2 * d + 2, UNITS)  # rounding and shrinking: sqrt(d)/2 units each
+    same_bits(np.tile(X, (ROWS // 3 + 1, 1))[:ROWS], prep)
+
+
+@pytest.mark.parametrize("d", [2, 3, 13, 50])
+def test_entries_that_no_quick_projection_can_round_are_rounded_as_they_always_were(d):
+    same_bits_as_the_twin(near_ties(5 * ROWS, d), make_prep("ball", d, fit_intercept=False, labels=False))
+
+
+@pytest.mark.parametrize("kept", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 2, 5, 8, 13, 105])
+def test_blocks_with_rows_on_both_sides_of_the_sphere_and_odd_ones_have_the_same_bits(kept, d):
+    """Rows inside, then a block that is mixed, then rows inside: what follows a row beyond the ball is read otherwise."""
+    X = unit_rows(1, 1000, d).astype(kept)
+    X[:200] *= kept(0.5)
+    X[300:310] *= kept(3.0)
+    X[400], X[401] = 0.0, np.finfo(kept).max
+    X[600:] *= kept(0.9)
+    same_bits_as_the_twin(X, make_prep("ball", d, fit_intercept=False, labels=False))
+    X[402, -1], X[403, 0] = np.nan, -np.inf
+    assert same_bits(X, make_prep("ball", d, fit_intercept=False, labels=False)).faults.non_finite_rows == 2
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("d", [3, 50])
+def test_counts_name_rows_outside_by_more_than_half_a_grid_unit_per_entry(path, d):
+    """A user who divided by the norm, even in single precision, is not told of rows outside."""
+    prep = make_prep("ball", d, fit_intercept=False, labels=False)
+    reach = 1 + math.sqrt(d) / 2 / UNITS
+    X = unit_rows(2, 640, d)
+    for rows, outside in [
+        (X, 0), (X * (1 + 2.0**-50), 0), (X.astype(np.float32), 0), (X * (1 + 2.0**-40), 0),
+        (X * (reach + math.sqrt(d) / UNITS), 640), (X * np.where(np.arange(640) % 4, 1.0, 1.01)[:, None], 160),
+    ]:  # fmt: skip
+        assert sums(rows, prep, path).faults.outside[0] == outside
