@@ -11,7 +11,10 @@ from numpy.testing import assert_array_equal
 
 import reference
 from dplr._core import cpu_paths
+from dplr.problem.losses import LOGISTIC
 from dplr.rows.array.blocks import NativeReader
+from dplr.rows.array.clipped import ClippedSums
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.moments import Moments
 from made_rows import make_prep
 
@@ -47,17 +50,17 @@ def unit_rows(seed, n, d):
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def near_ties(n, d, seed=3):
-    """Rows whose first entry, once it is projected, is within an ulp or two of half a grid unit, and rounds either way.
+def near_ties(n, d, distance, seed=3):
+    """Rows whose first entry, once it is projected, is that far from a tie of the grid, but for an ulp or two.
 
-    Some are shorter than 1.00001, others longer: they are projected with and without a root.
+    The first third is so close to the sphere that no root is needed, the second is not, the last is far away.
     """
     rng = np.random.default_rng(seed)
     radius = (UNITS - math.sqrt(d) / 2) * (1 - 2.0**-40)
-    first = (rng.integers(1, UNITS // 2, n) + 0.5) / radius
+    first = (rng.integers(1, UNITS // 2, n) + 0.5 + distance) / radius
     rest = unit_rows(seed, n, d - 1) * np.sqrt(1 - first * first)[:, None]
-    lengths = np.where(np.arange(n) % 2, rng.uniform(1.000005, 1.00001, n), rng.uniform(1.1, 2, n))
-    return np.column_stack([first, rest]) * lengths[:, None]
+    near, away = np.repeat([[4e-6, 7e-6], [1e-5, 5e-3], [0.1, 1.0]], n // 3, axis=0).T
+    return np.column_stack([first, rest]) * (1 + rng.uniform(near, away))[:, None]
 
 
 def same_bits(X, prep):
@@ -89,9 +92,12 @@ def test_rows_of_any_length_lie_in_the_ball_exactly_and_alike_on_every_path(seed
     same_bits(np.tile(X, (ROWS // 3 + 1, 1))[:ROWS], prep)
 
 
+@pytest.mark.parametrize("distance", [0.0, 2.0**-20, -(2.0**-20)])
 @pytest.mark.parametrize("d", [2, 3, 13, 50])
-def test_entries_that_no_quick_projection_can_round_are_rounded_as_they_always_were(d):
-    same_bits_as_the_twin(near_ties(5 * ROWS, d), make_prep("ball", d, fit_intercept=False, labels=False))
+def test_entries_at_ties_and_beside_them_round_alike_on_every_path(d, distance):
+    """At ties quick projection must give way: every other sequence of operations rounds some of them otherwise."""
+    X = near_ties(6 * ROWS, d, distance)
+    same_bits_as_the_twin(X, make_prep("ball", d, fit_intercept=False, labels=False))
 
 
 @pytest.mark.parametrize("kept", [np.float64, np.float32])
@@ -120,3 +126,24 @@ def test_counts_name_rows_outside_by_more_than_half_a_grid_unit_per_entry(path, 
         (X * (reach + math.sqrt(d) / UNITS), 640), (X * np.where(np.arange(640) % 4, 1.0, 1.01)[:, None], 160),
     ]:  # fmt: skip
         assert sums(rows, prep, path).faults.outside[0] == outside
+
+
+@pytest.mark.parametrize("kept", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 3, 8, 13, 33])
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # in the twin
+def test_clipped_gradients_over_rows_around_the_sphere_equal_the_numpy_twin(kept, d, monkeypatch):
+    """Rows on both sides of the sphere, huge and odd ones, within one block of the survey and across blocks."""
+    X = unit_rows(5, 150, d).astype(kept)
+    X[10:20] *= kept(0.5)
+    X[30:40] *= kept(2.5)
+    X[50], X[51, -1], X[52, 0] = np.finfo(kept).max, np.nan, -np.inf
+    prep, y = make_prep("ball", d), (np.arange(150) % 3 == 0).astype(float)
+    coef = on_coef_grid(np.random.default_rng(0).normal(size=d + 1))
+    query = ClippedGradient(LOGISTIC, d, True, 0.3)
+    expected = reference.clipped_gradient(X, y, prep, LOGISTIC, coef, 0.3).tolist()
+    for path in PATHS:
+        monkeypatch.setenv("DPLR_ISA", path)
+        for layout in LAYOUTS:
+            total = ClippedSums(layout(X), y, prep, 1).of_one(query, coef)
+            assert [int(k) for k in total.integers(total.exponent)] == expected, path
+            assert total.faults.non_finite_rows == 2
