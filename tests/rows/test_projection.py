@@ -80,7 +80,9 @@ def same_bits_as_the_twin(X, prep):
 
 
 @settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 40), scale=SCALES, kept=st.sampled_from([np.float64, np.float32]))
+@given(
+    seed=st.integers(0, 2**32 - 1), d=st.integers(1, 40), scale=SCALES, kept=st.sampled_from([np.float64, np.float32])
+)
 def test_rows_of_any_length_lie_in_the_ball_exactly_and_alike_on_every_path(seed, d, scale, kept):
     X = np.clip(unit_rows(seed, 3, d) * scale, np.finfo(kept).min, np.finfo(kept).max).astype(kept)
     prep = make_prep("ball", d, fit_intercept=False, labels=False)
