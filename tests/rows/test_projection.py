@@ -105,7 +105,7 @@ def test_entries_at_ties_and_beside_them_round_alike_on_every_path(d, distance):
 @pytest.mark.parametrize("kept", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [1, 2, 5, 8, 13, 105])
 def test_blocks_with_rows_on_both_sides_of_the_sphere_and_odd_ones_have_the_same_bits(kept, d):
-    """Rows inside, then a block that is mixed, then rows inside: what follows a row beyond the ball is read otherwise."""
+    """Rows inside, then a block that is mixed, then rows inside: the way of reading changes in between."""
     X = unit_rows(1, 1000, d).astype(kept)
     X[:200] *= kept(0.5)
     X[300:310] *= kept(3.0)
