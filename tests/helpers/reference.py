@@ -20,7 +20,7 @@ def snapped_row(x, prep):
             return units
     unit = x / np.abs(x).max()
     shrunk = (UNITS - np.sqrt(d) / 2) * (1 - 2.0**-40)
-    return [int(k) for k in np.rint(unit * (shrunk / np.sqrt((unit**2).sum())))]
+    return [int(k) for k in np.rint(unit * (shrunk / np.sqrt(np.cumsum(unit**2)[-1])))]
 
 
 def snapped_target(y, prep):

@@ -1,9 +1,8 @@
 """What clipped gradients need to know of a row before the first pass: its norm, its faults, its place in the ball."""
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 
-from dplr._core._loss_rows cimport is_finite_raw, raw_entry
-from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, SLACK, SQUARED_GRID
+from dplr._core._tiles cimport GRID, LARGEST, MOST_BLOCK_ROWS, SLACK, SQUARED_GRID, Rows
 
 # Covers the roundings of the norm, its inverse and the product with the clip.
 cdef double INVERSE = GRID * (1.0 - 2.0**-50)
@@ -14,6 +13,20 @@ cdef double inverse_norm(const ClipPass *p, double squared_norm) noexcept nogil:
     cdef double constant = p.constants[p.X.d] if p.q > p.X.d else 0.0
     cdef double total = squared_norm + constant * constant
     return INVERSE / sqrt(total) if total > 0 else 0.0
+
+
+cdef double read_row(const Rows *X, Py_ssize_t i, double *row) noexcept nogil:
+    """Copy raw row i. Returns its largest size, or infinity where an entry is not finite."""
+    cdef const char *place = X.data + i * X.row_stride
+    cdef double largest = 0.0
+    cdef Py_ssize_t j
+    for j in range(X.d):
+        row[j] = (<const float *> place)[0] if X.single else (<const double *> place)[0]
+        if not fabs(row[j]) <= LARGEST:
+            return INFINITY
+        largest = max(largest, fabs(row[j]))
+        place += X.column_stride
+    return largest
 
 
 cdef Py_ssize_t survey_rows(
@@ -30,7 +43,7 @@ cdef Py_ssize_t survey_rows(
         for r in range(rows):
             i = start + r
             inside = squared[r] <= SQUARED_GRID and excess[r] <= SLACK
-            if inverse[i] != inverse[i] or (not inside and not is_finite_raw(&p.X, i)):
+            if inverse[i] != inverse[i] or (not inside and not read_row(&p.X, i, scratch) <= LARGEST):
                 faults[0] += 1
                 inverse[i] = 0.0
                 odd += not inside
@@ -54,6 +67,8 @@ cdef void project_rows(
     cdef double *unused = squared + MOST_BLOCK_ROWS + 8
     cdef double *projected = unused + MOST_BLOCK_ROWS + 8
     cdef Py_ssize_t start = 0, rows, r, i
+    cdef double largest
+    cdef bint outside[MOST_BLOCK_ROWS]
     while start < p.X.n:
         rows = min(MOST_BLOCK_ROWS, p.X.n - start)
         p.scale = NULL
@@ -61,21 +76,24 @@ cdef void project_rows(
         p.scale = scale
         for r in range(rows):
             i = start + r
-            if squared[r] <= SQUARED_GRID or not is_finite_raw(&p.X, i):
-                continue
-            scale[i] = scale_onto_ball(p, i)
-            measure(p, i, 1, scratch, projected, unused)
-            inverse[i] = inverse[i] * inverse_norm(p, projected[0]) if projected[0] <= SQUARED_GRID else 0.0
+            largest = read_row(&p.X, i, scratch) if not squared[r] <= SQUARED_GRID else INFINITY
+            outside[r] = largest <= LARGEST
+            if outside[r]:
+                scale[i] = scale_onto_ball(scratch, p.X.d, largest)
+        measure(p, start, rows, scratch, projected, unused)
+        for r in range(rows):
+            i = start + r
+            if outside[r]:
+                inverse[i] = inverse[i] * inverse_norm(p, projected[r]) if projected[r] <= SQUARED_GRID else 0.0
         start += rows
 
 
-cdef double scale_onto_ball(const ClipPass *p, Py_ssize_t i) noexcept nogil:
-    """Grid units in 1.0 that take row i to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
-    cdef Py_ssize_t d = p.X.d, j
-    cdef double largest = 0.0, total = 0.0, v
+cdef double scale_onto_ball(double *row, Py_ssize_t d, double largest) noexcept nogil:
+    """Grid units in 1.0 that take a row to norm (2^20 - sqrt(d)/2)(1 - 2^-40): still inside when rounded."""
+    cdef Py_ssize_t j
+    cdef double total = 0.0
     for j in range(d):
-        largest = max(largest, fabs(raw_entry(&p.X, i, j)))
+        row[j] /= largest
     for j in range(d):
-        v = raw_entry(&p.X, i, j) / largest
-        total += v * v
+        total += row[j] * row[j]
     return (GRID - 0.5 * sqrt(<double> d)) * (1.0 - 1.0 / SQUARED_GRID) / sqrt(total) / largest

@@ -9,7 +9,7 @@ from libc.string cimport memset
 from dplr._core._gram cimport add_column_sums, add_gram
 from dplr._core._limbs cimport add_limbs
 from dplr._core._row_map cimport RowMap
-from dplr._core._snap cimport settle_odd_rows, snap_block
+from dplr._core._snap cimport count_outside, settle_odd_rows, snap_block
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, PACK_ROWS, PIECE_BYTES, STRIDE, Ahead, Map, Rows, Tiles, floating, gram_stride, number,
     prefetch_bytes, whole_vectors)
@@ -52,12 +52,13 @@ cdef Work cut(double *buffer, Py_ssize_t d) noexcept nogil:
 
 
 cdef bint snap_with_tiles(
-    const Tiles *tiles, const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, Work *work, Ahead *ahead
+    const Tiles *tiles, const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, Work *work, Ahead *ahead,
+    int *beyond
 ) noexcept nogil:
     """Do what `snap_block` does with the kernels of `tiles.h`; rows up to the next whole vector are zero."""
     cdef Py_ssize_t end = whole_vectors(rows), j
     cdef bint odd = tiles.snap_target(work.labels, rows, X.d, to_grid, work.target, work.excess)
-    odd |= tiles.snap_rows(X, start, rows, to_grid, work.columns, work.squared_norm, work.excess, ahead)
+    odd |= tiles.snap_rows(X, start, rows, to_grid, work.columns, work.squared_norm, work.excess, ahead, beyond)
     if end > rows:
         for j in range(X.d + 1):
             memset(work.columns + j * STRIDE + rows, 0, (end - rows) * sizeof(double))
@@ -131,6 +132,7 @@ def add_moments(
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0
     cdef bint odd
+    cdef int beyond = 0
     cdef const Tiles *tiles = row_map.widest
     cdef const Map *to_grid = &row_map.map
     cdef double intercept = row_map.intercept * GRID
@@ -158,11 +160,13 @@ def add_moments(
                     X, work.labels, start, rows, to_grid, work.columns, work.target, work.squared_norm, work.excess)
             else:
                 ahead = ahead_of(&raw, start + PACK_ROWS)
-                odd = snap_with_tiles(tiles, &raw, start, rows, to_grid, &work, &ahead)
+                odd = snap_with_tiles(tiles, &raw, start, rows, to_grid, &work, &ahead, &beyond)
             if odd:
                 settle_odd_rows(
                     X, work.labels, start, rows, to_grid, work.columns, work.target, work.squared_norm, &faults[0],
                     &outside[0])
+            elif beyond:
+                outside[0] += count_outside(work.squared_norm, rows, d)
             if tiles == NULL:
                 add_gram(work.columns, even(d + 1), STRIDE, PACK_ROWS, work.gram)
                 if intercept > 0:

@@ -103,6 +103,16 @@ cdef void project_row(const floating[:, :] X, Py_ssize_t i, double *columns, Py_
         zero_row(columns, d, r)
 
 
+cdef int64_t count_outside(const double *squared_norm, Py_ssize_t rows, Py_ssize_t d) noexcept nogil:
+    """How many rows on the grid are outside the ball by more than rounding: what a user is told of."""
+    cdef double reach = GRID + 0.5 * sqrt(<double> d), limit = reach * reach
+    cdef int64_t count = 0
+    cdef Py_ssize_t r
+    for r in range(rows):
+        count += <int64_t> (not (squared_norm[r] <= limit))
+    return count
+
+
 cdef int64_t snap_labels(double *target, Py_ssize_t rows, double negative, double positive) noexcept nogil:
     """Map the positive label to 2^20 and everything else to -2^20. Returns how many were neither; a NaN is neither."""
     cdef Py_ssize_t r
@@ -147,7 +157,6 @@ cdef void settle_odd_rows(
 ) noexcept nogil:
     """Project, zero and count odd rows one by one from the raw values. The rare slow path of every CPU path."""
     cdef Py_ssize_t d = X.shape[1], r, j
-    cdef double reach = GRID + 0.5 * sqrt(<double> d)
     cdef double label
     for r in range(rows):
         label = labels[r]
@@ -160,7 +169,7 @@ cdef void settle_odd_rows(
             for j in range(d):
                 outside[j] += is_outside(<double> X[start + r, j], to_grid, j)
         elif not (squared_norm[r] <= SQUARED_GRID):
-            outside[0] += not (squared_norm[r] <= reach * reach)     # by more than rounding
+            outside[0] += count_outside(squared_norm + r, 1, d)
             project_row(X, start + r, columns, r)
         if not to_grid.labels:
             outside[d] += is_outside(label, to_grid, d)

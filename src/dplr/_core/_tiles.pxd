@@ -163,7 +163,7 @@ cdef extern from "tiles.h":
         ) noexcept nogil
         bint (*snap_rows)(
             const Rows *X, Py_ssize_t start, Py_ssize_t rows, const Map *to_grid, double *columns,
-            double *squared_norm, double *excess, Ahead *ahead
+            double *squared_norm, double *excess, Ahead *ahead, int *beyond
         ) noexcept nogil
         void (*add_gram)(
             const double *columns, Py_ssize_t n_columns, Py_ssize_t rows, double *gram, double *sums, Ahead *ahead

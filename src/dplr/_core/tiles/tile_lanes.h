@@ -54,6 +54,8 @@ INLINE vec to_nearest(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_NEAR
 INLINE vec at_most(vec v, vec high) { return _mm512_min_pd(v, high); }
 INLINE vec at_least(vec v, vec low) { return _mm512_max_pd(v, low); }
 INLINE vec magnitude(vec v) { return _mm512_abs_pd(v); }
+/* The larger one of |v| and size >= 0; either where v is a NaN. */
+INLINE vec larger_size(vec v, vec size) { return _mm512_range_pd(v, size, 0xb); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
 /* Towards zero; for numbers from 0 to 2^51. */
 INLINE vec truncated(vec v) { return _mm512_roundscale_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
@@ -81,6 +83,7 @@ INLINE vec to_nearest(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_NEAREST_I
 INLINE vec at_most(vec v, vec high) { return _mm256_min_pd(v, high); }
 INLINE vec at_least(vec v, vec low) { return _mm256_max_pd(v, low); }
 INLINE vec magnitude(vec v) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), v); }
+INLINE vec larger_size(vec v, vec size) { return _mm256_max_pd(magnitude(v), size); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 INLINE vec truncated(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 INLINE vec root_of(vec v) { return _mm256_sqrt_pd(v); }
@@ -109,6 +112,14 @@ INLINE int all_true(mask lanes)
 #else
     return (lanes[0] & lanes[1]) != 0;
 #endif
+}
+
+/* Lanes of the last vector that hold a row. */
+INLINE mask rows_left(ptrdiff_t rows)
+{
+    mask lanes;
+    for (int k = 0; k < LANES; ++k) lanes[k] = -(int64_t)(k < rows);
+    return lanes;
 }
 
 /* One load for several products: compilers would rather repeat it in each, and loads are then the limit. */
@@ -145,6 +156,7 @@ INLINE vec to_nearest(vec v) { return (v + ROUNDER) - ROUNDER; }
 INLINE vec at_most(vec v, vec high) { return choose((mask)(v < high), v, high); }
 INLINE vec at_least(vec v, vec low) { return choose((mask)(v > low), v, low); }
 INLINE vec magnitude(vec v) { return (vec)((mask)v & INT64_MAX); }
+INLINE vec larger_size(vec v, vec size) { return at_least(magnitude(v), size); }
 INLINE vec multiply_add(vec a, vec b, vec c) { return a * b + c; }
 INLINE vec root_of(vec v) { return (vec){sqrt(v[0]), sqrt(v[1])}; }
 INLINE vec truncated(vec v)

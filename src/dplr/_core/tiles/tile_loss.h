@@ -7,14 +7,6 @@ for the sums. float64 rows in C order are used where they lie, others are packed
 #include "tile_curves.h"
 #include "tile_products.h"
 
-/* Lanes of the last vector that hold a row. */
-INLINE mask rows_left(ptrdiff_t rows)
-{
-    mask lanes;
-    for (int k = 0; k < LANES; ++k) lanes[k] = -(int64_t)(k < rows);
-    return lanes;
-}
-
 /* What is multiplied into rows: 1 inside the ball, edge / norm outside, which are counted. Rows whose norm is unsure,
    because it is not a number or nearly overflows, make it return 1. */
 INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *factor, mask *outside, double *beyond)

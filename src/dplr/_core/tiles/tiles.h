@@ -66,10 +66,11 @@ typedef struct {
     /* Snap raw targets, whose last vector is padded with copies, into `target`. Sets `excess`; returns whether a
        label is unknown. */
     int (*snap_target)(const double *raw, ptrdiff_t rows, ptrdiff_t d, const Map *map, double *target, double *excess);
-    /* Load and snap rows [start, start + rows) into columns. Adds to `excess`, sets `squared_norm`; returns whether a
-       row may be odd: outside or not finite. */
+    /* Load and snap rows [start, start + rows) into columns; in a ball project those beyond it. Adds to `excess`, sets
+       `squared_norm`, and `beyond` from the first row beyond the ball on. Returns whether a row may be odd: outside its
+       box, not finite, or left to be projected. */
     int (*snap_rows)(const Rows *X, ptrdiff_t start, ptrdiff_t rows, const Map *map, double *columns,
-                     double *squared_norm, double *excess, Ahead *ahead);
+                     double *squared_norm, double *excess, Ahead *ahead, int *beyond);
     /* Add columns' columns to the upper triangle of `gram`, row-major with rows of gram_stride(n_columns), and the
        columns' sums to `sums` unless it is NULL. */
     void (*add_gram)(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
