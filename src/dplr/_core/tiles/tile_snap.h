@@ -232,7 +232,7 @@ INLINE vec inverse_root(vec squares)
 
 /* Round rows of grid units whose squared norm is `raw`, and project those that would round to more than the ball, which
    `rounded` says. Returns whether a row is left to be settled: it is not finite, or an entry is so close to a tie that
-   `project_row` may round it the other way (functional.md, lemma 11). */
+   `project_row` may round it the other way (functional.md, lemma 12). */
 static int project_units(ptrdiff_t rows, ptrdiff_t d, double *columns, const double *raw, const double *rounded)
 {
     const double shrunk = (1.0 - 0.5 * sqrt((double)d) / GRID) * (1.0 - 1.0 / SQUARED_GRID);
