@@ -104,3 +104,16 @@ def test_the_command_line_has_it(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, options)
     assert done.exit_code == 0
     assert 'aim = "coefficients"' in done.stdout
+
+
+def test_the_statement_of_a_refit_names_the_quadratic_that_it_solved():
+    est = dplr.fit(X, LABEL, eps=1.0, mechanism="fm", bounds=BOUNDS)
+    for other, name in (
+        (est, "minimax"),
+        (est.refit(aim="coefficients"), "stein"),
+        (est.refit(approximation="taylor"), "taylor"),
+        (est.refit(aim="coefficients").refit(aim="prediction"), "minimax"),
+    ):
+        for statement in (other.privacy_, other._record.plan.statement):
+            assert f"solved for the {name} quadratic instead of the logistic loss" in statement.calibration
+            assert statement.calibration.count("quadratic instead") == 1

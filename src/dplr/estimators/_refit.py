@@ -38,8 +38,8 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None, aim: s
     if l2 is not None:
         plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
         mechanism.check(plan.problem)
-    plan = replace(plan, statement=_says_so(plan.statement, plan, mechanism))
-    statement = _says_so(fitted.privacy_, plan, mechanism)
+    plan = replace(plan, statement=_says_so(plan.statement, plan, record.mechanism, mechanism))
+    statement = _says_so(fitted.privacy_, plan, record.mechanism, mechanism)
     other = clone(fitted).set_params(  # the parameters of the release, whatever was set since
         mechanism=mechanism,
         eps=statement.eps,
@@ -61,14 +61,18 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None, aim: s
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:
     """The mechanism with the usual options of an aim; an approximation that was asked for stays."""
     usual = type(mechanism)()
+    aimed = usual.aimed(loss)
     given = {"approximation": approximation} if approximation is not None else {}
-    other = usual if aim == AIMS[0] else usual.aimed(loss)
-    changed = {name: getattr(other, name) for name in ("ridge_deviations", "floor_deviations", "approximation")}
-    return replace(mechanism, **(changed | given))
+    chosen = usual if aim == AIMS[0] else aimed
+    names = [option.name for option in fields(usual) if getattr(usual, option.name) != getattr(aimed, option.name)]
+    return replace(mechanism, **({name: getattr(chosen, name) for name in names} | given))
 
 
-def _says_so(statement: PrivacyStatement, plan: Plan, mechanism: Any) -> PrivacyStatement:
+def _says_so(statement: PrivacyStatement, plan: Plan, before: Any, mechanism: Any) -> PrivacyStatement:
+    """The statement of the release, with what is said of the solution as it is now."""
+    earlier, now = (f"solved for the {getattr(each, 'approximation', '')} quadratic" for each in (before, mechanism))
+    calibration = statement.calibration.replace(earlier, now)
     stale = ("l2 = ", "aim = ", SHRUNK)
     facts = [fact for fact in statement.assumptions if not fact.startswith(stale) and fact != SAME_RELEASE]
     solved = [l2_sentence(plan.problem.l2), *shrink_sentence(mechanism, plan.problem)]
-    return replace(statement, assumptions=(*facts, *solved, SAME_RELEASE))
+    return replace(statement, calibration=calibration, assumptions=(*facts, *solved, SAME_RELEASE))
