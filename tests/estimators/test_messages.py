@@ -68,6 +68,16 @@ def test_found_values_are_counted_and_few_are_shown():
     )
 
 
+def test_of_several_classes_only_what_is_none_of_them_is_shown():
+    for y, classes, other in (
+        (np.arange(100) % 4, (0, 1, 2), "3 (25)"),
+        (np.array(["a", "b", "c", "d"])[np.arange(100) % 4], ("a", "b", "c"), "'d' (25)"),
+    ):
+        with pytest.raises(ValueError, match="`y` must hold") as error:
+            dplr.fit(X, y, eps=1.0, mechanism="fm", classes=classes)
+        assert f"got 25 of 100 rows with another value: {other}. The labels are {list(classes)}," in str(error.value)
+
+
 def test_a_threshold_names_what_is_no_number():
     bounds = dplr.Bounds([(-1, 1)] * 2, target={"threshold": 40})
     with pytest.raises(ValueError, match=r"got 1 of 100 rows with another value: nan \(1\)\. The labels are \[False"):
@@ -172,20 +182,16 @@ def test_bounds_come_as_an_object_a_mapping_or_a_file(tmp_path):
         with pytest.warns(dplr.PrivacyWarning, match="rng"):
             coef = est.fit(FRAME, WORDS).named_coef_
         assert list(est.classes_) == ["no", "yes"]
-        assert (
-            dplr.plan(n_rows=100, eps=1.0, bounds=form).statement
-            == dplr.plan(n_rows=100, eps=1.0, bounds=known).statement
-        )
+        assert planned(form) == planned(known)
         model = tmp_path / "model.json"
         dplr.save_model(est, model)
         assert dplr.load_model(model).named_coef_ == coef
         assert dplr.load_model(model).bounds == known
         model.unlink()
     columns = {"a": (-1, 1), "b": (-1, 1)}
-    assert (
-        dplr.plan(n_rows=100, eps=1.0, bounds=columns).statement
-        == dplr.plan(n_rows=100, eps=1.0, bounds=dplr.Bounds(columns)).statement
-    )
+    assert planned(columns) == planned(dplr.Bounds(columns))
+    multiplied = dplr.Bounds(columns, target=("no", "yes"), products=[("a", "b")])
+    assert planned(multiplied.to_dict()) == planned(multiplied)
 
 
 def test_a_bounds_file_is_read_once_in_a_fit(tmp_path, monkeypatch):

@@ -107,6 +107,13 @@ def test_what_looks_wrong_is_found_and_a_fit_takes_it(case):
     assert [bool(re.search(said, each)) for each in found.doubts] == [True], found.doubts
 
 
+def test_levels_that_nobody_has_are_named_where_others_are_spelt_otherwise():
+    found = dplr.check(FRAME.assign(work=FRAME["work"].replace("Gov", "Govt")), Y, bounds=bounds())
+    assert found.columns["work"].unused == ("Gov",)
+    assert found.doubts[1] == "work: no value is 'Gov'"
+    assert dplr.check(FRAME, Y, bounds=bounds()).columns["work"].unused == ()
+
+
 def test_bounds_that_whole_numbers_reach_are_not_doubted():
     scale = pd.DataFrame({"answer": RNG.integers(1, 6, N), "age": RNG.integers(18, 91, N)})
     found = dplr.check(scale, bounds={"answer": (1, 5), "age": (18, 90)})

@@ -169,6 +169,17 @@ def test_bounds_of_other_columns_give_no_ranges(models):
             plots.plot_coefficients(other, per="range")
 
 
+def test_bounds_from_a_mapping_or_a_file_give_the_ranges_of_the_fit(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).uniform(0, 10, (500, 2)), columns=["age", "hours"])
+    columns = {"age": (0, 10), "hours": (0, 20)}
+    dplr.Bounds(columns).to_toml(tmp_path / "bounds.toml")
+    for form in (columns, tmp_path / "bounds.toml"):
+        est = dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=form).fit(X, X["age"] > 5)
+        assert read_model(est).ranges.tolist() == [[0, 10], [0, 20]]
+    (tmp_path / "bounds.toml").unlink()  # the picture is of the fit, whatever became of the file
+    assert read_model(est).ranges.tolist() == [[0, 10], [0, 20]]
+
+
 def test_three_labels_give_three_series_that_differ_in_colour_and_marker():
     ax = plots.plot_coefficients(of_three_labels())
     series = ax.lines[1:]  # the first is the line at zero
