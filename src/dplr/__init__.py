@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.estimators import BoundsEncoder, HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
     from dplr.fitting.checking import DataCheck, check
-    from dplr.fitting.planning import plan
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms import (
@@ -23,11 +22,13 @@ if TYPE_CHECKING:
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
+    from dplr.planner import Assumptions, plan
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
     from dplr.problem.plan import Plan
 
 __all__ = [
+    "Assumptions",
     "Bounds",
     "BoundsEncoder",
     "BudgetExceeded",
@@ -57,6 +58,7 @@ __all__ = [
 
 # scikit-learn takes most of a second to import: every name is loaded on first use.
 _HOMES = {
+    "Assumptions": "dplr.planner",
     "Bounds": "dplr.bounds",
     "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
@@ -78,7 +80,7 @@ _HOMES = {
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
-    "plan": "dplr.fitting.planning",
+    "plan": "dplr.planner",
     "save_model": "dplr.model_file",
 }
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._keywords import suggests
-from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, real_number, sentence
+from dplr._validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds, as_bounds
@@ -26,7 +25,6 @@ from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, Loss
-from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
@@ -250,82 +248,29 @@ def l2_sentence(l2: float | None) -> str:
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
 
 
-@suggests
-def plan(
+def public_facts(
     *,
-    eps: float,
-    n_rows: int | None = None,
-    n_features: int | None = None,
-    bounds: BoundsLike = None,
-    model: str = "logistic",
-    mechanism: MechanismLike = AUTO,
-    delta: float = 0.0,
-    fit_intercept: bool = True,
-    l2: float | str = "auto",
-    neighbouring: str = "replace_one",
-    public: PublicLike = None,
-    ranges: str = "auto",
-    large_delta: bool = False,
-    aim: str = "prediction",
-) -> Plan:
-    """What a fit would release, from public facts alone: no data is needed and nothing is spent.
-
-    Parameters
-    ----------
-    eps, delta : privacy loss; eps > 0, delta in [0, 1).
-    n_rows : number of records; required under replace_one, a declared reference under add_remove.
-    n_features : number of columns of the table; may be left out where `bounds` says it.
-    bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
-        label, each against the rest.
-    model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
-    mechanism : `"auto"`, a shorthand or a spec.
-    fit_intercept : whether a constant is appended to every row.
-    l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
-    neighbouring : `"replace_one"` or `"add_remove"`.
-    public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
-    ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
-    large_delta : whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
-    aim : `"prediction"` or `"coefficients"`, as in `LogisticRegression`.
-
-    Returns
-    -------
-    Plan
-        ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A fact is missing or outside its range.
-
-    Privacy
-    -------
-    Reads public facts alone, no private row.
-
-    Examples
-    --------
-    >>> import dplr
-    >>> plan = dplr.plan(n_rows=20_190, bounds=dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}), eps=0.8)
-    >>> print(plan)  # doctest: +ELLIPSIS
-    Plan: logistic loss, 2 features
-      scaled rows   rows in [-0.707107, 0.707107]^2, intercept constant 0.5
-      l2            chosen by the mechanism from public facts
-      minimisation  ridge ...
-    Privacy statement (objective, dplr ...)
-      guarantee     (eps, delta)-differential privacy, eps = 0.8, delta = 5.42101e-20 (2^-64); other pairs follow
-                    from the theorem
-    ...
-      assumed       mechanism = "auto": objective, as delta = 0
-    """
-    eps = check_eps(eps)
+    n_rows: int | None,
+    n_features: int | None,
+    bounds: BoundsLike,
+    model: str,
+    mechanism: MechanismLike,
+    delta: float,
+    fit_intercept: bool,
+    l2: float | str,
+    neighbouring: str,
+    public: PublicLike,
+    ranges: str,
+    aim: str,
+) -> PublicFacts:
+    """The facts that a user gives where there is no table: see `dplr.plan`."""
     known = as_bounds(bounds)
     if known is not None and n_features is None:
         n_features = len(known.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
-    if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
-        raise ValueError(sentence("n_rows", "is required under replace_one", None))
     loss = LOSSES[check_choice("model", model, LOSSES)]
-    facts = PublicFacts(
+    return PublicFacts(
         loss=loss,
         mechanism=mechanism,
         delta=delta,
@@ -342,8 +287,6 @@ def plan(
         classes=known.target_classes() if known is not None and loss.classification else None,
         public_columns=column_names(public),
     )
-    check_promise([eps], facts, large_delta)
-    return facts.planned(eps).whole
 
 
 def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:

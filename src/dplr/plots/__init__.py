@@ -1,4 +1,4 @@
-"""Pictures of fitted models (matplotlib, extra `plots`): coefficients, error against eps, history, boundary.
+"""Pictures of fitted models (matplotlib, extra `plots`): coefficients, error against eps, history, boundary; of plans.
 
 Every function draws on the Axes that it is given, or on a new figure that no global state holds: save it with
 ``ax.figure.savefig("picture.svg")``, or pass ``ax=pyplot.gca()`` to see it on the screen.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dplr.plots._boundary import plot_decision_boundary
 from dplr.plots._coefficients import plot_coefficients
+from dplr.plots._curve import plot_curve
 from dplr.plots._error import plot_error_against_eps
 from dplr.plots._history import plot_history
 
-__all__ = ["plot_coefficients", "plot_decision_boundary", "plot_error_against_eps", "plot_history"]
+__all__ = ["plot_coefficients", "plot_curve", "plot_decision_boundary", "plot_error_against_eps", "plot_history"]

@@ -1,13 +1,10 @@
-"""One self-contained HTML page about one release (jinja2 and matplotlib, extra `plots`)."""
+"""Self-contained HTML pages about a release, and about a plan (jinja2 and matplotlib, extra `plots`)."""
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 import math
-import re
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +16,15 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.plots._view import Model, printable, read_model
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
+from dplr.report._page import breakable, number, page_template, policy, source
 from dplr.report._svg import inline_svg
 from dplr.report._words import MODELS, alarms, citation, promise, reading, released, secrets
+from dplr.report.curve import curve_html, write_curve
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["curve_html", "report_html", "write_curve", "write_report"]
 
 _LONGEST = 80  # characters of a name in the table
 _PICTURED = 30  # columns in the picture of the coefficients; the table has all of them
@@ -102,17 +101,17 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     >>> "<script" in report_html(dplr.fit(X, X[:, 0] > 0, eps=1.0))
     False
     """
-    template, mark_safe = _template()
+    template, mark_safe = page_template("page.html")
     model = read_model(est)
     statement = model.statement
     if not isinstance(statement, PrivacyStatement):
         raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", type(est).__name__))
-    style = resources.files("dplr.report").joinpath("page.css").read_text(encoding="utf-8")
+    style = source("page.css")
     heads, rows = _table(model)
     pictures = [{"svg": mark_safe(svg), "caption": caption} for svg, caption in _pictures(est, model)]
     page = template.render(
         title=printable(title),
-        policy=_policy(style),
+        policy=policy(style),
         style=mark_safe(style),
         kind_words=MODELS[model.kind],
         mechanism_words=SHORTHANDS[statement.mechanism].words,
@@ -132,47 +131,11 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         secrets=secrets(statement),
         citation=citation(statement),
         version=metadata.version("dplr"),
-        number=_number,
+        number=number,
         exact_number=repr,
-        breakable=_breakable,
+        breakable=breakable,
     )
     return str(page)
-
-
-def _template() -> tuple[Any, Any]:
-    """The template, and the mark for text that is markup already."""
-    try:
-        import jinja2
-        import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
-        from markupsafe import Markup
-    except ModuleNotFoundError as missing:
-        message = 'a report needs jinja2 and matplotlib. Install them with: pip install "dplr[plots]"'
-        raise ModuleNotFoundError(message, name=missing.name) from missing
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = resources.files("dplr.report").joinpath("page.html").read_text(encoding="utf-8")
-    return environment.from_string(source), Markup
-
-
-def _policy(style: str) -> str:
-    """Nothing may be loaded or run; the one style sheet is named by its hash."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-def _number(value: float) -> str:
-    """Four digits, written out where that is at most seven places long."""
-    if value and 1e4 <= abs(value) < 1e7:
-        text = f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
-    else:
-        text = f"{value:.4g}"
-    return text.replace("-", "\u2212")
-
-
-def _breakable(name: str) -> list[str]:
-    """Parts of a name between which a line may end."""
-    return [part for part in re.split(r"(?<=[=_\-/ ])", name) if part]
 
 
 def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
@@ -210,7 +173,7 @@ def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
             heads += ["bounds", "odds ratio across them" if model.log_odds else "effect across them"]
             effects = model.coef[0] * model.widths("range")
             across = np.exp(effects) if model.log_odds else effects
-            bounds = [f"{_number(low)} to {_number(high)}" for low, high in model.reach]
+            bounds = [f"{number(low)} to {number(high)}" for low, high in model.reach]
             cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
             last += ["", ""]
         if model.noise is not None:

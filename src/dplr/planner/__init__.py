@@ -1,0 +1,212 @@
+"""What fits would release and how good they would be, before any data are read: `dplr.plan`.
+
+`plan` alone is a function of public facts. A curve, and an answer to a target, also simulate fits of tables that are
+made up: only these load scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+from dplr._keywords import suggests
+from dplr._progress import bars, silent
+from dplr._validation import check_eps, check_flag, sentence
+from dplr.fitting.planning import check_promise, public_facts
+from dplr.mechanisms.automatic import AUTO
+from dplr.planner.assumptions import Assumptions, check_assumptions
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.plan import Plan
+from dplr.typing import BoundsLike, MechanismLike, PublicLike
+
+if TYPE_CHECKING:
+    from dplr.planner.curve import Curve
+    from dplr.planner.target import Answer
+
+__all__ = ["Assumptions", "plan"]
+
+
+class Facts(TypedDict, total=False):
+    """The parameters of `plan` that mean the same with a curve and without."""
+
+    n_features: int | None
+    bounds: BoundsLike
+    model: str
+    mechanism: MechanismLike
+    fit_intercept: bool
+    l2: float | str
+    neighbouring: str
+    public: PublicLike
+    ranges: str
+    large_delta: bool
+    aim: str
+
+
+@overload
+def plan(*, eps: float, n_rows: int | None = None, delta: float = 0.0, **facts: Unpack[Facts]) -> Plan: ...
+@overload
+def plan(
+    *,
+    curve: Literal[True],
+    eps: float | Sequence[float] | None = None,
+    n_rows: int | Sequence[int] | None = None,
+    delta: float | Sequence[float] = 0.0,
+    assume: Assumptions | None = None,
+    progress: bool = False,
+    **facts: Unpack[Facts],
+) -> Curve: ...
+@overload
+def plan(
+    *,
+    target_error: float,
+    eps: float | None = None,
+    n_rows: int | None = None,
+    delta: float = 0.0,
+    assume: Assumptions | None = None,
+    **facts: Unpack[Facts],
+) -> Answer: ...
+@overload
+def plan(
+    *,
+    target_width: float | Mapping[str, float],
+    eps: float | None = None,
+    n_rows: int | None = None,
+    delta: float = 0.0,
+    assume: Assumptions | None = None,
+    **facts: Unpack[Facts],
+) -> Answer: ...
+@suggests
+def plan(
+    *,
+    eps: float | Sequence[float] | None = None,
+    n_rows: int | Sequence[int] | None = None,
+    n_features: int | None = None,
+    bounds: BoundsLike = None,
+    model: str = "logistic",
+    mechanism: MechanismLike = AUTO,
+    delta: float | Sequence[float] = 0.0,
+    fit_intercept: bool = True,
+    l2: float | str = "auto",
+    neighbouring: str = "replace_one",
+    public: PublicLike = None,
+    ranges: str = "auto",
+    large_delta: bool = False,
+    aim: str = "prediction",
+    curve: bool = False,
+    target_error: float | None = None,
+    target_width: float | Mapping[str, float] | None = None,
+    assume: Assumptions | None = None,
+    progress: bool = False,
+) -> Plan | Curve | Answer:
+    """What a fit would release, from public facts alone: no data is needed and nothing is spent.
+
+    Parameters
+    ----------
+    eps, delta : privacy loss; eps > 0, delta in [0, 1). For a curve each may be a list; of a single number, a curve
+        has usual values beside it.
+    n_rows : number of records; required under replace_one, a declared reference under add_remove. For a curve it may
+        be a list; of a single number, a curve has a quarter of it and four times it too.
+    n_features : number of columns of the table; may be left out where `bounds` says it.
+    bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
+        label, each against the rest.
+    model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
+    mechanism : `"auto"`, a shorthand or a spec. A curve with `"auto"` has every mechanism.
+    fit_intercept : whether a constant is appended to every row.
+    l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
+    neighbouring : `"replace_one"` or `"add_remove"`.
+    public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
+        With public data, simulated fits start from one half of them, and their tables are drawn from the other.
+    ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
+    large_delta : whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
+    aim : `"prediction"` or `"coefficients"`, as in `LogisticRegression`.
+    curve : plan many fits, and simulate each on rows that are made up.
+    target_error : an expected error (share of wrong answers, or root mean squared error of a numeric target). The
+        answer is the smallest eps for `n_rows`, or the fewest rows for `eps`.
+    target_width : the same for the distance of coefficients from those without privacy: a mapping of their names to
+        widths in the user's units, or a number for the root mean square over columns, each across its bounds.
+    assume : what a simulation assumes of the rows; None for the defaults of `Assumptions`.
+    progress : whether a bar shows how far a curve is.
+
+    Returns
+    -------
+    Plan
+        ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
+    dplr.planner.curve.Curve
+        With ``curve=True``. ``print(curve)`` shows a table; ``curve.to_html(path)`` writes a page with sliders.
+    dplr.planner.target.Answer
+        With a target.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A fact is missing or outside its range, or no eps or number of rows reaches the target.
+
+    Privacy
+    -------
+    Reads public facts alone, no private row. Simulated rows are made up, or drawn from rows that are declared public.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> plan = dplr.plan(n_rows=20_190, bounds=dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}), eps=0.8)
+    >>> print(plan)  # doctest: +ELLIPSIS
+    Plan: logistic loss, 2 features
+      scaled rows   rows in [-0.707107, 0.707107]^2, intercept constant 0.5
+      l2            chosen by the mechanism from public facts
+      minimisation  ridge ...
+    Privacy statement (objective, dplr ...)
+      guarantee     (eps, delta)-differential privacy, eps = 0.8, delta = 5.42101e-20 (2^-64); other pairs follow
+                    from the theorem
+    ...
+      assumed       mechanism = "auto": objective, as delta = 0
+
+    >>> curve = dplr.plan(n_rows=2000, n_features=2, eps=[0.1, 1.0], curve=True)
+    >>> sorted({point.mechanism for point in curve.points})
+    ['fm', 'ngd', 'objective', 'output']
+    """
+    targets = target_error is not None or target_width is not None
+    single = not (check_flag("curve", curve) or targets)
+    if single:
+        eps = check_eps(eps)
+        _refuse_options(assume, progress)
+    elif curve and targets:
+        raise ValueError(sentence("curve", "must not stand beside a target", curve, "Give one of them."))
+    several = curve and not single
+    if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE and not targets:
+        raise ValueError(sentence("n_rows", "is required under replace_one", None))
+    facts = public_facts(
+        n_rows=None if several else n_rows,  # type: ignore[arg-type]  # checked there
+        n_features=n_features,
+        bounds=bounds,
+        model=model,
+        mechanism=mechanism,
+        delta=0.0 if several else delta,  # type: ignore[arg-type]  # checked there
+        fit_intercept=fit_intercept,
+        l2=l2,
+        neighbouring=neighbouring,
+        public=public,
+        ranges=ranges,
+        aim=aim,
+    )
+    if single:
+        assert isinstance(eps, float)
+        check_promise([eps], facts, large_delta)
+        return facts.planned(eps).whole
+    assumed = check_assumptions(assume)
+    if targets:
+        from dplr.planner.target import answer_of
+
+        level = None if eps is None else check_eps(eps)
+        return answer_of(facts, level, target_error, target_width, assumed, large_delta)
+    from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
+
+    counts = counts_of(n_rows)
+    levels, deltas = levels_of(eps), deltas_of(delta, counts[-1])
+    return curve_of(facts, levels, deltas, counts, assumed, large_delta, bars if progress else silent)
+
+
+def _refuse_options(assume: Any, progress: Any) -> None:
+    """A plan without a simulation has no use for what a simulation assumes."""
+    for name, value in (("assume", assume), ("progress", progress)):
+        if value:
+            raise ValueError(sentence(name, "is of a curve or a target", value, "Say curve=True too."))

@@ -1,0 +1,197 @@
+"""What fits of several mechanisms would be like at several eps, deltas and numbers of rows: plans, and a simulation."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WRONG, ROOT_SQUARES = "share of wrong answers", "root mean squared error"
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One mechanism at one eps, delta and number of rows.
+
+    Attributes
+    ----------
+    mechanism : its shorthand.
+    eps, delta, n_rows : what was asked for.
+    auto : whether `mechanism="auto"` takes this mechanism there.
+    error : expected error by simulation, on rows that were not fitted.
+    standard_error : of `error`, over simulated tables.
+    non_private : error of the same tables without privacy.
+    baseline : error of always giving the most frequent label, or the mean.
+    kept : share of what a model without privacy gains over the baseline that is left; below 0 for none.
+    coef_noise : (n_columns,) standard deviation of the noise on each coefficient, in the user's units.
+    coef_distance : (n_columns,) root mean squared distance of each coefficient from that without privacy, in the
+        user's units: noise and shrinkage together.
+    noise : deviation of what the mechanism itself perturbs, by the name of the block; exact, not simulated.
+    excess_risk : what the objective ends above its minimum at most, with probability 0.95; None where no theorem
+        covers the fit.
+    simulated_rows : rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is
+        then an upper estimate.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> options = {"eps": [0.5], "delta": [0.0], "n_rows": [1000], "n_features": 2, "mechanism": "fm"}
+    >>> (point,) = dplr.plan(curve=True, **options).points
+    >>> point.mechanism, point.eps, sorted(point.noise)
+    ('fm', 0.5, ['M1', 'M2'])
+    """
+
+    mechanism: str
+    eps: float
+    delta: float
+    n_rows: int
+    auto: bool
+    error: float
+    standard_error: float
+    non_private: float
+    baseline: float
+    kept: float
+    coef_noise: tuple[float, ...]
+    coef_distance: tuple[float, ...]
+    noise: dict[str, float]
+    excess_risk: float | None
+    simulated_rows: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Curve:
+    """What fits would be like before a row is read: what `dplr.plan(..., curve=True)` returns.
+
+    Attributes
+    ----------
+    points : every mechanism at every eps, delta and number of rows that it can have.
+    columns : names of the coefficients.
+    reach : (n_columns,) by how much each column can grow within its bounds.
+    quantity : what `error` measures.
+    model : `"logistic"`, `"linear"` or `"svm"`.
+    neighbouring : what is protected.
+    assumptions : sentences; what the simulation assumed of rows that nobody has read.
+    declared : sentences; what was declared to be public.
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent. It may be published.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
+    >>> curve = dplr.plan(bounds=bounds, n_rows=2000, eps=[0.1, 1.0], delta=0.0, mechanism="fm", curve=True)
+    >>> sorted({point.eps for point in curve.points})
+    [0.1, 1.0]
+    >>> curve.records()[0]["mechanism"]
+    'fm'
+    """
+
+    points: tuple[Point, ...]
+    columns: tuple[str, ...]
+    reach: tuple[float, ...]
+    quantity: str
+    model: str
+    neighbouring: str
+    assumptions: tuple[str, ...]
+    declared: tuple[str, ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat record for each point: for a data frame, or for a file.
+
+        Returns
+        -------
+        list of dict
+            Noise and distance of each coefficient stand under `"coef_noise: NAME"` and `"coef_distance: NAME"`.
+
+        Examples
+        --------
+        >>> import dplr
+        >>> curve = dplr.plan(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm", curve=True)
+        >>> [name for name in curve.records()[0] if name.startswith("coef_noise")]
+        ['coef_noise: column 0']
+        """
+        flat = []
+        for point in self.points:
+            record = asdict(point)
+            noise, deviations = record.pop("noise"), record.pop("coef_noise")
+            distances = record.pop("coef_distance")
+            record |= {"noise": "; ".join(f"{name} {value:.6g}" for name, value in noise.items())}
+            record |= {f"coef_noise: {name}": v for name, v in zip(self.columns, deviations, strict=True)}
+            record |= {f"coef_distance: {name}": v for name, v in zip(self.columns, distances, strict=True)}
+            flat.append(record)
+        return flat
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write the records as a CSV file; an older one is replaced."""
+        records, target = self.records(), Path(path)
+        with open(target, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(records[0]))
+            writer.writeheader()
+            writer.writerows(records)
+        return target
+
+    def typical(self, point: Point, what: str = "coef_distance") -> float:
+        """Root mean square over columns of a point's `coef_distance` or `coef_noise`, across the bounds of each.
+
+        Across the bounds is what columns of different units have in common: the change of the prediction (of the log
+        odds, or of the target) from a column's lower to its upper bound.
+        """
+        return float(np.sqrt(np.mean((np.array(getattr(point, what)) * np.array(self.reach)) ** 2)))
+
+    def plot(self, ax: Axes | None = None, *, delta: float | None = None, n_rows: int | None = None) -> Axes:
+        """Draw expected error against eps: see `dplr.plots.plot_curve`."""
+        from dplr.plots import plot_curve
+
+        return plot_curve(self, ax, delta=delta, n_rows=n_rows)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "A private model, planned") -> Path:
+        """Write one page on which eps, delta and the number of rows are sliders: see `dplr.report.write_curve`."""
+        from dplr.report import write_curve
+
+        return write_curve(self, path, title=title)
+
+    def __str__(self) -> str:
+        """Return a table, and what was assumed."""
+        heads = ["mechanism", "eps", "delta", "rows", "error", "s.e.", "no privacy", "no model", "kept", "distance"]
+        rows = [[*heads, "proved excess"]]
+        for point in self.points:
+            risk = "" if point.excess_risk is None else f"{point.excess_risk:.3g}"
+            more = "+" if point.simulated_rows < point.n_rows else ""
+            errors = (point.error, point.standard_error, point.non_private, point.baseline)
+            rows.append([
+                point.mechanism + ("*" if point.auto else ""), f"{point.eps:g}", f"{point.delta:g}",
+                f"{point.n_rows}{more}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
+                f"{self.typical(point):.3g}", risk,
+            ])  # fmt: skip
+        widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([f"Expected error ({self.quantity}) on simulated rows", *lines, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """How to read the table, and what was assumed."""
+        notes = ["kept: share of the gain of a model without privacy over no model at all."]
+        notes.append(
+            "distance: of a coefficient from that without privacy, times the width of the column's bounds; "
+            "root mean square."
+        )
+        if any(point.auto for point in self.points):
+            notes.append('*: what mechanism="auto" takes.')
+        if any(point.simulated_rows < point.n_rows for point in self.points):
+            most = max(point.simulated_rows for point in self.points)
+            notes.append(f"+: simulated with {most} rows; with more, the error is expected to be smaller.")
+        if any(point.excess_risk is not None for point in self.points):
+            notes.append(
+                "proved excess: with probability 0.95 the objective on the data ends at most that much above its "
+                "minimum."
+            )
+        return [*notes, *(f"Assumed: {fact}." for fact in self.assumptions)]

@@ -1,0 +1,264 @@
+"""Where simulated rows come from: made up within public bounds, or drawn from public rows.
+
+Simulated rows are numbers: a level is its position among the declared ones. Bounds by position whose levels are these
+positions have the same layout, and so the same noise, as the bounds that the user declared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds import Bounds, Pair
+from dplr.bounds.columns import write_column
+from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle
+from dplr.bounds.products import write_products
+from dplr.fitting.planning import PublicFacts
+from dplr.fitting.pretraining import PublicData, read_public
+from dplr.planner.assumptions import Assumptions
+from dplr.rows import resolve_labels
+
+Matrix = NDArray[np.float64]
+Drawn = tuple[Matrix, NDArray[Any]]
+
+MISSING_SHARE = 0.05  # of every column whose bounds say what a missing value counts as
+UNKNOWN = -1.0  # stands for a value that is not a declared level
+_LOGISTIC_VARIANCE = math.pi**2 / 3
+_LEAST_SAMPLE = 30
+# From the scale of the model back to the user's.
+_INVERSES: dict[str, Callable[[Matrix], Matrix]] = {"log1p": np.expm1, "log": np.exp, "sqrt": np.square}
+
+
+class Population(Protocol):
+    """Draws rows and their targets; the order of classes and columns is that of the coded bounds."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is assumed, in sentences."""
+        ...
+
+    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+        """Rows to fit and rows to score; the same for the same number."""
+        ...
+
+
+def coded_bounds(known: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
+    """The same columns by position, their levels numbered, and the labels numbered; None without bounds."""
+    if known is None:
+        return None
+    columns = [write_column(_coded(column)) for column in known.columns]
+    declared: Any = list(range(classes)) if classes else target
+    return Bounds(columns, target=declared, products=write_products(known.products, None))
+
+
+def _coded(column: Column) -> Column:
+    if not isinstance(column, Levels):
+        return column
+    places: dict[Any, int] = {level: place for place, level in enumerate(column.levels)}
+    missing = column.missing if column.missing in (None, INDICATOR) else places[column.missing]
+    reference = None if column.reference is None else places[column.reference]
+    return replace(column, levels=tuple(range(len(places))), missing=missing, reference=reference)
+
+
+@dataclass(frozen=True, eq=False)
+class MadeUp:
+    """Rows that are independent from column to column, and a target from a linear or logistic model of them.
+
+    Attributes
+    ----------
+    columns : that are declared; None for rows of the unit ball.
+    n_features : of the table.
+    classes : number of labels; 0 for a numeric target.
+    target : the range of a numeric target.
+    assume : signal, share of the second label, and seed.
+    """
+
+    columns: tuple[Column, ...] | None
+    n_features: int
+    classes: int
+    target: Pair
+    assume: Assumptions
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is assumed, in sentences."""
+        if self.columns is None:
+            rows = ["rows are spread evenly over the unit ball"]
+        else:
+            rows = ["columns are independent", "numbers are triangular within their bounds, on the scale of the model"]
+            rows += ["bins and levels are equally frequent"] if any(map(_hot, self.columns)) else []
+            if any(column.missing is not None for column in self.columns):
+                rows.append(f"{MISSING_SHARE:.0%} are missing where the bounds allow it")
+        rows.append("every column matters about as much, with a sign and a size that are drawn anew for each table")
+        rows.append(f"the columns explain {self.assume.signal:.0%} of the target's variation")
+        if self.classes == 2:
+            rows.append(f"{self.assume.positive:.0%} of the labels are the second one")
+        return tuple(rows)
+
+    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+        """Rows to fit and rows to score; the same for the same number."""
+        rng = np.random.default_rng([self.assume.seed, number])
+        X, parts = self._rows(rng, rows + scored)
+        y = self._numbers(rng, parts) if not self.classes else self._labels(rng, parts)
+        return (X[:rows], y[:rows]), (X[rows:], y[rows:])
+
+    def _rows(self, rng: np.random.Generator, n: int) -> tuple[Matrix, Matrix]:
+        """Rows as a user has them, and the same as what each column adds to the score: mean 0, deviation 1."""
+        if self.columns is None:
+            X = rng.normal(size=(n, self.n_features))
+            X *= (rng.random(n) ** (1 / self.n_features) / np.linalg.norm(X, axis=1))[:, np.newaxis]
+            return X, X * math.sqrt(self.n_features + 2)
+        X, parts = np.empty((n, len(self.columns))), np.empty((n, len(self.columns)))
+        for j, column in enumerate(self.columns):
+            X[:, j], parts[:, j] = _values(rng, column, n)
+            if column.missing is not None:
+                gone = rng.random(n) < MISSING_SHARE
+                X[gone, j], parts[gone, j] = math.nan, 0.0
+        return X, parts
+
+    def _numbers(self, rng: np.random.Generator, parts: Matrix) -> Matrix:
+        """A numeric target, triangular in width, clipped to its range."""
+        score = math.sqrt(self.assume.signal) * (parts @ _direction(rng, parts.shape[1]))
+        score += math.sqrt(1 - self.assume.signal) * rng.normal(size=len(parts))
+        low, high = self.target
+        deviation = (high / 2 - low / 2) / math.sqrt(6)
+        return np.clip(middle(self.target) + deviation * score, low, high)
+
+    def _labels(self, rng: np.random.Generator, parts: Matrix) -> NDArray[np.int64]:
+        """Labels of a logistic model; of more than two, the one with the largest score and a Gumbel error."""
+        reach = math.sqrt(self.assume.signal / (1 - self.assume.signal) * _LOGISTIC_VARIANCE)
+        if self.classes == 2:
+            score = reach * (parts @ _direction(rng, parts.shape[1])) + rng.logistic(size=len(parts))
+            return (score > np.quantile(score, 1 - self.assume.positive)).astype(np.int64)
+        slopes = np.column_stack([_direction(rng, parts.shape[1]) for _ in range(self.classes)])
+        scores = reach / math.sqrt(2) * (parts @ slopes) + rng.gumbel(size=(len(parts), self.classes))
+        return np.asarray(scores.argmax(axis=1), np.int64)
+
+
+def _hot(column: Column) -> bool:
+    return column.number is None
+
+
+def _direction(rng: np.random.Generator, size: int) -> Matrix:
+    direction = rng.normal(size=size)
+    return np.asarray(direction / np.linalg.norm(direction))
+
+
+def _values(rng: np.random.Generator, column: Column, n: int) -> tuple[Matrix, Matrix]:
+    """Values of a column, and what they add to the score."""
+    if isinstance(column, Numeric):
+        low, high = column.range
+        scaled = rng.triangular(low, middle(column.range), high, n)
+        values = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
+        part = (scaled - middle(column.range)) / ((high / 2 - low / 2) / math.sqrt(6))
+        return np.clip(values, column.lower, column.upper), part
+    count = len(column.edges) + 1 if isinstance(column, Bins) else len(column.levels)
+    codes = rng.integers(count, size=n)
+    heights = rng.normal(size=count) if _hot(column) else np.arange(count, dtype=np.float64)
+    heights = (heights - heights.mean()) / heights.std()
+    if isinstance(column, Bins):
+        ends = np.array([column.lower, *column.edges, column.upper])
+        return (ends[codes] + (ends[codes + 1] - ends[codes]) * rng.random(n)), heights[codes]
+    return codes.astype(np.float64), heights[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Rows drawn with replacement from public ones, two thirds of them; the others are scored."""
+
+    X: Matrix
+    y: NDArray[Any]
+    seed: int
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is assumed, in sentences."""
+        return (f"the private rows are like the {len(self.y)} public rows that simulated tables are drawn from",)
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.random.default_rng(self.seed).permutation(len(self.y))
+
+    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+        """Rows to fit and rows to score; the same for the same number."""
+        rng = np.random.default_rng([self.seed, number])
+        held, drawn = np.split(self._order, [len(self.y) // 3])
+        chosen = rng.choice(drawn, rows)
+        held = held[:scored]
+        return (self.X[chosen], self.y[chosen]), (self.X[held], self.y[held])
+
+
+def halves(sample: Resampled) -> tuple[Drawn, Resampled]:
+    """One half of public rows as rows and targets, and the other to draw from: no row is in both."""
+    first, second = np.array_split(np.random.default_rng([sample.seed, 1]).permutation(len(sample.y)), 2)
+    return (sample.X[first], sample.y[first]), replace(sample, X=sample.X[second], y=sample.y[second])
+
+
+def read_sample(sample: tuple[Any, Any], facts: PublicFacts, seed: int, parameter: str) -> Resampled:
+    """Public rows as simulated rows are; raises ValueError for what does not fit the bounds, under this name."""
+    try:
+        columns = facts.columns or facts.public_columns
+        data = read_public(sample, facts.n_features, columns, facts.fit_intercept, facts.layout)
+        if not isinstance(data, PublicData):
+            raise ValueError(sentence("public", "must be a pair (X, y) of rows and their targets", sample))
+        if len(data.y) < _LEAST_SAMPLE:
+            raise ValueError(sentence("public", f"must have at least {_LEAST_SAMPLE} rows", len(data.y)))
+        y = data.y.as_float() if not facts.loss.classification else _positions(data, facts)
+    except ValueError as error:
+        raise ValueError(str(error).replace("`public`", f"`{parameter}`").replace("`y`", f"`{parameter}`")) from None
+    X = data.X if facts.layout is None else _decoded(data.X, facts.layout.columns, facts.layout.firsts)
+    return Resampled(X, y, seed)
+
+
+def _positions(data: PublicData, facts: PublicFacts) -> NDArray[np.int64]:
+    """The position of every label among the declared ones."""
+    threshold = facts.bounds.threshold if facts.bounds is not None else None
+    labels = resolve_labels((data if threshold is None else data.above(threshold)).y, facts.classes)
+    if len(labels.classes) > 2:
+        found = np.asarray(labels.y, np.int64)
+    else:
+        found = np.select([labels.y == code for code in labels.codes], [0, 1], 2).astype(np.int64)
+    if (found == len(labels.classes)).any():
+        rule = f"must hold only the labels {labels.classes.tolist()}"
+        raise ValueError(sentence("public", rule, "another one", "Recode its labels."))
+    return found
+
+
+def _decoded(encoded: Matrix, columns: tuple[Column, ...], firsts: tuple[int, ...]) -> Matrix:
+    """Numbers and positions of levels, from columns of the model; values that were filled in stay so."""
+    X = np.empty((len(encoded), len(columns)))
+    for j, (column, first) in enumerate(zip(columns, firsts, strict=False)):
+        block = encoded[:, first + (column.number is not None) :][:, : column.block]
+        if isinstance(column, Numeric):
+            scaled = encoded[:, first]
+            X[:, j] = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
+        elif column.number is not None:
+            X[:, j] = encoded[:, first]
+        else:
+            X[:, j] = _from_block(block, column)
+        if column.missing == INDICATOR:
+            X[block[:, -1] != 0, j] = math.nan
+    return X
+
+
+def _from_block(block: Matrix, column: Column) -> Matrix:
+    """A value of the level or of the bin that is set; where none is, of the reference, or of no level."""
+    assert isinstance(column, Bins | Levels)
+    if isinstance(column, Bins):
+        ends = np.array([column.lower, *column.edges, column.upper])
+        values = (ends[:-1] + ends[1:]) / 2
+        default = math.nan if column.reference is None else column.reference
+    else:
+        values, default = np.arange(len(column.levels), dtype=np.float64), UNKNOWN
+    kept = np.array([value for value, place in zip(values, column.places, strict=True) if place >= 0])
+    found = np.full(len(block), default)
+    rows, places = np.nonzero(block[:, : len(kept)])
+    found[rows] = kept[places]
+    return found

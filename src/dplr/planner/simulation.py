@@ -1,0 +1,226 @@
+"""Private fits of simulated tables: their errors, and how far coefficients lie from those without privacy.
+
+Where each level or bin of a column has a coefficient, all of them may move together and the intercept the other way
+without any change of the model. Such coefficients are compared after the mean of their block was subtracted.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds import Bounds
+from dplr.fitting.planning import PublicFacts
+from dplr.planner.assumptions import Assumptions
+from dplr.planner.population import Drawn, MadeUp, Population, coded_bounds, halves, read_sample
+from dplr.typing import MechanismLike
+
+_ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
+_SCORED = 10_000  # rows that are scored
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """What the fits of one simulated table at one eps came to.
+
+    Attributes
+    ----------
+    error : mean over fits of the share of wrong answers, or of the root mean squared error.
+    noise : (n_columns,) variance of each coefficient over the fits; over classes, its mean.
+    distance : (n_columns,) mean squared distance of each coefficient from the fit without privacy.
+    """
+
+    error: float
+    noise: NDArray[np.float64]
+    distance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What one simulated table gives without privacy, and without a model.
+
+    Attributes
+    ----------
+    error : of the model fitted without noise.
+    baseline : of the most frequent label, or of the mean.
+    coef : (n_models, n_columns), without noise, in the user's units.
+    """
+
+    error: float
+    baseline: float
+    coef: NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Simulator:
+    """Fits of simulated tables under the facts of a plan.
+
+    Attributes
+    ----------
+    facts : of the plan, whose bounds, labels and options all fits have.
+    assume : what is assumed beside them.
+    options : of `fit_many`, without mechanism, eps and delta.
+    """
+
+    facts: PublicFacts
+    assume: Assumptions
+    options: Mapping[str, Any]
+    _references: dict[tuple[int, int], Reference] = field(default_factory=dict)
+    _tables: dict[tuple[int, int], tuple[Drawn, Drawn]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read the bounds and the sample, if any; no fit yet."""
+        self._bounds, self.population, self._public = _prepared(self.facts, self.assume)
+
+    @property
+    def width(self) -> int:
+        """Coefficients of one model."""
+        return self.facts.n_features if self.facts.layout is None else self.facts.layout.width
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coefficients."""
+        if self.facts.layout is None:
+            return tuple(f"column {j}" for j in range(self.width))
+        return self.facts.layout.names
+
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """(n_columns,) by how much each column can grow within its bounds."""
+        pairs = [(-1.0, 1.0)] * self.width if self.facts.layout is None else self.facts.layout.pairs
+        return np.array([high - low for low, high in pairs])
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the largest simulated table."""
+        return self.assume.rows or max(1000, _ENTRIES // self.width)
+
+    def rows_for(self, n_rows: int) -> int:
+        """How many rows a simulated table has that stands for this number."""
+        return min(n_rows, self.most_rows)
+
+    def fits(
+        self, mechanism: MechanismLike, levels: Sequence[float], delta: float, n_rows: int
+    ) -> list[list[TableResult]]:
+        """For each eps one result per table: all tables are the same for all eps, deltas and mechanisms."""
+        rows, every = self.rows_for(n_rows), []
+        for number in range(self.assume.tables):
+            (X, y), _ = self._table(number, rows)
+            repeated = [eps for eps in levels for _ in range(self.assume.fits)]
+            done = self._fit(X, y, mechanism, repeated, delta, number)
+            count = self.assume.fits
+            parts = [done[first : first + count] for first in range(0, len(done), count)]
+            every.append([self._result(part, number, rows) for part in parts])
+        return [list(results) for results in zip(*every, strict=True)]
+
+    def references(self, n_rows: int) -> list[Reference]:
+        """What each table gives without privacy."""
+        rows = self.rows_for(n_rows)
+        return [self._reference(number, rows) for number in range(self.assume.tables)]
+
+    def _table(self, number: int, rows: int) -> tuple[Drawn, Drawn]:
+        """One table; those of the last number of rows are kept."""
+        if any(kept != rows for _, kept in self._tables):
+            self._tables.clear()
+        if (number, rows) not in self._tables:
+            self._tables[number, rows] = self.population.table(number, rows, _SCORED)
+        return self._tables[number, rows]
+
+    def _reference(self, number: int, rows: int) -> Reference:
+        if (number, rows) not in self._references:
+            (X, y), (held, targets) = self._table(number, rows)
+            mechanism = "none" if self.facts.loss.classification else "fm"
+            plain = {"public": None, "aim": "prediction", "ranges": "off"}
+            (est,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
+            guess = np.bincount(y).argmax() if self.facts.loss.classification else y.mean()
+            coef = self._identified(np.atleast_2d(np.asarray(est.coef_, np.float64)))
+            found = Reference(self._error(est.predict(held), targets), self._error(guess, targets), coef)
+            self._references[number, rows] = found
+        return self._references[number, rows]
+
+    def _result(self, fits: Sequence[Any], number: int, rows: int) -> TableResult:
+        _, (held, targets) = self._table(number, rows)
+        coefs = self._identified(np.array([np.atleast_2d(est.coef_) for est in fits], np.float64))
+        away = coefs - self._reference(number, rows).coef
+        noise = coefs.var(axis=0, ddof=1) if len(fits) > 1 else np.full(coefs.shape[1:], math.nan)
+        error = float(np.mean([self._error(est.predict(held), targets) for est in fits]))
+        return TableResult(error, noise.mean(axis=0), (away**2).mean(axis=(0, 1)))
+
+    def _identified(self, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients (..., n_columns), those of a block less their mean where every level has one."""
+        layout = self.facts.layout
+        found = coefs.copy()
+        for first, column in zip(layout.firsts, layout.columns, strict=False) if layout is not None else ():
+            if column.number is None and getattr(column, "reference", None) is None:
+                block = found[..., first : first + column.block]
+                block -= block.mean(axis=-1, keepdims=True)
+        return found
+
+    def _error(self, predicted: Any, targets: NDArray[Any]) -> float:
+        if self.facts.loss.classification:
+            return float(np.mean(predicted != targets))
+        return float(np.sqrt(np.mean((predicted - targets) ** 2)))
+
+    def _fit(
+        self, X: Any, y: Any, mechanism: MechanismLike, levels: Sequence[float], delta: float, number: int, **plain: Any
+    ) -> list[Any]:
+        """Fits with noise from a seed: simulated rows need no protection."""
+        from dplr.estimators import fit_many
+
+        options = {**self.options, "bounds": self._bounds, "public": self._public, **plain}
+        if self.facts.loss.classification and self._bounds is None:
+            options["classes"] = [0, 1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
+            seed = self.assume.seed * self.assume.tables + number
+            return list(fit_many(X, y, eps=levels, mechanism=mechanism, delta=delta, rng=seed, **options))
+
+
+def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
+    """A simulator of fits with these facts."""
+    options: dict[str, Any] = {"model": _model_of(facts), "fit_intercept": facts.fit_intercept, "l2": facts.l2}
+    options |= {"neighbouring": facts.neighbouring, "ranges": facts.ranges, "aim": facts.aim, "large_delta": True}
+    return Simulator(facts, assume, options)
+
+
+def _model_of(facts: PublicFacts) -> str:
+    from dplr.problem.losses import LOSSES
+
+    return next(name for name, loss in LOSSES.items() if loss == facts.loss)
+
+
+def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, Population, Any]:
+    """Coded bounds, where rows come from, and where fits start."""
+    count = len(facts.classes) if facts.classes is not None else 2
+    count = count if facts.loss.classification else 0
+    target = (-1.0, 1.0)
+    if not count and facts.bounds is not None:
+        target = facts.bounds.target_pair() or target
+    bounds = coded_bounds(facts.bounds, count, target)
+    sample = None if assume.sample is None else read_sample(assume.sample, facts, assume.seed, "sample")
+    if facts.public is None:
+        columns = None if facts.layout is None else facts.layout.columns
+        made_up = MadeUp(columns, facts.n_features, count, target, assume)
+        return bounds, made_up if sample is None else sample, None
+    if _is_data(facts):
+        start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]
+        return bounds, rest if sample is None else sample, start
+    if sample is None:
+        remedy = "Give public rows that are like the private ones: assume=dplr.Assumptions(sample=(X, y))."
+        rule = "must be rows and targets where a fit is simulated, as made-up rows know nothing of its coefficients"
+        raise ValueError(sentence("public", rule, type(facts.public).__name__, remedy))
+    public: Any = facts.public
+    return bounds, sample, (public.coef_, public.intercept_) if hasattr(public, "coef_") else public
+
+
+def _is_data(facts: PublicFacts) -> bool:
+    from dplr.fitting.pretraining import PublicData
+
+    return isinstance(facts.start, PublicData)

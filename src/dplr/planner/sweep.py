@@ -1,0 +1,152 @@
+"""Every mechanism at every eps, delta and number of rows: what is proved, and what a simulation says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dplr._progress import Track, silent
+from dplr._validation import check_count, check_delta, check_eps, sentence
+from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.mechanisms import SHORTHANDS
+from dplr.mechanisms.automatic import AUTO
+from dplr.planner.assumptions import Assumptions
+from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve, Point
+from dplr.planner.simulation import Reference, Simulator, TableResult, simulator
+from dplr.problem.plan import Plan
+from dplr.utility._planned import excess_risk_of
+
+LEVELS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_LEAST_ROWS, _STEP = 50, 4  # numbers of rows beside the one that is asked for
+_LARGEST_DELTA = 1e-6
+_MOST_POINTS = 400  # of eps, delta and rows: a page with more of them is hard to read, and slow to make
+
+Planned = tuple[float, Plan, bool]
+
+
+def levels_of(eps: Any) -> list[float]:
+    """The losses of a curve: those of a list, or usual ones and the one that is asked for."""
+    if eps is None:
+        return list(LEVELS)
+    return sorted({check_eps(level) for level in (eps if _several(eps) else (*LEVELS, eps))})
+
+
+def counts_of(n_rows: Any) -> list[int]:
+    """Numbers of rows: those of a list, or the one that is asked for, a quarter of it and four times it."""
+    if n_rows is None:
+        raise ValueError(
+            sentence("n_rows", "is required for a curve", None, "Give a public number, or a list of them.")
+        )
+    if _several(n_rows):
+        return sorted({check_count("n_rows", count) for count in n_rows})
+    count = check_count("n_rows", n_rows)
+    return sorted({max(count // _STEP, min(count, _LEAST_ROWS)), count, count * _STEP})
+
+
+def deltas_of(delta: Any, largest: int) -> list[float]:
+    """The deltas of a list, or 0 and the one that is asked for, or far below 1 / (number of rows)."""
+    if _several(delta):
+        return sorted({check_delta(each) for each in delta})
+    usual = min(_LARGEST_DELTA, 10.0 ** -(math.ceil(math.log10(largest)) + 1))
+    return sorted({0.0, check_delta(delta) or usual})
+
+
+def curve_of(
+    facts: PublicFacts,
+    levels: Sequence[float],
+    deltas: Sequence[float],
+    counts: Sequence[int],
+    assume: Assumptions,
+    large_delta: bool,
+    track: Track = silent,
+) -> Curve:
+    """Plan and simulate all of it."""
+    for name, values in (("eps", levels), ("delta", deltas), ("n_rows", counts)):
+        if not values:
+            raise ValueError(sentence(name, "must hold at least one value", list(values)))
+    if len(levels) * len(deltas) * len(counts) > _MOST_POINTS:
+        got = f"{len(levels)} x {len(deltas)} x {len(counts)}"
+        raise ValueError(sentence("eps", f"must make at most {_MOST_POINTS} points with delta and n_rows", got))
+    for delta in deltas:  # refused, or warned of, before anything is simulated
+        check_promise(levels, replace(facts, delta=delta, n_rows=max(counts)), large_delta)
+    points: list[Point] = []
+    simulated = simulator(facts, assume)
+    cells = [(count, delta) for count in counts for delta in deltas]
+    for count, delta in track(cells, "simulated settings"):
+        points += _points(simulated, levels, delta, count)
+    classification = facts.loss.classification
+    return Curve(
+        points=tuple(points),
+        columns=simulated.names,
+        reach=tuple(simulated.reach.tolist()),
+        quantity=WRONG if classification else ROOT_SQUARES,
+        model=simulated.options["model"],
+        neighbouring=str(facts.neighbouring),
+        assumptions=simulated.population.facts,
+        declared=tuple(facts.layout.facts(facts.columns) if facts.layout is not None else ()),
+    )
+
+
+def _points(simulated: Simulator, levels: Sequence[float], delta: float, count: int) -> Iterable[Point]:
+    """One delta and one number of rows: each mechanism at every eps at which it has a plan."""
+    facts = replace(simulated.facts, delta=delta, n_rows=count)
+    references = simulated.references(count)
+    classes = 0 if facts.classes is None else len(facts.classes)
+    for mechanism, planned in _plans(facts, levels):
+        found = simulated.fits(mechanism, [eps for eps, *_ in planned], delta, count)
+        for (eps, plan, auto), tables in zip(planned, found, strict=True):
+            yield Point(
+                mechanism=plan.statement.mechanism,
+                eps=eps,
+                delta=delta,
+                n_rows=count,
+                auto=auto,
+                noise={block: release.deviation for block, release in plan.released.items()},
+                excess_risk=excess_risk_of(plan) if classes in (0, 2) and facts.loss.classification else None,
+                simulated_rows=simulated.rows_for(count),
+                **summary(tables, references),
+            )
+
+
+def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, list[Planned]]]:
+    """Each mechanism with its plans, and whether `"auto"` takes it; what has no plan is left out."""
+    if facts.mechanism != AUTO:
+        yield facts.mechanism, [(eps, facts.planned(eps).whole, False) for eps in levels]
+        return
+    taken = {eps: facts.planned(eps).whole.statement.mechanism for eps in levels}
+    for name, about in SHORTHANDS.items():
+        if not about.private:
+            continue
+        own, planned = replace(facts, mechanism=name), []
+        for eps in levels:
+            try:
+                planned.append((eps, own.planned(eps).whole, taken[eps] == name))
+            except ValueError:  # what it cannot promise, or a loss that it does not have
+                continue
+        if planned:
+            yield name, planned
+
+
+def summary(tables: Sequence[TableResult], references: Sequence[Reference]) -> dict[str, Any]:
+    """The figures of a point, as means over tables."""
+    errors = np.array([table.error for table in tables])
+    non_private = float(np.mean([each.error for each in references]))
+    baseline = float(np.mean([each.baseline for each in references]))
+    gain = baseline - non_private
+    return {
+        "error": float(errors.mean()),
+        "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
+        "non_private": non_private,
+        "baseline": baseline,
+        "kept": (baseline - float(errors.mean())) / gain if gain > 0 else math.nan,
+        "coef_noise": tuple(np.sqrt(np.mean([table.noise for table in tables], axis=0)).tolist()),
+        "coef_distance": tuple(np.sqrt(np.mean([table.distance for table in tables], axis=0)).tolist()),
+    }
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, list | tuple | range | np.ndarray)

@@ -1,0 +1,54 @@
+"""What all pages share: templates, a policy that lets nothing in, numbers and names as a reader sees them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+from importlib import resources
+from typing import Any
+
+
+def source(name: str) -> str:
+    """The text of a file beside this one."""
+    return resources.files("dplr.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def page_template(name: str) -> tuple[Any, Any]:
+    """The template of this name, and the mark for text that is markup already."""
+    try:
+        import jinja2
+        import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
+        from markupsafe import Markup
+    except ModuleNotFoundError as missing:
+        message = 'a report needs jinja2 and matplotlib. Install them with: pip install "dplr[plots]"'
+        raise ModuleNotFoundError(message, name=missing.name) from missing
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source(name)), Markup
+
+
+def policy(style: str, script: str = "") -> str:
+    """Nothing may be loaded; the one style sheet, and the one script if any, are named by their hashes."""
+    scripts = f"script-src 'sha256-{_digest(script)}'; " if script else ""
+    return f"default-src 'none'; {scripts}style-src 'sha256-{_digest(style)}'; base-uri 'none'; form-action 'none'"
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def number(value: float) -> str:
+    """Four digits, written out where that is at most seven places long."""
+    if value and 1e4 <= abs(value) < 1e7:
+        text = f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
+    else:
+        text = f"{value:.4g}"
+    return text.replace("-", "\u2212")
+
+
+def breakable(name: str) -> list[str]:
+    """Parts of a name between which a line may end."""
+    return [part for part in re.split(r"(?<=[=_\-/ ])", name) if part]
