@@ -255,13 +255,13 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
 
 
 def test_large_numbers_are_written_out_and_names_may_be_broken_at_their_joints():
-    from dplr.report import _breakable, _number
+    from dplr.report._page import breakable, number
 
-    assert [_number(value) for value in (14863.2, -2349876.0, 9999.4, 1e7, 0.000123456, 0.0, 12345678.0)] == [
+    assert [number(value) for value in (14863.2, -2349876.0, 9999.4, 1e7, 0.000123456, 0.0, 12345678.0)] == [
         "14,860", "\u22122,350,000", "9999", "1e+07", "0.0001235", "0", "1.235e+07",
     ]  # fmt: skip
-    assert _breakable("marital_status=Married-civ spouse") == ["marital_", "status=", "Married-", "civ ", "spouse"]
-    assert "".join(_breakable("=a__b=")) == "=a__b="
+    assert breakable("marital_status=Married-civ spouse") == ["marital_", "status=", "Married-", "civ ", "spouse"]
+    assert "".join(breakable("=a__b=")) == "=a__b="
 
 
 def test_a_wide_table_becomes_lists_on_a_narrow_screen(pages):

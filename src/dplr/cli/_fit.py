@@ -17,6 +17,7 @@ from dplr.cli._files import check_model_output, claimed
 from dplr.cli._options import (
     EXISTING,
     bounds_option,
+    eps_option,
     format_options,
     left_in,
     note,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @click.argument("data", type=EXISTING)
 @click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
 @bounds_option
+@eps_option(required=True)
 @privacy_options
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")

@@ -77,11 +77,15 @@ def privacy_options(function: Function) -> Function:
             help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         click.option("--delta", type=delta, default=0.0, show_default=True,
             help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
-        click.option("--eps", type=Eps(), required=True, help="Privacy loss: smaller protects more, larger is more "
-            "accurate. 0.1 to 1 is usual; inf is not private."),
     ):  # fmt: skip
         function = option(function)
     return function
+
+
+def eps_option(required: bool) -> Callable[[Function], Function]:
+    """The privacy loss."""
+    said = "Privacy loss: smaller protects more, larger is more accurate. 0.1 to 1 is usual; inf is not private."
+    return click.option("--eps", type=Eps(), required=required, help=said)
 
 
 def format_options(function: Function) -> Function:

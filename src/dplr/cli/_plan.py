@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dplr.cli._curve import check_curve, curve_options, simulated, widths
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import (
     EXISTING,
     bounds_option,
+    eps_option,
     format_options,
     opened,
     privacy_options,
@@ -21,77 +23,108 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
+    from dplr.bounds.declared import Bounds
+    from dplr.ledger.handle import Ledger
     from dplr.problem.plan import Plan
 
 
 @click.command(short_help="What a fit would release; reads no data, spends nothing.")
 @bounds_option
 @click.option("--n-rows", type=click.IntRange(min=1), help="Number of records. With add_remove: a public guess of it.")
+@eps_option(required=False)
 @privacy_options
-@click.option("--target", metavar="COLUMN", help="With --public: its target.")
+@click.option("--target", metavar="COLUMN", help="With --public or --sample: their target.")
+@curve_options
 @click.option("--ledger", "ledger_path", type=EXISTING, help="Also say whether this budget could pay.")
 @share_option
 @click.option("--fits", type=click.IntRange(min=1), default=1, show_default=True,
     help="With --ledger: so many equal fits, such as those of a search.")  # fmt: skip
 @format_options
 def plan(
-    bounds: str, n_rows: int | None, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
+    bounds: str, n_rows: int | None, eps: float | None, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
-    target: str | None, ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str,
-    spellings: tuple[str, ...],
+    target: str | None, curve: bool, target_error: float | None, target_width: tuple[str, ...],
+    ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    **simulation: Any,
 ) -> None:  # fmt: skip
     """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
 
     \b
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism objective --ledger budget.db
+    dplr plan --bounds census.toml --n-rows 45222 --curve --html plan.html
+    dplr plan --bounds census.toml --n-rows 45222 --target-error 0.2 --signal 0.5 --positive 0.25
 
     Run it as often as you like, with several mechanisms, values of eps and fewer columns: that is free, and trying
     them on the data is not. Compare the noise of one mechanism at several settings: mechanisms put it into different
-    things (sums, gradients, coefficients of the scaled problem), which have different units.
+    things (sums, gradients, coefficients of the scaled problem), which have different units. With --curve or a target
+    fits are simulated on made-up rows, and then all mechanisms can be compared.
 
     Exit code 4 where the ledger has not enough left.
     """
     import dplr
-    from dplr.utility._planned import expected_utility
 
+    searched = target_error is not None or bool(target_width)
+    check_curve(curve, searched, eps, simulation, (bounds, public, ledger_path))
+    if ledger_path is not None and (curve or searched):
+        raise Refused("`--ledger` is of one plan: leave it out with --curve or a target.", USAGE)
     ledger = opened(ledger_path, share)
     if ledger is None and fits != 1:
         raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
             form = Format(encoding, delimiter, spellings)
-            if neighbouring == "replace_one" and n_rows is None:
+            if neighbouring == "replace_one" and n_rows is None and not searched:
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
-            if public is not None and target is None:
-                raise ValueError("`--target` is required with --public: it is the column to predict.")
         with blamed(FILE):
             known = dplr.Bounds.from_toml(bounds)
+        others = {name: _rows(path, name, target, known, model, form)
+            for name, path in (("public", public), ("sample", simulation["sample"]))}  # fmt: skip
+        facts: dict[str, Any] = {
+            "n_rows": n_rows, "bounds": known, "eps": eps, "delta": delta, "mechanism": mechanism, "model": model,
+            "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": others["public"],
+            "ranges": ranges, "large_delta": large_delta, "aim": aim,
+        }  # fmt: skip
+        if curve or searched:
+            wanted = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
+            simulated(facts, simulation, others["sample"], wanted)
+            return
         with blamed(USAGE):
-            kinds = feature_kinds(known)
-            wanted = target_kind(known, LOSSES[model].classification)
-        other = None
-        if public is not None and target is not None:
-            with blamed(FILE):
-                table = read_table(public, {**kinds, target: wanted}, form)
-                other = (table.drop_columns([target]), table[target])
-        with blamed(USAGE):
-            planned = dplr.plan(
-                n_rows=n_rows, bounds=known, eps=eps, delta=delta, mechanism=mechanism, model=model, l2=l2,
-                fit_intercept=not no_intercept, neighbouring=neighbouring, public=other, ranges=ranges,
-                large_delta=large_delta, aim=aim,
-            )  # fmt: skip
+            planned = dplr.plan(**facts)
+    from dplr.utility._planned import expected_utility
+
     classes = len(known.target_classes() or ()) if LOSSES[model].classification else 0
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))
     if ledger is not None:
-        with blamed(USAGE):
-            price = planned.cost(ledger, fits=fits)
-        where = ledger_path if share is None else f"{ledger_path}, share {share}"
-        click.echo(visible(f"Ledger {where}: {price}"))
-        if not price.fits:
-            raise Refused(f"the ledger has not enough left for {'this fit' if fits == 1 else 'these fits'}.", BUDGET)
+        _price(planned, ledger, fits, ledger_path, share)
+
+
+def _rows(
+    path: str | None, option: str, target: str | None, known: Bounds, model: str, form: Format
+) -> tuple[Any, Any] | None:
+    """Public rows of a file, and their targets."""
+    if path is None:
+        return None
+    if target is None:
+        raise Refused(f"`--target` is required with --{option}: it is the column to predict.", USAGE)
+    with blamed(USAGE):
+        kinds = feature_kinds(known)
+        wanted = target_kind(known, LOSSES[model].classification)
+    with blamed(FILE):
+        table = read_table(path, {**kinds, target: wanted}, form)
+        return table.drop_columns([target]), table[target]
+
+
+def _price(planned: Plan, ledger: Ledger, fits: int, path: str | None, share: str | None) -> None:
+    """Say what the fits would cost, and refuse them where the ledger has not enough left."""
+    with blamed(USAGE):
+        price = planned.cost(ledger, fits=fits)
+    where = path if share is None else f"{path}, share {share}"
+    click.echo(visible(f"Ledger {where}: {price}"))
+    if not price.fits:
+        raise Refused(f"the ledger has not enough left for {'this fit' if fits == 1 else 'these fits'}.", BUDGET)
 
 
 def _noise(planned: Plan) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class Point:
     >>> options = {"eps": [0.5], "delta": [0.0], "n_rows": [1000], "n_features": 2, "mechanism": "fm"}
     >>> (point,) = dplr.plan(curve=True, **options).points
     >>> point.mechanism, point.eps, sorted(point.noise)
-    ('fm', 0.5, ['M1', 'M2'])
+    ('fm', 0.5, ['diagonal', 'linear', 'off_diagonal'])
     """
 
     mechanism: str
@@ -131,13 +132,18 @@ class Curve:
             flat.append(record)
         return flat
 
+    def csv_text(self) -> str:
+        """The records as the text of a CSV file."""
+        records, text = self.records(), io.StringIO()
+        writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return text.getvalue()
+
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write the records as a CSV file; an older one is replaced."""
-        records, target = self.records(), Path(path)
-        with open(target, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(records[0]))
-            writer.writeheader()
-            writer.writerows(records)
+        target = Path(path)
+        target.write_text(self.csv_text(), encoding="utf-8")
         return target
 
     def typical(self, point: Point, what: str = "coef_distance") -> float:

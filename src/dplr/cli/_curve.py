@@ -1,0 +1,98 @@
+"""``dplr plan --curve``, and with a target: fits that are simulated before any data are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from dplr.cli._faults import USAGE, Refused, blamed, visible
+from dplr.cli._files import check_output, write
+from dplr.cli._options import EXISTING, note
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
+NEEDS_CURVE = ("html", "csv_path", "sample", "signal", "positive", "tables", "seed")
+_NAMES = {"csv_path": "csv"}
+
+
+def curve_options(function: Function) -> Function:
+    """What is simulated, under which assumptions, and where it is written."""
+    for option in (
+        click.option("--overwrite", is_flag=True, help="Replace --html and --csv if they exist."),
+        click.option("--seed", type=click.IntRange(min=0), help="Simulation: seed of the made-up tables and noise."),
+        click.option("--tables", type=click.IntRange(min=2), help="Simulation: how many tables; 4 by default."),
+        click.option("--sample", type=EXISTING, help="Simulation: public rows that the private ones are like; tables "
+            "are drawn from them. Needs --target."),
+        click.option("--positive", type=SHARE, help="Simulation: guessed share of the second of two labels; 0.5 by "
+            "default."),
+        click.option("--signal", type=SHARE, help="Simulation: guessed share of the target's variation that the "
+            "columns explain; 0.4 by default."),
+        click.option("--csv", "csv_path", metavar="FILE", help="With --curve: write all figures."),
+        click.option("--html", metavar="FILE", help="With --curve: write a page with sliders (extra `plots`)."),
+        click.option("--target-width", multiple=True, metavar="[NAME=]WIDTH", help="Say the smallest eps (or, with "
+            "--eps and no --n-rows, the fewest rows) at which the coefficient NAME lies this near to that without "
+            "privacy; may be repeated. Without NAME: root mean square over columns, across their bounds."),
+        click.option("--target-error", type=float, help="The same for an expected error: share of wrong answers, or "
+            "root mean squared error of a number."),
+        click.option("--curve", is_flag=True, help="Simulate fits by every mechanism at several eps, deltas and "
+            "numbers of rows."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def check_curve(curve: bool, target: bool, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]) -> None:
+    """Refuse options that belong elsewhere, and outputs that cannot be written, before anything is simulated."""
+    given = [name for name in NEEDS_CURVE if options[name] is not None]
+    if given and not (curve or target):
+        raise Refused(f"`--{_NAMES.get(given[0], given[0])}` is of a simulation: give --curve or a target too.", USAGE)
+    if curve and target:
+        raise Refused("`--curve` and a target exclude each other: run the command twice.", USAGE)
+    if not (curve or target) and eps is None:
+        raise Refused("`--eps` is required without --curve or a target.", USAGE)
+    outputs = [options[name] for name in ("html", "csv_path") if options[name] is not None]
+    if outputs and not curve:
+        raise Refused("`--html` and `--csv` are of --curve.", USAGE)
+    for output in outputs:
+        check_output(output, options["overwrite"], (*inputs, options["sample"]))
+
+
+def widths(given: tuple[str, ...]) -> float | dict[str, float] | None:
+    """One number, or names with numbers."""
+    found: dict[str, float] = {}
+    for each in given:
+        name, _, width = each.rpartition("=")
+        try:
+            found[name] = float(width)
+        except ValueError:
+            raise Refused(f"`--target-width` must be NAME=WIDTH or a width; got {each!r}.", USAGE) from None
+    if "" in found and len(found) > 1:
+        raise Refused("`--target-width` must have a NAME for each width where there are several.", USAGE)
+    return found.get("", found) or None
+
+
+def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, target: dict[str, Any]) -> None:
+    """Simulate, print, and write the page and the figures."""
+    import dplr
+
+    plan: Any = dplr.plan  # with options that are known only now
+    guesses = {name: options[name] for name in ("signal", "positive", "tables", "seed") if options[name] is not None}
+    with blamed(USAGE):
+        assume = dplr.Assumptions(sample=sample, **guesses)
+        if target:
+            click.echo(visible(str(plan(**facts, **target, assume=assume))))
+            return
+        curve = plan(**facts, curve=True, assume=assume, progress=click.get_text_stream("stderr").isatty())
+    click.echo(visible(str(curve)))
+    if options["csv_path"] is not None:
+        write(options["csv_path"], curve.csv_text().encode())
+        note(f"Wrote {options['csv_path']}.")
+    if options["html"] is not None:
+        with blamed(USAGE):
+            from dplr.report import curve_html
+
+            page = curve_html(curve)
+        write(options["html"], page.encode())
+        note(f"Wrote {options['html']}.")
