@@ -351,3 +351,23 @@ def test_no_gaussian_release_is_guessed_better_than_the_best_guess(eps, delta):
     """Between N(0, 1) and N(mu, 1) the best test is right with probability Phi(mu / 2)."""
     assert norm.cdf(calibration.gaussian_mu(eps, delta) / 2) <= best_guess(eps, delta)
     assert best_guess(0.0, delta) == pytest.approx(0.5 + delta / 2)
+
+
+def test_a_curve_is_drawn_with_one_colour_for_each_mechanism():
+    assume = dplr.Assumptions(tables=2)
+    options = {"n_rows": [300, 900], "n_features": 2, "eps": [0.5, 2.0], "assume": assume}
+    curve = dplr.plan(curve=True, delta=[0.0, 1e-6], **options)
+    colours = {}
+    for delta in (0.0, 1e-6):
+        ax = plots.plot_curve(curve, delta=delta, n_rows=300)
+        lines = {line.get_label(): line for line in ax.get_lines()}
+        points = [point for point in curve.points if (point.delta, point.n_rows) == (delta, 300)]
+        for name in {point.mechanism for point in points}:
+            wanted = [point.error for point in points if point.mechanism == name]
+            np.testing.assert_array_equal(lines[name].get_ydata(), wanted)
+            assert colours.setdefault(name, lines[name].get_color()) == lines[name].get_color()
+        assert lines["without privacy"].get_ydata()[0] == points[0].non_private
+    assert len(set(colours.values())) == 4
+    assert "900 records, delta = 1e-06" in curve.plot().get_title(loc="left")
+    with pytest.raises(ValueError, match="`delta` must be one of the curve's"):
+        plots.plot_curve(curve, delta=0.5)

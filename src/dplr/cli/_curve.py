@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -77,7 +77,7 @@ def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, targe
     """Simulate, print, and write the page and the figures."""
     import dplr
 
-    plan: Any = dplr.plan  # with options that are known only now
+    plan = cast(Callable[..., Any], dplr.plan)  # whose result depends on options that are known only now
     guesses = {name: options[name] for name in ("signal", "positive", "tables", "seed") if options[name] is not None}
     with blamed(USAGE):
         assume = dplr.Assumptions(sample=sample, **guesses)

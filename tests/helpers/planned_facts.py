@@ -1,0 +1,9 @@
+"""Public facts of a plan, without the parameters that a test is not about."""
+
+from dplr.fitting.planning import public_facts
+
+
+def facts_of(bounds, model="logistic", **options):
+    options = {"n_rows": 500, "n_features": None, "mechanism": "auto", "delta": 0.0, "public": None} | options
+    rest = {"fit_intercept": True, "l2": "auto", "neighbouring": "replace_one", "ranges": "auto", "aim": "prediction"}
+    return public_facts(bounds=bounds, model=model, **rest, **options)
