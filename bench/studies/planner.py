@@ -7,6 +7,8 @@ Each table is fitted with `mechanism="auto"` on rows that the planner never sees
     sample    a public sample of at most 2,000 rows is known
 
     DPLR_DATA=<folder> python -m bench.studies.planner bench/results/planner.csv
+
+`lines` makes the tables of docs/trust/accuracy.md from the file.
 """
 
 import csv
@@ -28,6 +30,7 @@ from dplr.planner.simulation import simulator
 KEPT = ("Adult", "ACS 20k", "KDD Cup 99", "heart", "RAND", "ACS income 20k")
 LEVELS, DELTAS = (0.1, 0.5, 3.0), (0.0, 1e-6)
 FITS, SAMPLE, STEPS = 10, 2_000, 10
+HOWS = ("measured", "default", "told", "sample")
 COLUMNS = (
     "table", "rows", "coefficients", "delta", "eps", "mechanism", "how", "error", "standard_error", "non_private",
     "baseline", "kept",
@@ -115,6 +118,22 @@ def study(table: Table) -> Iterator[dict[str, Any]]:
             lines += simulated(table, delta, how, assume)
         first = {"table": table.name, "rows": len(table.y), "coefficients": table.bounds.layout.width, "delta": delta}
         yield from (first | line for line in lines)
+
+
+def lines(path: str | os.PathLike[str], delta: float) -> list[str]:
+    """Rows of a table in Markdown for one delta: errors, and shares of the gain that are kept."""
+    found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if float(row["delta"]) == delta:
+                found.setdefault((row["table"], row["eps"]), {})[row["how"]] = row
+    written = []
+    for (name, eps), each in found.items():
+        digits = ",.0f" if float(each["measured"]["error"]) > 1 else ".4f"
+        errors = " | ".join(f"{float(each[how]['error']):{digits}}" for how in HOWS)
+        kept = " | ".join(f"{float(each[how]['kept']):.2f}" for how in HOWS)
+        written.append(f"| {name}, {eps} | {errors} | {kept} |")
+    return written
 
 
 def main(path: str) -> None:

@@ -76,12 +76,12 @@ def browser():
     ours_in, theirs_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in os.pipe())
     profile = tempfile.mkdtemp()
 
-    def connect():
+    def connect():  # no other file is inherited: Python's close when a program starts
         os.dup2(theirs_in, 3)
         os.dup2(theirs_out, 4)
 
     process = subprocess.Popen(
-        [FOUND, *_FLAGS, f"--user-data-dir={profile}", "about:blank"], pass_fds=(3, 4), preexec_fn=connect,
+        [FOUND, *_FLAGS, f"--user-data-dir={profile}", "about:blank"], close_fds=False, preexec_fn=connect,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(theirs_in)

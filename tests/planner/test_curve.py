@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import types
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,25 @@ def test_without_noise_a_simulated_fit_is_the_one_without_privacy():
         assert table.error == pytest.approx(reference.error, rel=1e-9)
         np.testing.assert_allclose(table.noise, 0, atol=1e-18)
         np.testing.assert_allclose(table.distance, 0, atol=1e-12)
+
+
+def test_errors_without_a_model_are_roots_of_mean_squares():
+    simulated = simulator(facts_of(NUMBER, "linear", n_rows=800), FEW)
+    for number, reference in enumerate(simulated.references(800)):
+        (_, y), (_, held) = simulated.population.table(number, 800, 10_000)
+        assert reference.baseline == pytest.approx(math.sqrt(np.mean((held - y.mean()) ** 2)), rel=1e-12)
+
+
+def test_noise_is_the_variance_over_fits_and_distance_is_from_the_fit_without_privacy():
+    simulated = simulator(facts_of(NUMBER, "linear", n_rows=800), FEW)
+    (reference, _) = simulated.references(800)
+    fits = [
+        types.SimpleNamespace(coef_=reference.coef[0] + away, predict=lambda X: np.full(len(X), 500.0))
+        for away in ([3.0, -1.0], [5.0, -1.0])
+    ]
+    result = simulated._result(fits, 0, 800)
+    np.testing.assert_allclose(result.noise, [2, 0], atol=1e-9)
+    np.testing.assert_allclose(result.distance, [17, 1], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("bounds", "model"), [(BOUNDS, "logistic"), (BOUNDS, "svm"), (NUMBER, "linear")])

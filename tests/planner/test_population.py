@@ -128,6 +128,13 @@ def test_a_sample_becomes_rows_that_are_encoded_as_it_is():
     np.testing.assert_array_equal(sample.y, [0, 1] * 150)
 
 
+def test_a_missing_value_counts_as_the_level_that_was_declared():
+    """The last one of three, so that no position is right by chance."""
+    column = {"levels": ["north", "south", "east"], "missing": "east"}
+    coded = coded_bounds(dplr.Bounds({"place": column}), 2, None)
+    np.testing.assert_array_equal(Encoder(np.array([[np.nan]]), coded.layout).block()[0], [[0, 0, 1]])
+
+
 def test_a_value_that_is_not_a_declared_level_stays_none_of_them():
     bounds = dplr.Bounds({"work": {"levels": ["none", "some"]}}, target=("no", "yes"))
     X = pd.DataFrame({"work": ["none", "some", "else"] * 20})

@@ -131,6 +131,14 @@ def test_hostile_names_stay_text():
     assert "</title><script>alert(3)</script>" in shown
 
 
+def test_the_block_of_data_can_end_no_element():
+    from dplr.report.curve import _as_json
+
+    text = _as_json({"</script><!--": ["&lt;", 1]})
+    assert set("<>&") & set(text) == set()
+    assert json.loads(text) == {"</script><!--": ["&lt;", 1]}
+
+
 def test_figures_on_the_page_are_those_of_the_curve(curve, text):
     page = Page(text)
     rows = [words for each, words in page.all("tr") if "data-n_rows" in each]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -84,7 +85,7 @@ def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, targe
         if target:
             click.echo(visible(str(plan(**facts, **target, assume=assume))))
             return
-        curve = plan(**facts, curve=True, assume=assume, progress=click.get_text_stream("stderr").isatty())
+        curve = plan(**facts, curve=True, assume=assume, progress=sys.stderr.isatty())
     click.echo(visible(str(curve)))
     if options["csv_path"] is not None:
         write(options["csv_path"], curve.csv_text().encode())

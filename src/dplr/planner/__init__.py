@@ -1,13 +1,13 @@
 """What fits would release and how good they would be, before any data are read: `dplr.plan`.
 
-`plan` alone is a function of public facts. A curve, and an answer to a target, also simulate fits of tables that are
-made up: only these load scikit-learn.
+A plan is a function of public facts. A curve, and the answer to a target, also simulate fits of tables that are made
+up: only these load scikit-learn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from dplr._keywords import suggests
 from dplr._progress import bars, silent
@@ -15,15 +15,14 @@ from dplr._validation import check_eps, check_flag, sentence
 from dplr.fitting.planning import check_promise, public_facts
 from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions, check_assumptions
+from dplr.planner.curve import Curve, Point
+from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
+from dplr.planner.target import Answer, answer_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.plan import Plan
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
-if TYPE_CHECKING:
-    from dplr.planner.curve import Curve
-    from dplr.planner.target import Answer
-
-__all__ = ["Assumptions", "plan"]
+__all__ = ["Answer", "Assumptions", "Curve", "Point", "plan"]
 
 
 class Facts(TypedDict, total=False):
@@ -131,9 +130,9 @@ def plan(
     -------
     Plan
         ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
-    dplr.planner.curve.Curve
+    dplr.planner.Curve
         With ``curve=True``. ``print(curve)`` shows a table; ``curve.to_html(path)`` writes a page with sliders.
-    dplr.planner.target.Answer
+    dplr.planner.Answer
         With a target.
 
     Raises
@@ -165,13 +164,10 @@ def plan(
     ['fm', 'ngd', 'objective', 'output']
     """
     targets = target_error is not None or target_width is not None
-    single = not (check_flag("curve", curve) or targets)
-    if single:
+    several = _asked_for_curve(curve, targets)
+    if not (several or targets):
         eps = check_eps(eps)
         _refuse_options(assume, progress)
-    elif curve and targets:
-        raise ValueError(sentence("curve", "must not stand beside a target", curve, "Give one of them."))
-    several = curve and not single
     if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE and not targets:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
     facts = public_facts(
@@ -188,21 +184,22 @@ def plan(
         ranges=ranges,
         aim=aim,
     )
-    if single:
-        assert isinstance(eps, float)
-        check_promise([eps], facts, large_delta)
-        return facts.planned(eps).whole
-    assumed = check_assumptions(assume)
     if targets:
-        from dplr.planner.target import answer_of
-
         level = None if eps is None else check_eps(eps)
-        return answer_of(facts, level, target_error, target_width, assumed, large_delta)
-    from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
+        return answer_of(facts, level, target_error, target_width, check_assumptions(assume), large_delta)
+    if several:
+        counts, track = counts_of(n_rows), bars if check_flag("progress", progress) else silent
+        levels, deltas = levels_of(eps), deltas_of(delta, counts[-1])
+        return curve_of(facts, levels, deltas, counts, check_assumptions(assume), large_delta, track)
+    assert isinstance(eps, float)
+    check_promise([eps], facts, large_delta)
+    return facts.planned(eps).whole
 
-    counts = counts_of(n_rows)
-    levels, deltas = levels_of(eps), deltas_of(delta, counts[-1])
-    return curve_of(facts, levels, deltas, counts, assumed, large_delta, bars if progress else silent)
+
+def _asked_for_curve(curve: Any, targets: bool) -> bool:
+    if check_flag("curve", curve) and targets:
+        raise ValueError(sentence("curve", "must not stand beside a target", curve, "Give one of them."))
+    return bool(curve)
 
 
 def _refuse_options(assume: Any, progress: Any) -> None:
