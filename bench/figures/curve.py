@@ -9,10 +9,13 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tests" / "helpers"))
+from PIL import Image
+
 import dplr
 from browser import browser
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "docs" / "examples" / "acs.toml"
+HEIGHT = 1350  # as far as the picture
 WIDTHS = {390: "plan_narrow.png", 1280: "plan_wide.png"}
 
 
@@ -23,10 +26,12 @@ def main(path: str, folder: str | None = None) -> None:
         return
     with browser() as open_page:
         for width, name in WIDTHS.items():
-            page = open_page(path, width)
+            page = open_page(path, width, HEIGHT)
             page.press("#at-eps", "ArrowLeft")
             page.value("document.activeElement.blur(), scrollTo(0, 0)")
-            page.screenshot(pathlib.Path(folder, name))
+            picture = pathlib.Path(folder, name)
+            page.screenshot(picture)
+            Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

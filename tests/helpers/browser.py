@@ -71,7 +71,7 @@ class Page:
 
 @contextlib.contextmanager
 def browser():
-    """Give a function (path, width) -> `Page`."""
+    """Give a function (path, width, height) -> `Page`."""
     theirs_in, ours_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in os.pipe())
     ours_in, theirs_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in os.pipe())
     profile = tempfile.mkdtemp()
@@ -105,7 +105,7 @@ def browser():
                 return answer["result"]
 
     try:
-        yield lambda path, width: Page(send, path, width)
+        yield lambda path, width, height=900: Page(send, path, width, height)
     finally:
         process.kill()
         process.wait()

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dplr
+from dplr import estimators
 from dplr.planner.simulation import simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of
 from dplr.utility._planned import excess_risk_of
@@ -123,6 +124,32 @@ def test_a_shift_of_all_levels_is_not_noise():
     np.testing.assert_array_equal(coefs[0], [1, 2, 5, 9])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "options"),
+    [
+        (BOUNDS, {"neighbouring": "add_remove"}),
+        (BOUNDS, {"fit_intercept": False}),
+        (None, {"n_features": 2}),
+        (None, {"n_features": 2, "model": "linear"}),
+        (NUMBER, {"model": "linear", "ranges": "on"}),
+        (dplr.Bounds({"age": (18, 99)}, target=("a", "b", "c")), {}),
+        (dplr.Bounds({"age": (18, 99)}, target={"threshold": 5}), {"aim": "coefficients"}),
+    ],
+)
+def test_simulated_fits_have_the_plan_that_they_stand_for(bounds, options, monkeypatch):
+    seen = []
+    real = estimators.fit_many
+    monkeypatch.setattr(estimators, "fit_many", lambda *args, **rest: seen.append(real(*args, **rest)) or seen[-1])
+    (point,) = curve_of(bounds, mechanism="objective", **options).points
+    planned = dplr.plan(bounds=bounds, n_rows=800, eps=0.5, mechanism="objective", **options)
+    private = [est for fits in seen for est in fits if est.eps == 0.5]
+    assert len(private) == FEW.tables * FEW.fits
+    for est in private:
+        assert list(est.privacy_.released.values()) == list(planned.released.values())  # names may hold labels
+        assert est.privacy_.guarantee == planned.statement.guarantee
+    assert point.noise == {name: block.deviation for name, block in planned.released.items()}
+
+
 def test_a_seed_makes_a_curve_that_can_be_made_again():
     first, again, other = (
         curve_of(mechanism="fm", assume=dplr.Assumptions(tables=2, seed=seed)).points for seed in (0, 0, 5)
@@ -212,6 +239,7 @@ def test_the_table_says_what_was_assumed():
     [
         ({"n_rows": None}, "`n_rows` is required"),
         ({"eps": []}, "`eps` must hold at least one value"),
+        ({"eps": [1.0, math.inf]}, "`eps` must be finite for a curve"),
         ({"eps": [0.0]}, "`eps` must be positive"),
         ({"delta": [1.5]}, "`delta` must be in"),
         ({"delta": [0.01]}, "`delta` must be below 1/n"),

@@ -44,6 +44,13 @@ def test_the_fewest_rows_for_an_error_meet_it():
     assert error_at(n_rows=[int(found.value)], eps=[0.5]).error == pytest.approx(found.expected)
 
 
+def test_a_delta_that_is_large_for_the_rows_that_were_found_is_refused():
+    options = {"eps": 0.5, "delta": 0.02, "target_error": 0.3}
+    assert answer(**options, large_delta=True).value > 1 / 0.02
+    with pytest.raises(ValueError, match="`delta` must be below 1/n"):
+        answer(**options)
+
+
 def test_a_width_is_in_the_units_of_the_column():
     """Bounds in other units make another coefficient of the same model: a width moves with them."""
     months = dplr.Bounds({"age": (18 * 12, 99 * 12), "hours": (0, 80)}, target=("no", "yes"))

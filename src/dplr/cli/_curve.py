@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -10,7 +9,7 @@ import click
 
 from dplr.cli._faults import USAGE, Refused, blamed, visible
 from dplr.cli._files import check_output, write
-from dplr.cli._options import EXISTING, note
+from dplr.cli._options import EXISTING, bars_wanted, note
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
@@ -85,7 +84,7 @@ def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, targe
         if target:
             click.echo(visible(str(plan(**facts, **target, assume=assume))))
             return
-        curve = plan(**facts, curve=True, assume=assume, progress=sys.stderr.isatty())
+        curve = plan(**facts, curve=True, assume=assume, progress=bars_wanted(None))
     click.echo(visible(str(curve)))
     if options["csv_path"] is not None:
         write(options["csv_path"], curve.csv_text().encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed, 
 from dplr.cli._files import check_model_output, claimed
 from dplr.cli._options import (
     EXISTING,
+    bars_wanted,
     bounds_option,
     eps_option,
     format_options,
@@ -99,7 +99,7 @@ def fit(
             if neighbouring == "replace_one" and n_rows not in (None, public_rows):
                 raise ValueError(f"`--n-rows` must be left out, or {public_rows}, which the data have; got {n_rows}.")
             _check_plan(options, public_rows, ledger, ledger_path)
-        bars = _bars(progress)
+        bars = bars_wanted(progress)
         est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
         est.target_name_ = target
     with _uninterrupted():
@@ -153,15 +153,6 @@ def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | No
             f"spent. {price.obstacle}",
             BUDGET,
         )
-
-
-def _bars(progress: bool | None) -> bool:
-    """Asked for, or a terminal that can show them."""
-    from importlib import util
-
-    if progress is not None:
-        return progress
-    return sys.stderr is not None and sys.stderr.isatty() and util.find_spec("tqdm") is not None
 
 
 def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -152,3 +153,12 @@ def told() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+def bars_wanted(progress: bool | None) -> bool:
+    """Asked for, or a terminal that can show them."""
+    from importlib import util
+
+    if progress is not None:
+        return progress
+    return sys.stderr is not None and sys.stderr.isatty() and util.find_spec("tqdm") is not None

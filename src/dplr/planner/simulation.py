@@ -20,6 +20,7 @@ from dplr.bounds import Bounds
 from dplr.fitting.planning import PublicFacts
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import Drawn, MadeUp, Population, coded_bounds, halves, read_sample
+from dplr.privacy.guarantees import Neighbouring
 from dplr.typing import MechanismLike
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
@@ -177,6 +178,8 @@ class Simulator:
         options = {**self.options, "bounds": self._bounds, "public": self._public, **plain}
         if self.facts.loss.classification and self._bounds is None:
             options["classes"] = [0, 1]
+        if self.facts.neighbouring == Neighbouring.ADD_REMOVE:
+            options["n_rows"] = len(y)  # the public reference is what was planned for
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
             seed = self.assume.seed * self.assume.tables + number

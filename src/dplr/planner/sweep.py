@@ -32,7 +32,10 @@ def levels_of(eps: Any) -> list[float]:
     """The losses of a curve: those of a list, or usual ones and the one that is asked for."""
     if eps is None:
         return list(LEVELS)
-    return sorted({check_eps(level) for level in (eps if _several(eps) else (*LEVELS, eps))})
+    levels = sorted({check_eps(level) for level in (eps if _several(eps) else (*LEVELS, eps))})
+    if levels and math.isinf(levels[-1]):
+        raise ValueError(sentence("eps", "must be finite for a curve", eps, "It has the error without privacy anyway."))
+    return levels
 
 
 def counts_of(n_rows: Any) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,8 @@ def answer_of(
         probes = sorted([*probes, *more], key=lambda probe: probe.value)
         met = _from(probes, lambda probe: probe.mean <= target)
         assert met is not None  # the last one still meets it
+    if eps is not None:  # a delta must be small for the number of rows that was found
+        check_promise([eps], replace(facts, n_rows=int(probes[met].value)), large_delta)
     sure = _from(probes, lambda probe: probe.mean + _SURE * probe.standard_error <= target)
     missed = [probe.value for probe in probes[:met] if probe.mean - _SURE * probe.standard_error > target]
     return Answer(

@@ -162,10 +162,11 @@ def _rows(curve: Any, levels: list[float], deltas: list[float], counts: list[int
     for point in curve.points:
         place = (levels.index(point.eps), deltas.index(point.delta), counts.index(point.n_rows))
         noise = ", ".join(f"{name} {number(value)}" for name, value in point.noise.items())
+        error = f"{number(point.error)} ± {number(float(f'{2 * point.standard_error:.2g}'))}"
         least = "at most " if point.simulated_rows < point.n_rows else ""
         cells = [
             f"{point.eps:g}", f"{point.delta:g}", f"{point.n_rows:,}",
-            f"{least}{number(point.error)} ± {2 * point.standard_error:.2g}", number(point.non_private),
+            f"{least}{error}", number(point.non_private),
             number(point.baseline), f"{max(point.kept, 0):.0%}", number(curve.typical(point)),
             "" if point.excess_risk is None else number(point.excess_risk), noise,
         ]  # fmt: skip

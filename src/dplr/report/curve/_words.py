@@ -11,12 +11,13 @@ from dplr.report._words import MODELS
 
 PROTECTED = {
     "replace_one": (
-        "Each person whose one record is among the data. Whatever is published would have been nearly as likely if "
-        "that record had said something else. The number of records is public."
+        "The promise is made to each person whose one record is among the data: whatever is published would have been "
+        "nearly as likely if that record had said something else. The number of records is public."
     ),
     "add_remove": (
-        "Each person whose one record is among the data. Whatever is published would have been nearly as likely if "
-        "that record had not been there. The number of records is private; the one on this page is a public reference."
+        "The promise is made to each person whose one record is among the data: whatever is published would have been "
+        "nearly as likely if that record had not been there. The number of records is private; the one on this page "
+        "is a public reference."
     ),
 }
 # What a mechanism adds noise to.
