@@ -147,6 +147,10 @@ def test_figures_on_the_page_are_those_of_the_curve(curve, text):
         assert f"{point.error:.4g} ± {float(f'{2 * point.standard_error:.2g}'):.4g}" in words
 
 
+def test_the_page_says_that_objective_perturbation_has_a_delta_of_its_own(text):
+    assert "a fit by objective states 5e-20 instead" in " ".join(words for _, words in Page(text).all("li"))
+
+
 def test_a_page_is_written_whole_and_a_curve_can_write_it(curve, text, tmp_path):
     path = write_curve(curve, tmp_path / "a.html", title="Who earns more?")
     assert path.read_text(encoding="utf-8") == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dplr.mechanisms import SHORTHANDS
 from dplr.plots._view import best_guess
 from dplr.report._page import number
 from dplr.report._words import MODELS
@@ -62,6 +63,10 @@ def warnings_of(curve: Any) -> list[str]:
             "The proved bound is a theorem, with probability 0.95 over the noise and for any data within the bounds: "
             "what is minimised ends at most that much above its minimum. It is far above what usually happens."
         )
+    least = {name: SHORTHANDS[name].least_delta for name in sorted({point.mechanism for point in curve.points})}
+    for name, delta in least.items():
+        if delta:
+            said.append(f"Where delta is 0, a fit by {name} states {delta:.1g} instead, which covers its solver.")
     if any(point.simulated_rows < point.n_rows for point in curve.points):
         rows = max(point.simulated_rows for point in curve.points)
         said.append(f"“at most”: tables of {rows:,} rows stand for more rows, with which errors are smaller.")
