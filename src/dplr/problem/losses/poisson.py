@@ -34,3 +34,7 @@ def poisson(low: float, high: float) -> Loss:
     rates = np.minimum(np.exp(np.arange(first, last + 1) / _PER_UNIT), high)
     rates[0], rates[-1] = 0.0, high
     return loss_of("poisson", knotted("family", first, _PER_UNIT, (rates - middle) / half), link="log")
+
+
+# That of counts of 0 and 1: public facts replace it by that of the declared target.
+POISSON = poisson(0.0, 1.0)
