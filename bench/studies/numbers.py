@@ -58,7 +58,9 @@ def main(path: str, folder: str) -> None:
                 for eps in LEVELS:
                     found = [est.score(table.held_X, table.held_y) for est in fits(table, model, mechanism, eps, delta)]
                     error = np.std(found, ddof=1) / FITS**0.5
-                    writer.writerow((table.name, len(table.y), name, delta, eps, FITS, f"{np.mean(found):.4f}", f"{error:.4f}"))
+                    writer.writerow(
+                        (table.name, len(table.y), name, delta, eps, FITS, f"{np.mean(found):.4f}", f"{error:.4f}")
+                    )
                     file.flush()
 
 

@@ -90,6 +90,6 @@ def test_the_command_line_has_it(tmp_path, monkeypatch):
     pathlib.Path("people.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
     facts = ("--bounds", "bounds.toml", "--model", "toy", "--mechanism", "ngd", "--eps", "1", "--delta", "1e-6")
     assert "[logistic|linear|svm|huber|poisson|toy]" in child("fit", "--help")
-    assert "huber_residual (0.25) loss" in child("plan", *facts, "--n-rows", "400")
+    assert "log cosh loss" in child("plan", *facts, "--n-rows", "400")
     assert "Wrote model.json" in child("fit", "people.csv", "--target", "y", *facts, "-o", "model.json")
     assert '"estimator": "LogCoshRegression"' in pathlib.Path("model.json").read_text()

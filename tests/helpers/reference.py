@@ -67,7 +67,7 @@ def bounded_target(y, prep):
 
 
 def piece_at(knots, place):
-    """Left knot, how much of its piece lies behind, slope and its change; a place beyond all knots counts as the end."""
+    """Left knot, how much of its piece lies behind, slope and change; a place beyond all knots counts as the end."""
     last = knots.first + len(knots.values) - 1
     u = np.clip(place * knots.per_unit, knots.first, last)
     number = np.minimum(np.floor(u), last - 1)

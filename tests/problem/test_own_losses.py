@@ -1,5 +1,6 @@
-"""Losses of a user's own: constants are exact, wrong ones are refused with the margin, and no function sees a record."""
+"""Losses of a user's own: constants are exact, wrong ones refused with the margin, and no function sees a record."""
 
+import copy
 import dataclasses
 import json
 import math
@@ -108,6 +109,7 @@ def test_constants_that_are_not_given_are_found():
         ({"reach": 4}, r"`slope` must have come to 0 at 4"),
         ({"reach": 0.5}, r"`reach` must be between 1 and 512; got 0.5"),
         ({"name": "<script>"}, r"`name` must be up to 40 letters"),
+        ({"name": "logistic"}, r"`name` must be none of logistic, squared"),  # whose theorem is sharper
         ({"value": lambda v: 1.01 * logistic_value(v)}, r"`slope` must be the derivative of value; it is not near -16"),
         ({"curvature": lambda v: 1.05 * logistic_curvature(v)}, r"`curvature` must be the derivative of slope"),
         ({"curvature": lambda v: -logistic_curvature(v)}, r"`curvature` must not be negative"),
@@ -210,7 +212,9 @@ def test_a_poisson_model_without_noise_is_that_of_scikit_learn():
 
 def test_counts_need_a_declared_range_of_counts():
     X, y = np.zeros((10, 1)), np.arange(10)
-    with pytest.raises(ValueError, match='`bounds` must declare the range of the counts with model="poisson"; got None'):
+    with pytest.raises(
+        ValueError, match='`bounds` must declare the range of the counts with model="poisson"; got None'
+    ):
         dplr.PoissonRegressor().fit(X, y)
     with pytest.raises(ValueError, match="`bounds` must have a target with 0 <= lower < upper"):
         dplr.PoissonRegressor(bounds=dplr.Bounds([(0, 1)], target=(-1, 9))).fit(X, y)
@@ -268,7 +272,9 @@ def tampered(path, change):
 )
 def test_a_file_with_a_broken_loss_is_refused(change, message, tmp_path):
     X, y = square_well()
-    est = dplr.fit(X, y > 0, model=dplr.smoothed_hinge(0.3), mechanism="output", eps=1.0, bounds=dplr.Bounds([(0, 10)] * 2))
+    est = dplr.fit(
+        X, y > 0, model=dplr.smoothed_hinge(0.3), mechanism="output", eps=1.0, bounds=dplr.Bounds([(0, 10)] * 2)
+    )
     dplr.save_model(est, tmp_path / "model.json")
     with pytest.raises(dplr.ModelFileError, match=message):
         dplr.load_model(tampered(tmp_path / "model.json", change))
@@ -314,7 +320,14 @@ def test_rounding_of_the_gradient_is_below_its_bound_and_the_minimum_is_certifie
     objective = Objective(loss, ridge, np.zeros(d + 1), linear)
     coef, bound = rows.minimise(objective, tau, pass_limit(loss, n, radius, ridge, tau, 10.0))
     gradient = gradient_of(X, y, prep, loss, coef, np.zeros(d + 1))
-    norm = float(mp.norm([g + ridge * mp.mpf(w) + mp.mpf(b) for g, w, b in zip(gradient, coef.tolist(), linear.tolist(), strict=True)]))
+    norm = float(
+        mp.norm(
+            [
+                g + ridge * mp.mpf(w) + mp.mpf(b)
+                for g, w, b in zip(gradient, coef.tolist(), linear.tolist(), strict=True)
+            ]
+        )
+    )
     # The point is rounded to float64, which moves its gradient by the curvature.
     assert norm <= tau + 2 * UNIT * (n * loss.smoothness * radius**2 + ridge) * float(np.linalg.norm(coef))
     assert bound <= tau
@@ -335,7 +348,9 @@ class Twin:
         return self.slope(margin - y) if self.form == "residual" else self.slope(margin) - y
 
     def weight(self, margin, y):
-        return self.curvature(y * margin if self.form == "margin" else margin - y if self.form == "residual" else margin)
+        return self.curvature(
+            y * margin if self.form == "margin" else margin - y if self.form == "residual" else margin
+        )
 
 
 def hinge_slope(v):
@@ -354,13 +369,16 @@ def rate_curvature(z):
     return np.where(z <= math.log(8), np.exp(np.minimum(z, 9)), 0.0) / 4
 
 
+def cosh_curvature(r):
+    return np.cosh(np.clip(r / 0.2, -300, 300)) ** -2.0
+
+
 TWINS = {
     "own logistic": (own_logistic(), Twin(logistic_slope, logistic_curvature, "margin")),
     "smoothed hinge": (dplr.smoothed_hinge(0.5), Twin(hinge_slope, hinge_curvature, "margin")),
-    "log cosh": (own_log_cosh(0.2), Twin(lambda r: 0.2 * np.tanh(r / 0.2), lambda r: np.cosh(np.clip(r / 0.2, -300, 300)) ** -2.0,
-                                         "residual")),
+    "log cosh": (own_log_cosh(0.2), Twin(lambda r: 0.2 * np.tanh(r / 0.2), cosh_curvature, "residual")),
     "poisson": (poisson(0.0, 8.0), Twin(rate_slope, rate_curvature, "family")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
@@ -384,7 +402,10 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, multiple, name, relatio
 def test_the_auditor_sees_a_loss_whose_constants_are_too_small(name):
     """What a wrong constant would do if it were not refused."""
     loss, twin = TWINS[name]
-    halved = dataclasses.replace(loss, lipschitz=loss.lipschitz / 2)
+    with pytest.raises(ValueError, match=r"`lipschitz` must be at least .*, as the knots say"):
+        dataclasses.replace(loss, lipschitz=loss.lipschitz / 2)
+    halved = copy.copy(loss)
+    object.__setattr__(halved, "lipschitz", loss.lipschitz / 2)
     ridge = 3 * loss.smoothness
     problem = Problem(halved, Geometry(2), Neighbouring.REPLACE_ONE, 100, ridge / 100, ())
     plan = ObjectivePerturbation().plan(problem, 1.0, 0.0)
@@ -408,6 +429,14 @@ def test_output_perturbation_of_numbers_says_that_it_minimises_a_huber_loss():
                      l2=plan.minimisation.ridge / 3000)  # fmt: skip
     width = twin.problem.loss.width
     assert plan.statement.sensitivity == pytest.approx(twin.statement.sensitivity * 0.25 / width, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "claim", [{"name": "logistic"}, {"fading": "logistic"}, {"slope": 0.5}, {"smoothness": 1.9}, {"fall": 0.1}]
+)
+def test_no_loss_with_knots_claims_more_than_they_say(claim):
+    with pytest.raises(ValueError, match=r"as the knots say|none of logistic|without further claims"):
+        dataclasses.replace(dplr.smoothed_hinge(0.5), **claim)
 
 
 def test_knots_that_fall_are_refused():

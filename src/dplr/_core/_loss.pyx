@@ -18,8 +18,9 @@ from dplr._core._loss_rows cimport add_loss_portably, settle_rows, sigmoid, soft
 from dplr._core._row_map cimport RowMap, tiles_of
 from dplr._core._targets cimport load_targets, sign_labels_portably
 from dplr._core._tiles cimport (
-    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER, SOFT_LOGISTIC,
-    SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number, whole_vectors)
+    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER,
+    SOFT_LOGISTIC, SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number,
+    whole_vectors)
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS

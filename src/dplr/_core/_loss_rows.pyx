@@ -7,8 +7,8 @@ from libc.string cimport memset
 
 from dplr._core._gram cimport add_gram
 from dplr._core._tiles cimport (
-    GRID, HUBER_SVM, KNOTTED, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, OF_FAMILY, OF_MARGIN, PACK_ROWS, SLACK, SOFT_HUBER,
-    SOFT_LOGISTIC, SQUARED, STRIDE, KnotsShape)
+    GRID, HUBER_SVM, KNOTTED, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, OF_FAMILY, OF_MARGIN, PACK_ROWS, SLACK,
+    SOFT_HUBER, SOFT_LOGISTIC, SQUARED, STRIDE, KnotsShape)
 
 
 cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil:

@@ -19,7 +19,7 @@ from dplr.estimators._residual import ResidualRegressor
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.mechanisms.automatic import AUTO
-from dplr.problem.losses import LOSSES, Loss
+from dplr.problem.losses import Loss
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
@@ -70,15 +70,15 @@ def fit(
     X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
-    model : `"logistic"`, `"linear"`, `"svm"` (Huber), `"huber"` (robust regression of numbers), `"poisson"` (counts), or
-        a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
+    model : `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"`
+        (counts), or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
     mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim,
         ledger, rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
-    LogisticRegression, LinearRegression, HuberSVC, HuberRegressor, PoissonRegressor, MarginClassifier, ResidualRegressor
-        Which one `model` says. ``est.coef_`` and ``est.intercept_`` in the user's units; ``est.privacy_`` is the privacy statement.
+    LogisticRegression, LinearRegression, HuberSVC, HuberRegressor, PoissonRegressor, ...
+        ``est.coef_`` and ``est.intercept_`` in the user's units; ``est.privacy_`` is the privacy statement.
 
     Raises
     ------
@@ -119,7 +119,8 @@ def fit(
         rng=rng,
         progress=progress,
     )
-    return estimator.fit(X, y)
+    fitted: Estimator = estimator.fit(X, y)
+    return fitted
 
 
 def fit_many(
@@ -175,11 +176,9 @@ def fit_many(
 
 
 def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
-    own = isinstance(model, Loss) and model.knots is not None and model.knots.form in OWN
-    known = ESTIMATORS if not own else OWN
-    if own:
-        options["loss"], model = model, model.knots.form
-    kind = known[check_choice("model", model, known)]
+    kind = _kind_of(model)
+    if isinstance(model, Loss):
+        options["loss"] = model
     if classes is not None:
         if not issubclass(kind, PrivateClassifier):
             remedy = "The bounds name y's range."
@@ -187,3 +186,13 @@ def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
         options["classes"] = classes
     est: Estimator = kind(**options)
     return est
+
+
+def _kind_of(model: str | Loss) -> Any:
+    if not isinstance(model, Loss):
+        return ESTIMATORS[check_choice("model", model, ESTIMATORS)]
+    form = None if model.knots is None else model.knots.form
+    if form not in OWN:
+        remedy = "Make one with dplr.margin_loss, dplr.residual_loss or dplr.smoothed_hinge."
+        raise ValueError(sentence("model", "must be the name of a model, or a loss of a user's own", model, remedy))
+    return OWN[form]

@@ -25,12 +25,13 @@ class MarginClassifier(PrivateClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in `LogisticRegression`.
+    coef_, intercept_, classes_, privacy_, released_, history_, n_features_in_, feature_names_in_ : as in
+        `LogisticRegression`.
 
     Privacy
     -------
-    Protects one record, as `LogisticRegression` does. The loss is public: one that was chosen by a look at the private data is
-    not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and those of the mechanisms.
+    Protects one record, as `LogisticRegression` does. The loss is public: one that was chosen by a look at the private
+    data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the mechanisms' own.
 
     Examples
     --------
@@ -106,6 +107,6 @@ class MarginClassifier(PrivateClassifier):
     def _loss(self) -> Loss:
         loss = self.loss
         if not isinstance(loss, Loss) or loss.knots is None or loss.knots.form != "margin":
-            remedy = 'Make one with dplr.margin_loss.'
+            remedy = "Make one with dplr.margin_loss."
             raise TypeError(sentence("loss", "must be a loss of the margin", loss, remedy))
         return loss

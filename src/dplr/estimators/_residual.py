@@ -29,8 +29,8 @@ class ResidualRegressor(PrivateRegressor):
 
     Privacy
     -------
-    Protects one record, as `LinearRegression` does. The loss is public: one that was chosen by a look at the private data is
-    not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and those of the mechanisms.
+    Protects one record, as `LinearRegression` does. The loss is public: one that was chosen by a look at the private
+    data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the mechanisms' own.
 
     Examples
     --------
@@ -108,6 +108,6 @@ class ResidualRegressor(PrivateRegressor):
     def _loss(self) -> Loss:
         loss = self.loss
         if not isinstance(loss, Loss) or loss.knots is None or loss.knots.form != "residual":
-            remedy = 'Make one with dplr.residual_loss.'
+            remedy = "Make one with dplr.residual_loss."
             raise TypeError(sentence("loss", "must be a loss of the residual", loss, remedy))
         return loss

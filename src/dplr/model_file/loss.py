@@ -46,7 +46,7 @@ def read_loss(where: str, value: Any) -> Loss:
     """The loss again; refused where its constants are not at least those of its slopes."""
     read = _LOSS(where, value)
     slopes, per_unit, last = read["slopes"], read["per_unit"], read["first"] + len(read["slopes"]) - 1
-    if not 2 <= len(slopes) or last > MOST_KNOTS or not np.abs(slopes).max() > 0 or (np.diff(slopes) < 0).any():
+    if not len(slopes) >= 2 or last > MOST_KNOTS or not np.abs(slopes).max() > 0 or (np.diff(slopes) < 0).any():
         refuse(f"{where}.slopes", "must be slopes at knots, which never fall", len(slopes))
     if np.frexp(per_unit)[0] != 0.5:
         refuse(f"{where}.per_unit", "must be a power of two", per_unit)
@@ -59,6 +59,4 @@ def read_loss(where: str, value: Any) -> Loss:
             refuse(f"{where}.{key}", f"must be at least {getattr(least, key):g}, as the slopes say", read[key])
     if np.isinf(least.fall):
         refuse(f"{where}.slopes", "must be those of a loss that has a smallest value", slopes[-1])
-    return loss_of(
-        read["name"], knots, width=read["width"], lipschitz=read["lipschitz"], smoothness=read["smoothness"]
-    )
+    return loss_of(read["name"], knots, width=read["width"], lipschitz=read["lipschitz"], smoothness=read["smoothness"])

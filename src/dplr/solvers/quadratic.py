@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,9 +49,9 @@ def adassp_ridge(matrix: NDArray[np.float64], deviation: float, missed: float = 
     lifts it to r.
     """
     size = len(matrix)
-    reach = deviation / np.sqrt(2) * np.sqrt(size * np.log(2 * size**2 / missed))
+    reach = deviation / math.sqrt(2) * math.sqrt(size * math.log(2 * size**2 / missed))
     least = max(0.0, float(np.linalg.eigvalsh(matrix)[0]) - reach)
-    return max(0.0, float(reach) - least)
+    return max(0.0, reach - least)
 
 
 def is_positive_definite(matrix: NDArray[np.float64]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dplr._validation import check_choice, sentence
 from dplr.bounds.columns import Level
+from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of
 
 OUTPUTS = ("prediction", "margin", "probability")
@@ -93,7 +94,7 @@ def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes)
     if output == "prediction":
         target = fitted._record.prep.target
         if not classes:
-            return {None: margins[0] if target is None else _predicted(margins[0], *target, fitted._record.prep.link)}
+            return {None: margins[0] if target is None else _predicted(margins[0], target, fitted._record.prep.link)}
         labels = [quotes.value(label) for label in classes]
         return {None: _best(margins, labels) if several else _sign(margins[0], labels)}
     chances = [_chance(margin) for margin in margins]
@@ -102,8 +103,9 @@ def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes)
     return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
 
 
-def _predicted(margin: str, low: float, high: float, link: str) -> str:
+def _predicted(margin: str, target: Pair, link: str) -> str:
     """Within the bounds of the target; a rate is clipped before its exponential, which some databases let overflow."""
+    low, high = target
     if link == "log":
         return f"EXP({_clipped(margin, math.log(low) if low else -_LARGEST_LOG, math.log(high))})"
     return _clipped(margin, low, high)

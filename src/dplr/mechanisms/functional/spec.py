@@ -54,9 +54,9 @@ class FunctionalMechanism(Mechanism):
     margin_bound : public bound of |x.w| for `"minimax"`.
     unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
         definite, with half of eps for each run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for
-        data much larger than the noise: the number of runs has no limit. `"adassp"` adds the ridge of Wang 2018 (AdaSSP),
-        for comparisons: what the noise could take from the smallest eigenvalue, less what is left of it. From one
-        release, with Gaussian noise for delta > 0, it has less noise than the three releases of that paper.
+        data much larger than the noise: the number of runs has no limit. `"adassp"` adds the ridge of AdaSSP (Wang
+        2018), for comparisons: what the noise could take from the smallest eigenvalue, less what is left of it. From
+        one release, with Gaussian noise for delta > 0, it has less noise than the three releases of that paper.
     ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.

@@ -16,8 +16,8 @@ from dplr.problem.losses.soft_logistic import soft_logistic
 from dplr.problem.losses.squared import SQUARED
 
 __all__ = [
-    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "margin_loss", "model_of", "models_with",
-    "poisson", "residual_loss", "smoothed_hinge", "soft_huber", "soft_logistic",
+    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "margin_loss", "model_of",
+    "models_with", "poisson", "residual_loss", "smoothed_hinge", "soft_huber", "soft_logistic",
 ]  # fmt: skip
 
 # The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.

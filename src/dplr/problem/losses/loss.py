@@ -11,6 +11,8 @@ from dplr.problem.losses.knots import Knotted
 # Widths of the soft losses: their kernels refuse others.
 _LEAST_WIDTH = 2.0**-100
 LARGEST_WIDTH = 2.0**100
+# Losses with kernels of their own, for some of which theorems are sharper: no loss with knots may have such a name.
+KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic", "soft_huber")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,20 @@ class Loss:
     knots: Knotted | None = None
     link: str = "identity"
     fall: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse constants that the knots break, and a name that would claim the theorem of another loss."""
+        knots = self.knots
+        if knots is None:
+            return
+        if self.name in KERNELS:
+            raise ValueError(sentence("name", f"must be none of {', '.join(KERNELS)}", self.name))
+        if self.fading or self.slope or (self.one_signed and not knots.one_signed):
+            raise ValueError(sentence("knots", "must be those of a loss without further claims", self.name))
+        for key in ("lipschitz", "smoothness", "fall"):
+            if not getattr(self, key) >= getattr(knots, key):
+                rule = f"must be at least {getattr(knots, key):g}, as the knots say"
+                raise ValueError(sentence(key, rule, getattr(self, key)))
 
     @property
     def most_at_zero(self) -> float:

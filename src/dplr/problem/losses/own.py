@@ -134,7 +134,9 @@ def _own(
     smoothness: float | None, reach: float,
 ) -> Loss:  # fmt: skip
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        raise ValueError(sentence("name", 'must be up to 40 letters, digits, spaces, "_" and "-", a letter first', name))
+        raise ValueError(
+            sentence("name", 'must be up to 40 letters, digits, spaces, "_" and "-", a letter first', name)
+        )
     largest = MOST_KNOTS // _PER_UNIT
     if not 1 <= check_positive("reach", reach) <= largest:
         raise ValueError(sentence("reach", f"must be between 1 and {largest}", reach))
