@@ -160,7 +160,7 @@ def study(X, y, n, seed):
             if math.isfinite(scale):
                 starts = np.array([minimise(V, ridge, scale * b[:, r], starts[r]) for r in range(repetitions)])
                 yield ("objective", eps, delta, multiple), scores(test, labels, starts.T)
-            ridge = multiple * output_ridge(n, q, eps, delta, RADIUS, 2, None)
+            ridge = multiple * output_ridge(LOGISTIC, n, q, eps, delta, RADIUS, 2, None)
             mean = minimise(V, ridge, np.zeros(q), mean)
             yield ("output", eps, delta, multiple), scores(test, labels, mean[:, None] + unit / ridge * eta)
 

@@ -9,7 +9,18 @@ from dplr._warnings import DataWarning, PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
-    from dplr.estimators import BoundsEncoder, HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.estimators import (
+        BoundsEncoder,
+        HuberRegressor,
+        HuberSVC,
+        LinearRegression,
+        LogisticRegression,
+        MarginClassifier,
+        PoissonRegressor,
+        ResidualRegressor,
+        fit,
+        fit_many,
+    )
     from dplr.fitting.checking import DataCheck, check
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
     from dplr.planner import Assumptions, plan
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
+    from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
 
 __all__ = [
@@ -36,24 +48,32 @@ __all__ = [
     "DataWarning",
     "FunctionalMechanism",
     "History",
+    "HuberRegressor",
     "HuberSVC",
     "Ledger",
     "LinearRegression",
     "LogisticRegression",
+    "Loss",
+    "MarginClassifier",
     "ModelFileError",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "Plan",
+    "PoissonRegressor",
     "PrivacyStatement",
     "PrivacyWarning",
+    "ResidualRegressor",
     "check",
     "fit",
     "fit_many",
     "load_model",
+    "margin_loss",
     "plan",
+    "residual_loss",
     "save_model",
+    "smoothed_hinge",
 ]
 
 # scikit-learn takes most of a second to import: every name is loaded on first use.
@@ -65,23 +85,31 @@ _HOMES = {
     "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
+    "HuberRegressor": "dplr.estimators",
     "HuberSVC": "dplr.estimators",
     "Ledger": "dplr.ledger",
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
+    "Loss": "dplr.problem.losses",
+    "MarginClassifier": "dplr.estimators",
     "ModelFileError": "dplr.model_file",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
+    "PoissonRegressor": "dplr.estimators",
     "PrivacyStatement": "dplr.privacy",
+    "ResidualRegressor": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
+    "margin_loss": "dplr.problem.losses",
     "plan": "dplr.planner",
+    "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",
+    "smoothed_hinge": "dplr.problem.losses",
 }
 
 

@@ -11,7 +11,7 @@ import dplr
 import toy_model
 from dplr.estimators import ESTIMATORS
 from dplr.problem.losses import LOSSES
-from toy_model import LOSS, HuberRegression
+from toy_model import LOSS, LogCoshRegression
 
 BOUNDS = "[features.a]\nlower = -1\nupper = 1\n[features.b]\nlower = -1\nupper = 1\n[target]\nlower = -2\nupper = 2\n"
 
@@ -20,7 +20,7 @@ BOUNDS = "[features.a]\nlower = -1\nupper = 1\n[features.b]\nlower = -1\nupper =
 def toy(monkeypatch):
     """What the two lines in the closed dicts would do."""
     monkeypatch.setitem(LOSSES, "toy", LOSS)
-    monkeypatch.setitem(ESTIMATORS, "toy", HuberRegression)
+    monkeypatch.setitem(ESTIMATORS, "toy", LogCoshRegression)
 
 
 def rows(n=3000):
@@ -41,16 +41,16 @@ def test_it_is_planned_fitted_reported_saved_and_read(toy, tmp_path):
     bounds = dplr.Bounds([(-1, 1), (-1, 1)], target=(-2, 2))
     facts = {"eps": 4.0, "delta": 1e-6, "model": "toy", "mechanism": "ngd", "bounds": bounds}
     est = dplr.fit(X, y, **facts)
-    assert isinstance(est, HuberRegression)
+    assert isinstance(est, LogCoshRegression)
     assert est.score(X, y) > 0.9
     plan = dplr.plan(n_rows=len(y), **facts)
-    assert "huber_residual (0.25) loss" in str(plan)
+    assert "log cosh loss" in str(plan)
     assert plan.released == est.privacy_.released
     path = tmp_path / "model.json"
     dplr.save_model(est, path)
     assert '"width": 0.25' in path.read_text()
     other = dplr.load_model(path)
-    assert (type(other), other.width, other.privacy_) == (HuberRegression, 0.25, est.privacy_)
+    assert (type(other), other.width, other.privacy_) == (LogCoshRegression, 0.25, est.privacy_)
     np.testing.assert_array_equal(other.coef_, est.coef_)
     pytest.importorskip("jinja2", reason="the extra `plots` is not installed")
     from dplr.report import report_html
@@ -62,8 +62,9 @@ def test_what_no_theorem_covers_is_refused_by_its_name(toy):
     facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0}
     with pytest.raises(ValueError, match=r"`model` must be .logistic. or .linear. with .* got 'toy'"):
         dplr.plan(**facts, model="toy", mechanism="fm")
-    with pytest.raises(ValueError, match=r"`model` must be .logistic. or .svm. or .toy. with .* got .linear."):
-        dplr.plan(**facts, model="linear", mechanism="output")
+    printed = dplr.ObjectivePerturbation(calibration="cms11")
+    with pytest.raises(ValueError, match=r"`model` must be .logistic. or .svm. or .* or .toy. with .* got .linear."):
+        dplr.plan(**facts, model="linear", mechanism=printed)
     with pytest.raises(ValueError, match='`classes` must be None with model="toy"'):
         dplr.fit(*rows(), eps=1.0, model="toy", classes=(0, 1))
 
@@ -73,7 +74,7 @@ def child(*arguments):
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); import toy_model; from dplr.estimators import ESTIMATORS; "
         "from dplr.problem.losses import LOSSES; LOSSES['toy'] = toy_model.LOSS; "
-        "ESTIMATORS['toy'] = toy_model.HuberRegression; from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
+        "ESTIMATORS['toy'] = toy_model.LogCoshRegression; from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
     )
     command = [sys.executable, "-c", code, pathlib.Path(toy_model.__file__).parent, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -88,7 +89,7 @@ def test_the_command_line_has_it(tmp_path, monkeypatch):
     lines = [f"{a},{b},{target}" for (a, b), target in zip(X.tolist(), y.tolist(), strict=True)]
     pathlib.Path("people.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
     facts = ("--bounds", "bounds.toml", "--model", "toy", "--mechanism", "ngd", "--eps", "1", "--delta", "1e-6")
-    assert "[logistic|linear|svm|toy]" in child("fit", "--help")
-    assert "huber_residual (0.25) loss" in child("plan", *facts, "--n-rows", "400")
+    assert "[logistic|linear|svm|huber|poisson|toy]" in child("fit", "--help")
+    assert "log cosh loss" in child("plan", *facts, "--n-rows", "400")
     assert "Wrote model.json" in child("fit", "people.csv", "--target", "y", *facts, "-o", "model.json")
-    assert '"estimator": "HuberRegression"' in pathlib.Path("model.json").read_text()
+    assert '"estimator": "LogCoshRegression"' in pathlib.Path("model.json").read_text()

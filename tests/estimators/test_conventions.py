@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
+from own_losses import own_log_cosh
 
 TWO_FITS_DIFFER = "compares two fits of the same data, and two private fits never share noise"
 COMPARE_TWO_FITS = (
@@ -56,6 +57,9 @@ OFFERED = [
     dplr.HuberSVC(mechanism="none", eps=INF),
     dplr.LogisticRegression(classes=(0, 1, 2)),
     dplr.HuberSVC(classes=(0, 1, 2), eps=INF),
+    dplr.HuberRegressor(mechanism="output"),
+    dplr.MarginClassifier(loss=dplr.smoothed_hinge(), mechanism="objective", **READ),
+    dplr.ResidualRegressor(loss=own_log_cosh(), eps=INF, mechanism="none"),
 ]
 
 

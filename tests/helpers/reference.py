@@ -66,8 +66,33 @@ def bounded_target(y, prep):
     return float(np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d])) / UNITS
 
 
+def piece_at(knots, place):
+    """Left knot, how much of its piece lies behind, slope and change; a place beyond all knots counts as the end."""
+    last = knots.first + len(knots.values) - 1
+    u = np.clip(place * knots.per_unit, knots.first, last)
+    number = np.minimum(np.floor(u), last - 1)
+    k = (number - knots.first).astype(int)
+    return k, u - number, knots.values[k], np.diff(knots.values)[k]
+
+
+def knotted_curve(knots, m, y):
+    """dl/dm, d2l/dm2 and l of a loss with knots, 0 at the first."""
+    place = {"margin": y * m, "residual": m - y, "family": m + 0 * y}[knots.form]
+    k, part, left, change = piece_at(knots, place)
+    slope, ends, step = left + part * change, knots.places[[0, -1]], 1 / knots.per_unit
+    values = np.concatenate(([0.0], np.cumsum((knots.values[1:] + knots.values[:-1]) / 2) * step))
+    beyond = place - np.clip(place, *ends)
+    value = values[k] + (left + part * change / 2) * part * step + beyond * slope
+    weight = np.where(beyond == 0, change / step, 0.0)
+    if knots.form == "margin":
+        return y * slope, weight, value
+    return (slope, weight, value) if knots.form == "residual" else (slope - y, weight, value - y * m)
+
+
 def loss_curve(loss, m, y):
     """dl/dm, d2l/dm2 and l at margins m."""
+    if loss.knots is not None:
+        return knotted_curve(loss.knots, m, y)
     v, h = y * m, loss.width
     if loss.name == "logistic":
         p = np.exp(-np.logaddexp(0.0, v))
@@ -162,15 +187,23 @@ def clipped_gradient(X, y, prep, loss, coef, clip):
     if loss.classification:
         signs = 1.0 * (y == prep.labels[1]) - (y == prep.labels[0])
         v, away, counts = np.where(signs < 0, -margins, margins), -signs, counts & (signs != 0)
-        if loss.name == "logistic":
+        if loss.knots is not None:
+            _, part, left, change = piece_at(loss.knots, v)
+            slope = left + part * change
+            size, away = np.abs(slope), signs * slope
+        elif loss.name == "logistic":
             size = sigmoid_of_minus(v)
         else:
             size = np.clip(((1.0 - v) + loss.width) * (0.5 / loss.width), 0.0, 1.0)
     else:
         d, counts = prep.geometry.d, counts & np.isfinite(y)
         units = (np.where(np.isfinite(y), y, 0.0) - prep.shift[d]) * prep.scale[d]
-        away = margins - np.rint(np.clip(units, prep.low[d], prep.high[d])) / UNITS
-        size = np.minimum(np.abs(away), loss.width) if loss.width else np.abs(away)
+        target = np.rint(np.clip(units, prep.low[d], prep.high[d])) / UNITS
+        away = margins - target
+        if loss.knots is not None:
+            _, part, left, change = piece_at(loss.knots, margins if loss.knots.form == "family" else away)
+            away = (left + part * change) - target * (loss.knots.form == "family")
+        size = np.minimum(np.abs(away), loss.width) if loss.width and loss.knots is None else np.abs(away)
     residual = np.copysign(np.floor(np.minimum(size * per_unit, (clip * per_unit) * inverse)), away) * counts
     total = np.zeros(rows.shape[1], dtype=object)
     for r, row in zip(residual, rows, strict=True):

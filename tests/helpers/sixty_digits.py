@@ -9,6 +9,8 @@ mp.mp.dps = 60
 def slope_of(loss, m, y):
     """dl/dm at the margin m."""
     width = mp.mpf(loss.width)
+    if loss.knots is not None:
+        return knotted_slope(loss.knots, m, y)
     if loss.name == "logistic":
         return -y / (1 + mp.exp(y * m))
     if loss.name == "huber_svm":
@@ -22,6 +24,16 @@ def slope_of(loss, m, y):
         turn, v = mp.log((1 - end) / end), y * m
         return -y / (1 + mp.exp(v)) if v >= turn else -y * (width - (width - end) * mp.exp(v - turn))
     return mp.sign(m - y) * width * -mp.expm1(-abs(m - y) / width)
+
+
+def knotted_slope(knots, m, y):
+    """The same for a loss with knots."""
+    values = knots.values.tolist()
+    place = {"margin": y * m, "residual": m - y, "family": m}[knots.form]
+    u = min(max(place * knots.per_unit - knots.first, mp.mpf(0)), mp.mpf(len(values) - 1))
+    k = min(int(mp.floor(u)), len(values) - 2)
+    slope = values[k] + (u - k) * (mp.mpf(values[k + 1]) - mp.mpf(values[k]))
+    return {"margin": y * slope, "residual": slope, "family": slope - y}[knots.form]
 
 
 def bounded_rows(X, prep):

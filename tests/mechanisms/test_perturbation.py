@@ -297,7 +297,7 @@ def test_more_rows_than_the_tolerance_was_planned_for_are_refused_under_add_remo
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"mechanism": "output", "model": "linear", "classes": None}, "model"),
+        ({"mechanism": dplr.OutputPerturbation(cut=0.5)}, "cut"),
         ({"mechanism": dplr.ObjectivePerturbation(calibration="cms11"), "model": "linear", "classes": None}, "model"),
         ({"mechanism": dplr.ObjectivePerturbation(cut=1.5)}, "cut"),
         ({"mechanism": dplr.ObjectivePerturbation(cut=0.5), "model": "svm"}, "cut"),

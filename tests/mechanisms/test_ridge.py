@@ -28,7 +28,7 @@ R = math.sqrt(1.25)
 def test_default_ridges_at_the_values_of_the_study(n, q, eps, delta, norm, replaced, added):
     for signs, (objective, output) in ((2, replaced), (1, added)):
         assert objective_ridge(LOGISTIC, n, q, eps, delta, norm, signs, None) == pytest.approx(objective, rel=1e-7)
-        assert output_ridge(n, q, eps, delta, norm, signs, None) == pytest.approx(output, rel=1e-7)
+        assert output_ridge(LOGISTIC, n, q, eps, delta, norm, signs, None) == pytest.approx(output, rel=1e-7)
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, huber_svm(0.5), huber_svm(0.01)], ids=lambda loss: loss.label)

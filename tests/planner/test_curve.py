@@ -14,6 +14,7 @@ from dplr import estimators
 from dplr.planner.simulation import simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of
 from dplr.utility._planned import excess_risk_of
+from own_losses import own_log_cosh, own_logistic
 from planned_facts import facts_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "hours": (0, 80), "work": {"levels": ["a", "b"]}}, target=("no", "yes"))
@@ -132,6 +133,10 @@ def test_a_shift_of_all_levels_is_not_noise():
         (None, {"n_features": 2}),
         (None, {"n_features": 2, "model": "linear"}),
         (NUMBER, {"model": "linear", "ranges": "on"}),
+        (NUMBER, {"model": "huber"}),
+        (NUMBER, {"model": "poisson"}),
+        (NUMBER, {"model": own_log_cosh()}),
+        (BOUNDS, {"model": own_logistic()}),
         (dplr.Bounds({"age": (18, 99)}, target=("a", "b", "c")), {}),
         (dplr.Bounds({"age": (18, 99)}, target={"threshold": 5}), {"aim": "coefficients"}),
     ],

@@ -19,7 +19,7 @@ from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.problem.losses import LOGISTIC, SQUARED, smoothed_hinge
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
@@ -38,13 +38,14 @@ class Case:
     delta: float = 0.0
     numbers: bool = False
     blocks: tuple[tuple[int, int], ...] | None = None  # () for bounds without blocks; None for the ball
+    own: bool = False  # a loss with knots, of which the auditor has the formula
     marked: bool = False  # one number of which NaN is missing, and marked, in a model with an intercept
 
     @property
     def problem(self):
         """The public facts: replace-one, and no intercept but beside a mark."""
         n = self.copies + 1
-        loss = SQUARED if self.numbers else LOGISTIC
+        loss = SQUARED if self.numbers else smoothed_hinge(0.5) if self.own else LOGISTIC
         l2 = None if self.ridge is None else self.ridge / n
         return Problem(loss, self.prep.geometry, Neighbouring.REPLACE_ONE, n, l2, ())
 
@@ -94,6 +95,8 @@ CASES = {
     "soft logistic, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.2, *ALONE),
     "soft Huber": Case(ObjectivePerturbation(cut=0.5), 10.0, *OPPOSITE, copies=4_000, numbers=True),
     "soft Huber, tiny ridge": Case(ObjectivePerturbation(cut=0.5), 0.8, *ALONE, numbers=True),
+    "own loss": Case(ObjectivePerturbation(), 20.0, *OPPOSITE, copies=4_000, own=True),
+    "own loss, output": Case(OutputPerturbation(), 20.0, *OPPOSITE, copies=4_000, own=True),
     "gauge": Case(
         ObjectivePerturbation(cut=None), 10.0, *CORNERS, copies=2_000, blocks=(), shared=((0.0, 0.0, 1.0), -1.0)
     ),
@@ -130,9 +133,21 @@ CASES = {
 }
 
 
+class SmoothedHinge:
+    """Hinge of y z whose corner is a parabola on [1/2, 1]."""
+
+    def residual(self, margin, y):
+        return -y * np.clip(2 * (1 - y * margin), 0, 1)
+
+    def weight(self, margin, y):
+        return 2.0 * (np.abs(y * margin - 0.75) <= 0.25)
+
+
 def loss_of(case):
     """The auditor's own loss."""
-    cut = getattr(case.spec, "cut", None)
+    if case.own:
+        return SmoothedHinge()
+    cut = case.spec.cut if isinstance(case.spec, ObjectivePerturbation) else None
     return SoftHuber(cut) if case.numbers else Logistic() if cut is None else SoftLogistic(cut)
 
 

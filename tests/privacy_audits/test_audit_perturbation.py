@@ -35,6 +35,8 @@ FLOORS = {
     "cms11, one record": (40_000, 0.10),
     "soft logistic": (20_000, 0.30),
     "soft Huber": (20_000, 0.30),
+    "own loss": (20_000, 0.30),
+    "own loss, output": (20_000, 0.30),
     "gauge": (5_000, 0.40),
     "gauge, a ridge each": (5_000, 0.40),
     "gauge, a mark": (5_000, 0.40),
@@ -55,6 +57,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
+KNOTS = "problem/losses/knots.py"
 SENSITIVITY, GEOMETRY, ENCODER = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
@@ -67,6 +70,10 @@ BROKEN = [
      "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),
     ("soft logistic", 6_000, OBJECTIVE, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",
      "records_changed, problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
+    ("own loss", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
+     "largest = float(np.abs(self.values).max()) / 2"),
+    ("own loss, output", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
+     "largest = float(np.abs(self.values).max()) / 2"),
     ("gauge", 5_000, GEOMETRY, "(units * weight / GRID for", "(units * weight / GRID / 2 for"),
     ("gauge", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     ("gauge", 5_000, NOISE, "draws[size + len(sizes) :]", "draws[2 * size + len(sizes) :]"),

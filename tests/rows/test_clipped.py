@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import special
 
+import own_losses
 import reference
 from dplr._core import ClippedRows, RowMap, cpu_paths
 from dplr.bounds.scaling import ball_prep
@@ -20,7 +21,7 @@ from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-LOSSES = [LOGISTIC, huber_svm(0.5), SQUARED, huber_residual(0.3)]
+LOSSES = [LOGISTIC, huber_svm(0.5), SQUARED, huber_residual(0.3), *own_losses.FORMS]
 KINDS = ["ball", "cube", "corner"]
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import own_losses
 import reference
 from dplr._core import cpu_paths
 from dplr._core._loss import curves
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 SOFT_LABELLED = [soft_logistic(cut) for cut in (0.01, 0.5, 0.95)]
 SOFT_NUMERIC = [soft_huber(width) for width in (0.05, 0.3, 20.0)]
-LABELLED = [LOGISTIC, huber_svm(0.5), huber_svm(0.05), *SOFT_LABELLED]
-NUMERIC = [SQUARED, huber_residual(0.3), *SOFT_NUMERIC]
+LABELLED = [LOGISTIC, huber_svm(0.5), huber_svm(0.05), *SOFT_LABELLED, *own_losses.FORMS[:1]]
+NUMERIC = [SQUARED, huber_residual(0.3), *SOFT_NUMERIC, *own_losses.FORMS[1:]]
 LOSSES = LABELLED + NUMERIC
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import own_losses
 from dplr._core import add_fine_gradient, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import as_rows
 from dplr.rows.array import minimise as minimise_rows
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, native_rows
 from dplr.solvers import fine as fine_solver
 from dplr.solvers.certificate import (
@@ -26,7 +28,7 @@ from objectives import plain_objective
 from sixty_digits import distance_to_minimum, gradient_of, mp
 
 SVM, CUTS = huber_svm(0.5), [soft_logistic(0.3), soft_logistic(2.0**-90), soft_huber(0.1), soft_huber(2.0**90)]
-LOSSES = [LOGISTIC, SVM, SQUARED, huber_residual(0.1), *CUTS]
+LOSSES = [LOGISTIC, SVM, SQUARED, huber_residual(0.1), *CUTS, *own_losses.KNOTTED]
 
 
 def hard_rows(n, d, loss, seed=0):
@@ -39,7 +41,7 @@ def hard_rows(n, d, loss, seed=0):
 
 def fine_sums(X, y, prep, loss, high, low):
     hi, lo = np.zeros(len(high) + 1), np.zeros(len(high) + 1)
-    add_fine_gradient(native_rows(X, y, prep), loss.name, loss.width, high, low, hi, lo)
+    add_fine_gradient(native_rows(X, y, prep), kernel_of(loss), loss.width, high, low, hi, lo)
     return hi[:-1], lo[:-1]
 
 

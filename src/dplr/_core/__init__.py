@@ -11,6 +11,7 @@ from dplr._core._data_sums import CalledSums, NativeSums
 from dplr._core._descent import floor_limbs, go_down
 from dplr._core._fine import add_fine_gradient
 from dplr._core._isa import instruction_set
+from dplr._core._knots import Knots
 from dplr._core._loss import CHUNK_ROWS, LossRows
 from dplr._core._many import gradients_of_many
 from dplr._core._moments import add_moments, moments_work_size
@@ -19,7 +20,7 @@ from dplr._core._noise import IntegerSampler
 from dplr._core._row_map import RowMap, cpu_paths
 
 __all__ = [
-    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "LossRows", "NativeSums", "RowMap",
+    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "Knots", "LossRows", "NativeSums", "RowMap",
     "add_fine_gradient", "add_moments", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many", "instruction_set",
     "minimise", "moments_work_size",
 ]  # fmt: skip

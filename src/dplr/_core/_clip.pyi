@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core._clip_grid import GridRows
+from dplr._core._knots import Knots
 
 _Vector = NDArray[np.float64]
 _Limbs = NDArray[np.int64]
@@ -11,7 +12,7 @@ CLIPPED: tuple[str, ...]
 class ClippedRows(GridRows):
     def add(
         self,
-        kernel: str,
+        kernel: str | Knots,
         width: float,
         coef: _Vector,
         clip: float,
@@ -24,7 +25,7 @@ class ClippedRows(GridRows):
     ) -> None: ...
     def add_many(
         self,
-        kernel: str,
+        kernel: str | Knots,
         width: float,
         coefs: _Vector,
         clips: _Vector,

@@ -14,12 +14,14 @@ from libc.string cimport memcpy, memset
 from dplr._core._clip_grid cimport GridRows
 from dplr._core._clip_rows cimport add_clipped_many_portably, add_clipped_portably, measure_rows_portably
 from dplr._core._clip_survey cimport MeasureRows
+from dplr._core._knots cimport Knots
 from dplr._core._limbs cimport add_limbs
 from dplr._core._tiles cimport (
-    FLUSH_ROWS, GRID, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
+    FLUSH_ROWS, GRID, KNOTTED, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
 
 from dplr._core._loss import KINDS
 
+# Losses with knots are clipped too.
 CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
 
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
@@ -33,14 +35,14 @@ cdef class ClippedRows(GridRows):
     """Rows of the grid, and sums of their clipped gradients."""
 
     def add(
-        self, str kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
+        self, kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
         Py_ssize_t end, const int64_t[::1] index, int64_t[::1] hi, int64_t[::1] lo,
     ):
         """Add the clipped gradients of rows [start, end), or of those entries of `index`, to hi * 2^32 + lo.
 
         Parameters
         ----------
-        kernel, width : the loss.
+        kernel, width : the loss; its name or its `Knots`.
         coef : (q,) whole numbers, in units of 2^-20, of norm at most 2^32.
         clip : largest norm of a row's gradient, in residual units; at most 2^20.
         per_unit : residual units in 1.0, a power of two.
@@ -84,7 +86,7 @@ cdef class ClippedRows(GridRows):
             raise RuntimeError("X or y changed while they were summed")
 
     def add_many(
-        self, str kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
+        self, kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
         const double[::1] per_units, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] index, int64_t[:, ::1] hi,
         int64_t[:, ::1] lo,
     ):
@@ -184,7 +186,7 @@ cdef class ClippedRows(GridRows):
         return index is None and self.base.columns != NULL and self.widest != NULL
 
     cdef add_columns_many(
-        self, str kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
+        self, kernel, double width, const double[:, ::1] coefs, const double[::1] clips,
         const double[::1] per_units, Py_ssize_t start, Py_ssize_t end, int64_t[:, ::1] hi, int64_t[:, ::1] lo,
     ):
         cdef ClipPass p = self.base
@@ -235,8 +237,11 @@ cdef bint flush(double *sums, Py_ssize_t step, Py_ssize_t q, int64_t *hi, int64_
     return exact
 
 
-cdef _set_loss(ClipPass *p, str kernel, double width):
+cdef _set_loss(ClipPass *p, kernel, double width):
     """Set the loss of a pass; refuse one that has no clipped residual."""
+    if isinstance(kernel, Knots):
+        p.kind, p.knots = KNOTTED, (<Knots> kernel).shape
+        return
     if kernel not in CLIPPED:
         raise ValueError(f"gradients of the loss {kernel} are not clipped: only those of {', '.join(CLIPPED)}")
     p.kind, p.width, p.slope = KINDS[kernel], width, 0.5 / width if width else 0.0

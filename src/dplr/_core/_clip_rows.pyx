@@ -3,14 +3,14 @@
 `tile_pack.h` and `tile_residuals.h` have the same sequence in vectors: every rounding is done alike, and the sums
 are of whole numbers, so every path has the same bits.
 """
-from libc.math cimport fabs, ldexp
+from libc.math cimport fabs, ldexp, signbit
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from dplr._core._loss_rows cimport raw_entry
+from dplr._core._loss_rows cimport raw_entry, slope_at
 from dplr._core._tiles cimport (
-    GRID, HUBER_RESIDUAL, HUBER_SVM, LOG2_OF_E, LOGISTIC, PANEL_MODELS, POWER_1, POWER_2, POWER_3, POWER_4, POWER_5,
-    ROUNDER, ROUNDER_SINGLE, SQUARED_GRID, STEEPEST, TILE_ROWS)
+    GRID, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOG2_OF_E, LOGISTIC, OF_FAMILY, OF_MARGIN, PANEL_MODELS, POWER_1, POWER_2,
+    POWER_3, POWER_4, POWER_5, ROUNDER, ROUNDER_SINGLE, SQUARED_GRID, STEEPEST, TILE_ROWS)
 
 
 cdef inline double nearest(double v) noexcept nogil:
@@ -94,12 +94,26 @@ cdef double sigmoid_of_minus(double v) noexcept nogil:
     return <float> 1.0 / (<float> 1.0 + power)
 
 
+cdef double knotted_slope(const ClipPass *p, double m, double inverse, double target) noexcept nogil:
+    """dl/dm of a loss with knots, whose label is the sign of `inverse`."""
+    cdef const double *piece
+    cdef double part, slope
+    if p.knots.form == OF_MARGIN:
+        slope = slope_at(&p.knots, -m if signbit(inverse) else m, &piece, &part)
+        return -slope if signbit(inverse) else slope
+    slope = slope_at(&p.knots, m if p.knots.form == OF_FAMILY else m - target, &piece, &part)
+    return slope - target if p.knots.form == OF_FAMILY else slope
+
+
 cdef double clipped_residual(
     const ClipPass *p, double m, double inverse, double target, double per_unit, double clip
 ) noexcept nogil:
     """dl/dm, clipped to clip * |inverse| and truncated: a whole number of residual units."""
     cdef double v, t, size, sign
-    if p.kind == LOGISTIC or p.kind == HUBER_SVM:
+    if p.kind == KNOTTED:
+        sign = knotted_slope(p, m, inverse, target)
+        size = fabs(sign)
+    elif p.kind == LOGISTIC or p.kind == HUBER_SVM:
         v = -m if inverse < 0 else m
         sign = -inverse
         if p.kind == LOGISTIC:

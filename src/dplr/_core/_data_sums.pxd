@@ -15,6 +15,7 @@ cdef class CalledSums(DataSums):
 
 cdef class NativeSums(DataSums):
     cdef LossRows rows
+    cdef object kernel
     cdef LossPass plan
     cdef double[::1] low
     cdef object first_seen

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from dplr._core._knots import Knots
 from dplr._core._loss import LossRows
 
 @disjoint_base
@@ -23,6 +24,6 @@ class CalledSums(DataSums):
 
 @disjoint_base
 class NativeSums(DataSums):
-    def __init__(self, rows: LossRows, kernel: str, width: float) -> None: ...
+    def __init__(self, rows: LossRows, kernel: str | Knots, width: float) -> None: ...
     @property
     def seen(self) -> NDArray[np.int64] | None: ...

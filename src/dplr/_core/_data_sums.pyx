@@ -48,11 +48,11 @@ cdef class NativeSums(DataSums):
     Parameters
     ----------
     rows : the array with its scratch.
-    kernel, width : the loss.
+    kernel, width : the loss; its name or its `Knots`.
     """
 
-    def __init__(self, LossRows rows, str kernel, double width):
-        self.rows = rows
+    def __init__(self, LossRows rows, kernel, double width):
+        self.rows, self.kernel = rows, kernel
         self.n, self.q = rows.n, rows.q
         self.plan = rows.base
         self.plan.shape = loss_shape(kernel, width)

@@ -80,12 +80,12 @@ cdef void sum_chunk(
 
 
 def add_fine_gradient(
-    LossRows rows, str kernel, double width, const double[::1] high, const double[::1] low, double[::1] hi,
+    LossRows rows, kernel, double width, const double[::1] high, const double[::1] low, double[::1] hi,
     double[::1] lo,
 ):
     """Add the gradient of the summed loss at high + low, (q,) each, to hi + lo, of at least q entries.
 
-    Faulty rows count as zero.
+    Faulty rows count as zero. kernel : the loss's name, or its `Knots`.
     """
     cdef LossPass p = rows.base
     cdef Py_ssize_t q = rows.q, d = p.X.d, chunk, start, j, r

@@ -14,7 +14,7 @@ cdef struct Sums:
     double *lo
     double *hessian
 
-cdef LossShape loss_shape(str kernel, double width) except *
+cdef LossShape loss_shape(kernel, double width) except *
 
 cdef class LossRows:
     cdef LossPass base          # rows and public constants; loss and point are set for each pass

@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from dplr._core._knots import Knots
 from dplr._core._row_map import RowMap
 
 CHUNK_ROWS: int
@@ -19,7 +20,7 @@ class LossRows:
     ) -> None: ...
     def add(
         self,
-        kernel: str,
+        kernel: str | Knots,
         width: float,
         coef: NDArray[np.float64],
         loss: bool,

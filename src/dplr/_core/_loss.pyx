@@ -13,12 +13,14 @@ from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._dense cimport add_exactly, add_pair
+from dplr._core._knots cimport Knots
 from dplr._core._loss_rows cimport add_loss_portably, settle_rows, sigmoid, softplus
 from dplr._core._row_map cimport RowMap, tiles_of
 from dplr._core._targets cimport load_targets, sign_labels_portably
 from dplr._core._tiles cimport (
-    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER, SOFT_LOGISTIC,
-    SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number, whole_vectors)
+    GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER,
+    SOFT_LOGISTIC, SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number,
+    whole_vectors)
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
@@ -42,9 +44,18 @@ def turn_of(double cut):
         return float(turn), float(size * size), float(c * turn - (1 - c).ln() / 2 - (c - size))
 
 
-cdef LossShape loss_shape(str kernel, double width) except *:
-    """The constants of a loss; ValueError for a width that no proof covers."""
-    cdef LossShape shape = LossShape(KINDS[kernel], width, 0.0, 0.0, 0.0)
+cdef LossShape loss_shape(kernel, double width) except *:
+    """The constants of a loss, by its name or its knots, which the caller keeps alive.
+
+    ValueError for a width that no proof covers.
+    """
+    cdef LossShape shape
+    memset(&shape, 0, sizeof(shape))
+    shape.width = width
+    if isinstance(kernel, Knots):
+        shape.kind, shape.knots = KNOTTED, (<Knots> kernel).shape
+        return shape
+    shape.kind = KINDS[kernel]
     if kernel in SOFT_WIDTHS:
         least, largest = SOFT_WIDTHS[kernel]
         if not least <= width <= largest:
@@ -181,12 +192,14 @@ cdef class LossRows:
             self.beyond |= self.work.sums[2] > 0
 
     def add(
-        self, str kernel, double width, const double[::1] coef, bint loss, bint count_outside, double[::1] hi,
+        self, kernel, double width, const double[::1] coef, bint loss, bint count_outside, double[::1] hi,
         double[::1] lo, double[:, ::1] hessian, int64_t[::1] faults, int64_t[::1] outside,
     ):
         """Add the sums over all rows at `coef` (q,) to hi + lo, (q + 1,) with the loss last, and to `hessian`.
 
         Later passes over the same object need no norms where this one found every row in the ball.
+
+        kernel : the loss's name, or its `Knots`.
 
         hessian : (q, q), upper triangle only; (0, 0) when it is not wanted.
         faults, outside : counted as in `add_moments`.

@@ -1,4 +1,4 @@
-from dplr._core._tiles cimport LossPass, LossShape, LossWork, Rows
+from dplr._core._tiles cimport KnotsShape, LossPass, LossShape, LossWork, Rows
 
 cdef void settle_rows(
     const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const double *targets, const LossWork *work
@@ -23,3 +23,5 @@ cdef void bound_rows(
 cdef void curve(
     const LossShape *shape, double m, double target, double *residual, double *weight, double *loss
 ) noexcept nogil
+
+cdef double slope_at(const KnotsShape *knots, double place, const double **piece, double *part) noexcept nogil

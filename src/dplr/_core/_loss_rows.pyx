@@ -2,13 +2,13 @@
 
 `tile_loss.h` has the same steps in vectors. Results differ between paths in their last bits only.
 """
-from libc.math cimport copysign, exp, expm1, fabs, log1p, sqrt
+from libc.math cimport copysign, exp, expm1, fabs, floor, log1p, sqrt
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_gram
 from dplr._core._tiles cimport (
-    GRID, HUBER_SVM, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SLACK, SOFT_HUBER, SOFT_LOGISTIC, SQUARED,
-    STRIDE)
+    GRID, HUBER_SVM, KNOTTED, LARGE, LARGEST, LOGISTIC, MOST_BLOCK_ROWS, OF_FAMILY, OF_MARGIN, PACK_ROWS, SLACK,
+    SOFT_HUBER, SOFT_LOGISTIC, SQUARED, STRIDE, KnotsShape)
 
 
 cdef double raw_entry(const Rows *X, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
@@ -118,6 +118,36 @@ cdef double beyond_line(double a) noexcept nogil:
     return 0.5 * a * a * total
 
 
+cdef double slope_at(const KnotsShape *knots, double place, const double **piece, double *part) noexcept nogil:
+    """The slope of a knotted loss, its piece, and how much of the piece lies behind; NaN for a NaN."""
+    cdef double u = place * knots.per_unit, whole
+    u = knots.first if u < knots.first else knots.last if u > knots.last else u
+    whole = floor(u)
+    if whole == knots.last:
+        whole -= 1.0
+    piece[0] = knots.pieces + (3 * <Py_ssize_t> (whole - knots.first) if u == u else 0)
+    part[0] = u - whole
+    return piece[0][0] + part[0] * piece[0][1]
+
+
+cdef void knotted_curve(
+    const KnotsShape *knots, double m, double target, double *residual, double *weight, double *loss
+) noexcept nogil:
+    """dl/dm, d2l/dm2 and l of a loss with knots."""
+    cdef const double *piece
+    cdef double place = target * m, part, slope, beyond
+    if knots.form != OF_MARGIN:
+        place = m if knots.form == OF_FAMILY else m - target
+    slope = slope_at(knots, place, &piece, &part)
+    beyond = place * knots.per_unit
+    beyond -= knots.first if beyond < knots.first else knots.last if beyond > knots.last else beyond
+    residual[0] = target * slope if knots.form == OF_MARGIN else slope - target if knots.form == OF_FAMILY else slope
+    weight[0] = piece[1] * knots.per_unit if beyond == 0.0 else 0.0
+    loss[0] = piece[2] + (part * (piece[0] + 0.5 * part * piece[1]) + beyond * slope) / knots.per_unit
+    if knots.form == OF_FAMILY:
+        loss[0] -= target * m
+
+
 cdef void curve(
     const LossShape *shape, double m, double target, double *residual, double *weight, double *loss
 ) noexcept nogil:
@@ -142,6 +172,8 @@ cdef void curve(
             p = sigmoid(-v)
             weight[0], loss[0] = p * (1.0 - p), softplus(-v)
         residual[0] = -target * p
+    elif kind == KNOTTED:
+        knotted_curve(&shape.knots, m, target, residual, weight, loss)
     elif kind == SOFT_HUBER:
         p = fabs(raw) / width
         residual[0] = copysign(width * -expm1(-p), raw)

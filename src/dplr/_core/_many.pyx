@@ -42,7 +42,7 @@ cdef void add_losses_portably(
             gradients[j * PANEL_MODELS + k] += sums[k]
 
 
-def gradients_of_many(LossRows rows, str kernel, double width, const double[:, ::1] coefs):
+def gradients_of_many(LossRows rows, kernel, double width, const double[:, ::1] coefs):
     """Gradients (models, q) of the summed loss at each of `coefs` (models, q); faulty rows count as zero."""
     cdef const Tiles *tiles = rows.row_map.widest
     cdef LossPass p = rows.base

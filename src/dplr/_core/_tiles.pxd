@@ -51,6 +51,17 @@ cdef extern from "loss.h":
     const int HUBER_RESIDUAL
     const int SOFT_LOGISTIC
     const int SOFT_HUBER
+    const int KNOTTED
+    const int OF_MARGIN
+    const int OF_RESIDUAL
+    const int OF_FAMILY
+
+    ctypedef struct KnotsShape "Knots":
+        int form
+        double per_unit
+        double first
+        double last
+        const double *pieces
 
     ctypedef struct LossShape:
         int kind
@@ -58,6 +69,7 @@ cdef extern from "loss.h":
         double turn
         double square
         double offset
+        KnotsShape knots
 
     ctypedef struct LossWork:
         double *target
@@ -138,6 +150,7 @@ cdef extern from "clip.h":
         int kind
         double width
         double slope
+        KnotsShape knots
 
     ctypedef struct ClipModel:
         const double *coef

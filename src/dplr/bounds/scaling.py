@@ -29,6 +29,7 @@ class Prep:
     limits : least and greatest value of each column, (d,) each, in the user's units, that a narrowed model tells apart;
         None for all.
     target : the declared bounds of a numeric target; None for labels, and where none are declared.
+    link : `"identity"`, or `"log"` where the exponential of the sum predicts a numeric target.
 
     Without bounds the entries of the features are unused: rows are projected onto the ball instead.
     """
@@ -42,6 +43,7 @@ class Prep:
     layout: Layout | None = None
     limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     target: Pair | None = None
+    link: str = "identity"
 
     @property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -63,6 +65,14 @@ class Prep:
         """
         ends = self.ends
         return in_unit_ball(rows) if ends is None else np.clip(rows, *ends)
+
+    def predicted(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (n,) of a numeric target from the sums of coefficients times values, within its bounds."""
+        if self.target is None:
+            return sums
+        if self.link == "log":
+            sums = np.exp(np.minimum(sums, math.log(self.target[1])))
+        return np.clip(sums, *self.target)
 
     def weighted(self, weights: Sequence[float]) -> Prep:
         """The way of rows whose columns are multiplied by these weights; the target and the constant stay.
@@ -109,7 +119,7 @@ class Prep:
         if self.geometry.half_width is not None:
             slopes *= self.scale[:d] / GRID
             offset -= float(slopes @ self.shift[:d])
-        if self.labels is None:
+        if self.labels is None and self.link == "identity":
             y_scale = float(self.scale[d]) / GRID
             slopes /= y_scale
             offset = offset / y_scale + float(self.shift[d])
@@ -133,7 +143,7 @@ class Prep:
         """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
         d = self.geometry.d
         slopes, offset = coef.astype(np.float64), intercept
-        if self.labels is None:
+        if self.labels is None and self.link == "identity":
             y_scale = float(self.scale[d]) / GRID
             slopes, offset = slopes * y_scale, (offset - float(self.shift[d])) * y_scale
         if self.geometry.half_width is not None:
@@ -150,7 +160,9 @@ def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
     return _prep(geometry, columns, labels)
 
 
-def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target: Pair | None = None) -> Prep:
+def layout_prep(
+    layout: Layout, fit_intercept: bool, labels: Pair | None, target: Pair | None = None, link: str = "identity"
+) -> Prep:
     """Map declared columns to a cube and one-hot blocks inside the unit ball.
 
     With an intercept bounds are centred, so a missing number is mapped to 0 exactly, and the number and its mark are
@@ -158,8 +170,8 @@ def layout_prep(layout: Layout, fit_intercept: bool, labels: Pair | None, target
     """
     marked = layout.marked if fit_intercept else ()
     blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
-    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared)
-    return replace(prep, layout=layout, target=None if labels is not None else target)
+    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared, link)
+    return replace(prep, layout=layout, target=None if labels is not None else target, link=link)
 
 
 def box_prep(
@@ -170,6 +182,7 @@ def box_prep(
     blocks: tuple[tuple[int, int], ...] = (),
     marked: tuple[int, ...] = (),
     shared: tuple[tuple[int, int], ...] = (),
+    link: str = "identity",
 ) -> Prep:
     """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
 
@@ -177,7 +190,7 @@ def box_prep(
     zero, so columns are only scaled. The half-width c is a whole number of grid units. At most one column of
     a block is not zero, nor of a number in `marked` and its mark, nor of a block of numbers in `shared`, so with g
     numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit ball exactly. The ranges
-    of `shared` columns must be about 0, which then stays 0.
+    of `shared` columns must be about 0, which then stays 0. The target of a log-rate is centred in any case.
     """
     d = len(pairs)
     hot = {j for first, size in blocks for j in range(first, first + size)} | {first + 1 for first in marked}
@@ -194,7 +207,7 @@ def box_prep(
     columns = [
         (0.0, units, 0.0, units) if j in hot else _scale_to(pair, fit_intercept, units) for j, pair in enumerate(pairs)
     ]
-    columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept, GRID))
+    columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept or link == "log", GRID))
     return _prep(geometry, columns, labels)
 
 

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, sentence
+from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
+from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
+from dplr.estimators._margin import MarginClassifier
+from dplr.estimators._poisson import PoissonRegressor
+from dplr.estimators._regressor import PrivateRegressor
+from dplr.estimators._residual import ResidualRegressor
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.mechanisms.automatic import AUTO
-from dplr.problem.losses import LOSSES
+from dplr.problem.losses import Loss
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
-__all__ = ["BoundsEncoder", "HuberSVC", "LinearRegression", "LogisticRegression", "UnitBall", "fit", "fit_many"]
+__all__ = [
+    "BoundsEncoder", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression", "MarginClassifier",
+    "PoissonRegressor", "ResidualRegressor", "UnitBall", "fit", "fit_many",
+]  # fmt: skip
 
+Estimator: TypeAlias = PrivateClassifier | PrivateRegressor
 # The class of every public model of `dplr.problem.losses.LOSSES`.
-ESTIMATORS: dict[str, Any] = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
+ESTIMATORS: dict[str, Any] = {
+    "logistic": LogisticRegression,
+    "linear": LinearRegression,
+    "svm": HuberSVC,
+    "huber": HuberRegressor,
+    "poisson": PoissonRegressor,
+}
+# The class for a loss of a user's own, by its form.
+OWN: dict[str, Any] = {"margin": MarginClassifier, "residual": ResidualRegressor}
 
 
 @suggests
@@ -30,7 +48,7 @@ def fit(
     eps: float,
     mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
-    model: str = "logistic",
+    model: str | Loss = "logistic",
     bounds: BoundsLike = None,
     classes: Any = None,
     fit_intercept: bool = True,
@@ -44,7 +62,7 @@ def fit(
     ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
-) -> LogisticRegression | LinearRegression | HuberSVC:
+) -> Estimator:
     """Fit a differentially private model and return the fitted estimator.
 
     Parameters
@@ -52,13 +70,14 @@ def fit(
     X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
     y : (n_rows,) labels or numbers.
     eps : privacy loss, positive.
-    model : `"logistic"`, `"linear"` or `"svm"` (Huber).
+    model : `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"`
+        (counts), or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
     mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim,
         ledger, rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
 
     Returns
     -------
-    LogisticRegression, LinearRegression or HuberSVC
+    LogisticRegression, LinearRegression, HuberSVC, HuberRegressor, PoissonRegressor, ...
         ``est.coef_`` and ``est.intercept_`` in the user's units; ``est.privacy_`` is the privacy statement.
 
     Raises
@@ -100,7 +119,8 @@ def fit(
         rng=rng,
         progress=progress,
     )
-    return estimator.fit(X, y)
+    fitted: Estimator = estimator.fit(X, y)
+    return fitted
 
 
 def fit_many(
@@ -109,10 +129,10 @@ def fit_many(
     *,
     eps: Sequence[float],
     repeats: int = 1,
-    model: str = "logistic",
+    model: str | Loss = "logistic",
     classes: Any = None,
     **options: Any,
-) -> list[LogisticRegression | LinearRegression | HuberSVC]:
+) -> list[Estimator]:
     """Fit many private models to one data set, `repeats` of them for each eps: for studies of error against eps.
 
     The rows are read once for all of them, which is much faster than one fit after another; fits with ranges of their
@@ -155,12 +175,24 @@ def fit_many(
     return _estimator(model, classes, eps=levels[0], **options)._fit_many(X, y, levels)
 
 
-def _estimator(model: str, classes: Any, **options: Any) -> LogisticRegression | LinearRegression | HuberSVC:
+def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
+    kind = _kind_of(model)
+    if isinstance(model, Loss):
+        options["loss"] = model
     if classes is not None:
-        if model in LOSSES and not LOSSES[model].classification:
+        if not issubclass(kind, PrivateClassifier):
             remedy = "The bounds name y's range."
             raise ValueError(sentence("classes", f'must be None with model="{model}"', classes, remedy))
         options["classes"] = classes
-    est: LogisticRegression | LinearRegression | HuberSVC
-    est = ESTIMATORS[check_choice("model", model, ESTIMATORS)](**options)
+    est: Estimator = kind(**options)
     return est
+
+
+def _kind_of(model: str | Loss) -> Any:
+    if not isinstance(model, Loss):
+        return ESTIMATORS[check_choice("model", model, ESTIMATORS)]
+    form = None if model.knots is None else model.knots.form
+    if form not in OWN:
+        remedy = "Make one with dplr.margin_loss, dplr.residual_loss or dplr.smoothed_hinge."
+        raise ValueError(sentence("model", "must be the name of a model, or a loss of a user's own", model, remedy))
+    return OWN[form]

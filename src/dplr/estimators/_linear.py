@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn import linear_model
-from sklearn.base import RegressorMixin
-
-from dplr._validation import sentence
-from dplr.estimators._base import PrivateLinearModel
+from dplr.estimators._regressor import PrivateRegressor
 from dplr.problem.losses import SQUARED, Loss
-from dplr.rows import NUMERIC, OBJECTS, Target
 
 
-class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
+class LinearRegression(PrivateRegressor):
     """Differentially private linear regression.
 
     Parameters
@@ -49,7 +42,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     True
     """
 
-    _plain = linear_model.LinearRegression
+    _kind: ClassVar[str] = "linear"
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
@@ -70,25 +63,3 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     def _loss(self) -> Loss:
         return SQUARED
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """(n,) predictions, clipped to the declared bounds of the target."""
-        predicted, target = self._margins(X), self._record.prep.target
-        return predicted if target is None else np.clip(predicted, *target)
-
-    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        self.coef_ = coef[0]
-        self.intercept_ = float(intercept[0])
-
-    def _check_target(self, y: Target) -> Target:
-        if y.numeric:
-            return y
-        if y.kind != OBJECTS or any(isinstance(value, (str, bytes)) for value in y.values):
-            got = "text among the values" if y.kind == OBJECTS else y.type_name
-            raise ValueError(sentence("y", 'must be numeric with model="linear"', got))
-        return Target(NUMERIC, y.as_float(), y.type_name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags

@@ -47,6 +47,7 @@ class HuberSVC(PrivateClassifier):
     """
 
     _plain = LinearSVC
+    _kind: ClassVar[str] = "svm"
     _options: ClassVar[dict[str, tuple[float, float]]] = {"width": (0.01, 10.0)}
 
     @suggests

@@ -24,7 +24,7 @@ from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOSSES, Loss
+from dplr.problem.losses import LOSSES, Loss, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
@@ -128,13 +128,13 @@ class PublicFacts:
         labels = self.label_codes if self.loss.classification else None
         if self.layout is None:
             return ball_prep(self.n_features, self.fit_intercept, labels)
-        return layout_prep(self.layout, self.fit_intercept, labels, self._target)
+        return layout_prep(self.layout, self.fit_intercept, labels, self._target, self.loss.link)
 
     @cached_property
     def problem(self) -> Problem:
         """The scaled problem. Public data are fitted here."""
         relation, ridge = Neighbouring(self.neighbouring), check_l2(self.l2)
-        problem = Problem(self.loss, self.prep.geometry, relation, self.n_rows, ridge, ())
+        problem = Problem(self._scaled_loss, self.prep.geometry, relation, self.n_rows, ridge, ())
         facts, w0 = self._assumed(), None
         if self.start is not None:
             w0, said = start(self.start, problem, self.prep, self.classes)
@@ -193,6 +193,17 @@ class PublicFacts:
         return np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else []
 
     @property
+    def _scaled_loss(self) -> Loss:
+        """The loss of the scaled target: that of counts depends on their declared range."""
+        if self.loss.link != "log":
+            return self.loss
+        if self.bounds is None:
+            remedy = "Declare it from public knowledge: Bounds(..., target=(0, 50))."
+            rule = f'must declare the range of the counts with model="{model_of(self.loss)}"'
+            raise ValueError(sentence("bounds", rule, None, remedy))
+        return poisson(*(self._target or ()))
+
+    @property
     def _target(self) -> Pair | None:
         """The declared range of a numeric target; None without bounds, where it is [-1, 1]."""
         if self.bounds is None or self.loss.classification:
@@ -214,6 +225,8 @@ class PublicFacts:
         if not self.loss.classification:
             low, high = self._target or (-1.0, 1.0)
             facts.append(f"y lies in [{short(low)}, {short(high)}] (values outside are clipped)")
+        if self.loss.knots is not None and self.loss.link == "identity":
+            facts.append(f"the loss {self.loss.label} was chosen without looking at the data")
         if self.n_rows is not None:
             exact = self.neighbouring == Neighbouring.REPLACE_ONE
             known = "the number of records" if exact else "a declared reference, n_rows"
@@ -253,7 +266,7 @@ def public_facts(
     n_rows: int | None,
     n_features: int | None,
     bounds: BoundsLike,
-    model: str,
+    model: str | Loss,
     mechanism: MechanismLike,
     delta: float,
     fit_intercept: bool,
@@ -269,7 +282,7 @@ def public_facts(
         n_features = len(known.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
-    loss = LOSSES[check_choice("model", model, LOSSES)]
+    loss = model if isinstance(model, Loss) else LOSSES[check_choice("model", model, LOSSES)]
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,

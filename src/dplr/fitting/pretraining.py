@@ -152,7 +152,8 @@ def mean_losses(
 
 def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> NDArray[np.float64]:
     rows, n = _rows(public, problem, prep, classes), len(public.y)
-    mechanism = NoPrivacy() if problem.loss.classification else FunctionalMechanism()
+    squared = problem.loss.slope > 0 and not problem.loss.classification  # moments are enough for it
+    mechanism = FunctionalMechanism() if squared else NoPrivacy()
     alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, PLAIN / n, ())
     return mechanism.run(rows, [mechanism.plan(alone, math.inf, 0.0)], Source())[0].coef
 

@@ -35,7 +35,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    est : a fitted `LogisticRegression`, `LinearRegression` or `HuberSVC`.
+    est : a fitted estimator of dplr.
     path : of the file.
 
     Raises

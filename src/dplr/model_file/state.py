@@ -12,7 +12,7 @@ import numpy as np
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.scaling import Prep
-from dplr.estimators import ESTIMATORS
+from dplr.estimators import ESTIMATORS, OWN
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
@@ -20,6 +20,7 @@ from dplr.fitting.ranges import CHOICES, columns_of, intervals
 from dplr.fitting.release import Record, clipped
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
+from dplr.model_file.loss import read_loss, write_loss
 from dplr.model_file.readers import (
     Reader,
     anything,
@@ -75,7 +76,7 @@ _CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
 
 def kinds() -> dict[str, Any]:
     """The estimators that a model file may hold, by the names of their classes."""
-    return {kind.__name__: kind for kind in ESTIMATORS.values()}
+    return {kind.__name__: kind for kind in (*ESTIMATORS.values(), *OWN.values())}
 
 
 def _kind(where: str, value: Any) -> str:
@@ -85,7 +86,8 @@ def _kind(where: str, value: Any) -> str:
 
 def _parameters_of(kind: Any) -> Reader:
     classes = {"classes": _CLASSES_PARAMETER} if issubclass(kind, PrivateClassifier) else {}
-    return table(_PARAMETERS | classes | {name: number(*ends) for name, ends in kind._options.items()})
+    own = {"loss": read_loss} if kind in OWN.values() else {}
+    return table(_PARAMETERS | classes | own | {name: number(*ends) for name, ends in kind._options.items()})
 
 
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
@@ -139,6 +141,8 @@ def values_of(fitted: Any) -> dict[str, Any]:
     }
     if hasattr(fitted, "classes_"):
         parameters["classes"] = _plain_classes(fitted.classes)
+    if hasattr(fitted, "loss"):
+        parameters["loss"] = write_loss(fitted._loss())
     parameters |= {name: float(getattr(fitted, name)) for name in fitted._options}
     return {
         "estimator": type(fitted).__name__,

@@ -19,6 +19,7 @@ from dplr.planner.curve import Curve, Point
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
@@ -30,7 +31,7 @@ class Facts(TypedDict, total=False):
 
     n_features: int | None
     bounds: BoundsLike
-    model: str
+    model: str | Loss
     mechanism: MechanismLike
     fit_intercept: bool
     l2: float | str
@@ -81,7 +82,7 @@ def plan(
     n_rows: int | Sequence[int] | None = None,
     n_features: int | None = None,
     bounds: BoundsLike = None,
-    model: str = "logistic",
+    model: str | Loss = "logistic",
     mechanism: MechanismLike = AUTO,
     delta: float | Sequence[float] = 0.0,
     fit_intercept: bool = True,
@@ -108,7 +109,7 @@ def plan(
     n_features : number of columns of the table; may be left out where `bounds` says it.
     bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
         label, each against the rest.
-    model : `"logistic"`, `"linear"` or `"svm"` (Huber, of width 0.5).
+    model : `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
     mechanism : `"auto"`, a shorthand or a spec. A curve with `"auto"` has every mechanism.
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.

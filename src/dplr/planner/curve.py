@@ -77,7 +77,7 @@ class Curve:
     columns : names of the coefficients.
     reach : (n_columns,) by how much each column can grow within its bounds.
     quantity : what `error` measures.
-    model : `"logistic"`, `"linear"` or `"svm"`.
+    model : the public model, or `"margin"` or `"residual"` for a loss of the user's own.
     neighbouring : what is protected.
     assumptions : sentences; what the simulation assumed of rows that nobody has read.
     declared : sentences; what was declared to be public.

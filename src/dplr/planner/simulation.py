@@ -21,6 +21,7 @@ from dplr.fitting.planning import PublicFacts
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import Drawn, MadeUp, Population, coded_bounds, halves, read_sample
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import LOSSES, SQUARED, Loss
 from dplr.typing import MechanismLike
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
@@ -137,7 +138,7 @@ class Simulator:
     def _reference(self, number: int, rows: int) -> Reference:
         if (number, rows) not in self._references:
             (X, y), (held, targets) = self._table(number, rows)
-            mechanism = "none" if self.facts.loss.classification else "fm"
+            mechanism = "fm" if self.facts.loss == SQUARED else "none"  # which has no bound on its slope
             plain = {"public": None, "aim": "prediction", "ranges": "off"}
             (est,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
             guess = np.bincount(y).argmax() if self.facts.loss.classification else y.mean()
@@ -193,10 +194,9 @@ def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
     return Simulator(facts, assume, options)
 
 
-def _model_of(facts: PublicFacts) -> str:
-    from dplr.problem.losses import LOSSES
-
-    return next(name for name, loss in LOSSES.items() if loss == facts.loss)
+def _model_of(facts: PublicFacts) -> str | Loss:
+    """What `fit_many` calls the model: a loss of the user's own is itself."""
+    return next((name for name, loss in LOSSES.items() if loss == facts.loss), facts.loss)
 
 
 def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, Population, Any]:

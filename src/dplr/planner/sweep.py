@@ -17,6 +17,7 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve, Point
 from dplr.planner.simulation import Reference, Simulator, TableResult, simulator
+from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.utility._planned import excess_risk_of
 
@@ -87,10 +88,17 @@ def curve_of(
         columns=simulated.names,
         reach=tuple(simulated.reach.tolist()),
         quantity=WRONG if classification else ROOT_SQUARES,
-        model=simulated.options["model"],
+        model=_kind(facts.loss),
         neighbouring=str(facts.neighbouring),
         assumptions=simulated.population.facts,
         declared=tuple(facts.layout.facts(facts.columns) if facts.layout is not None else ()),
+    )
+
+
+def _kind(loss: Loss) -> str:
+    """The public model with this loss; of a user's own, what it is about."""
+    return next(
+        (name for name, known in LOSSES.items() if known == loss), "margin" if loss.classification else "residual"
     )
 
 

@@ -71,7 +71,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     ax.set_xlabel(_effect_words(model, per), loc="right", parse_math=False)
     if len(shown) < len(model.names):
         ax.set_ylabel(f"the {len(shown)} largest of {len(model.names)} columns")
-    towards = "raise the prediction" if model.kind == "linear" else f"speak for “{_label(model, 0)}”"
+    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
     towards = towards if len(values) == 1 else "speak for the label"
     title(ax, f"Positive values {towards}", loss_words(model.statement))
     if len(values) > 1:
@@ -81,10 +81,11 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
 
 def _effect_words(model: Model, per: str) -> str:
     """What the horizontal axis of the coefficients measures."""
-    whose = f"“{_label(model, 0)}”" if len(model.coef) == 1 else "the label"
-    what = (
-        "prediction" if model.kind == "linear" else f"log-odds of {whose}" if model.log_odds else f"score for {whose}"
-    )
+    if model.labels:
+        whose = f"“{_label(model, 0)}”" if len(model.coef) == 1 else "the label"
+        what = f"log-odds of {whose}" if model.log_odds else f"score for {whose}"
+    else:
+        what = "logarithm of the prediction" if model.kind == "poisson" else "prediction"
     step = "per unit of the column" if per == "unit" else "from the lower to the upper bound of the column"
     return f"change of the {what}\n{step}"
 

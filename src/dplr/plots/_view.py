@@ -24,7 +24,7 @@ class Model:
 
     Attributes
     ----------
-    kind : `"logistic"`, `"svm"` or `"linear"`.
+    kind : `"logistic"`, `"svm"`, `"linear"`, `"huber"`, `"poisson"`, `"margin"` or `"residual"`.
     names : one for each column of `coef`.
     coef : (rows, columns) in the user's units; one row for two labels and for regression, else one for each label.
     intercept : (rows,)
@@ -97,7 +97,7 @@ def read_model(est: Any) -> Model:
         given = [f"x{column}" for column in range(coef.shape[1])]
     names = tuple(str(name) for name in given)
     classes = [str(label) for label in getattr(est, "classes_", ())]
-    kind = "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear"
+    kind = getattr(est, "_kind", "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear")
     history = getattr(est, "history_", None)
     return Model(
         kind=kind,
@@ -110,7 +110,7 @@ def read_model(est: Any) -> Model:
         statement=getattr(est, "privacy_", None),
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
-        target=_target(getattr(est, "bounds", None)) if kind == "linear" else None,
+        target=_target(getattr(est, "bounds", None)) if not classes else None,
         prep=getattr(getattr(est, "_record", None), "prep", None),
     )
 

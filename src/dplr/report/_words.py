@@ -13,6 +13,10 @@ MODELS = {
     "logistic": "A logistic regression",
     "svm": "A linear support vector machine",
     "linear": "A linear regression",
+    "huber": "A robust linear regression",
+    "poisson": "A Poisson regression of counts",
+    "margin": "A linear classifier",
+    "residual": "A linear regression",
 }
 
 
@@ -121,8 +125,12 @@ def reading(model: Model) -> list[str]:
             f"One unit more of a column, the others unchanged, multiplies the odds of “{one}” by its odds ratio: above "
             "1 makes it likelier, below 1 less likely. A coefficient is the logarithm of its odds ratio."
         )
-    elif model.kind != "linear":
+    elif model.labels:
         hints.append(f"The sum of coefficients times values, plus the intercept, is a score: above 0 means “{one}”.")
+    elif model.kind == "poisson":
+        hints.append(
+            "One unit more of a column, the others unchanged, multiplies the predicted count by exp of its coefficient."
+        )
     else:
         hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
     if model.kind == "logistic" and not model.log_odds:

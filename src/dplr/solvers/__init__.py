@@ -2,10 +2,10 @@
 
 from dplr.solvers.fine import FineObjective, descend, refine
 from dplr.solvers.newton import certified, newton, sample_step
-from dplr.solvers.quadratic import count_kept, is_positive_definite, solve_quadratic
+from dplr.solvers.quadratic import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
 from dplr.solvers.refits import newton_many
 
 __all__ = [
-    "FineObjective", "certified", "count_kept", "descend", "is_positive_definite", "newton", "newton_many", "refine",
-    "sample_step", "solve_quadratic",
+    "FineObjective", "adassp_ridge", "certified", "count_kept", "descend", "is_positive_definite", "newton",
+    "newton_many", "refine", "sample_step", "solve_quadratic",
 ]  # fmt: skip

@@ -70,8 +70,10 @@ def gradient_rounding_bound(
     Source: `_core/loss.md`, theorem 1.
     """
     residual = residual_bound(loss, radius, coef_norm)
-    rows = n * radius * ((2.5 * d + 18) * loss.smoothness * radius * coef_norm + (1.5 * d + 98) * residual)
-    return 1.01 * _UNIT * (rows + 4 * ridge * (coef_norm + center_norm) + 2 * linear_norm) + 1e-280
+    rows = (2.5 * d + 18) * loss.smoothness * radius * coef_norm + (1.5 * d + 98) * residual
+    if loss.knots is not None:
+        rows += loss.smoothness * (radius * coef_norm + 1) + 2 * residual
+    return 1.01 * _UNIT * (n * radius * rows + 4 * ridge * (coef_norm + center_norm) + 2 * linear_norm) + 1e-280
 
 
 def rounding_line(objective: Objective, n: int, d: int, radius: float) -> tuple[float, float]:
@@ -110,7 +112,7 @@ def largest_norm(
 
     Source: `_core/loss.md`, lemma 2.
     """
-    at_center = 1 + loss.width + loss.lipschitz * radius * center_norm
+    at_center = loss.most_at_zero + loss.lipschitz * radius * center_norm
     if math.isinf(loss.lipschitz):
         at_center = (1 + radius * center_norm) ** 2
     pull = linear_norm / ridge

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +39,19 @@ def count_kept(matrix: NDArray[np.float64], ridge: float, floor: float) -> int:
 def _kept(values: NDArray[np.float64], floor: float) -> NDArray[np.bool_]:
     tolerance = len(values) * np.finfo(np.float64).eps * max(float(np.abs(values).max()), 0.0)
     return values > max(floor, tolerance)
+
+
+def adassp_ridge(matrix: NDArray[np.float64], deviation: float, missed: float = 0.05) -> float:
+    """The ridge of AdaSSP (Wang 2018, Algorithm 2) for a matrix with noise of this deviation on its diagonal.
+
+    r = sd sqrt(q log(2 q^2 / missed)) is what the noise takes from an eigenvalue at most, with probability 1 - missed,
+    sd the deviation off the diagonal. The smallest eigenvalue is then at least the released one less r, and the ridge
+    lifts it to r.
+    """
+    size = len(matrix)
+    reach = deviation / math.sqrt(2) * math.sqrt(size * math.log(2 * size**2 / missed))
+    least = max(0.0, float(np.linalg.eigvalsh(matrix)[0]) - reach)
+    return max(0.0, reach - least)
 
 
 def is_positive_definite(matrix: NDArray[np.float64]) -> bool:

@@ -35,6 +35,7 @@ struct ClipPass {
     const int64_t *index;       /* which rows; NULL for rows side by side */
     int kind;
     double width, slope;        /* of the Huber losses; slope = 0.5 / width */
+    Knots knots;                /* KNOTTED */
 };
 
 /* One model: its point, and what its residuals are rounded to. */

@@ -168,6 +168,30 @@ INLINE Fine fine_bent(Fine v, const struct FineBlock *b)
     return sum_of(fine(all(b->shape.width)), negative(q));
 }
 
+/* The slope of a knotted loss at v. A place below a knot by less than float64 tells lies before it. */
+INLINE Fine fine_knotted(const Knots *knots, Fine v)
+{
+    double numbers[LANES], slopes[LANES], changes[LANES];
+    const vec first = all(knots->first), last = all(knots->last);
+    const Fine u = scaled_by(v, all(knots->per_unit)), one = fine(all(1.0));
+    vec kept = choose((mask)(u.h < first), first, u.h);
+    kept = choose((mask)(kept > last), last, kept);
+    vec near = (kept + all(ROUNDER)) - all(ROUNDER), whole = near - choose((mask)(near > kept), all(1.0), all(0.0));
+    whole = choose((mask)(whole == u.h), whole - choose((mask)(u.l < all(0.0)), all(1.0), all(0.0)), whole);
+    whole = choose((mask)(whole < first), first, whole);
+    whole = choose((mask)(whole == last), whole - all(1.0), whole);
+    store(numbers, choose((mask)(kept == kept), whole - first, all(0.0)));
+    for (int k = 0; k < LANES; ++k) {
+        const double *piece = knots->pieces + 3 * (ptrdiff_t)numbers[k];
+        slopes[k] = piece[0];
+        changes[k] = piece[1];
+    }
+    Fine part = sum_of(u, fine(opposite(whole)));
+    part = either((mask)(part.h < all(0.0)), fine(all(0.0)), part);
+    part = either((mask)(u.h > last) | ((mask)(u.h == last) & (mask)(u.l > all(0.0))), one, part);
+    return sum_of(fine(load(slopes)), product_of(part, fine(load(changes))));
+}
+
 /* dl/dm at the margin m. */
 INLINE Fine fine_slope(const int kind, const struct FineBlock *b, Fine m, vec target)
 {
@@ -183,6 +207,12 @@ INLINE Fine fine_slope(const int kind, const struct FineBlock *b, Fine m, vec ta
         p = either((mask)(p.h < all(0.0)), zero, either((mask)(p.h > all(1.0)), one, p));
         return scaled_by(p, opposite(target));
     case SQUARED: return raw;
+    case KNOTTED: {
+        const Knots *knots = &b->shape.knots;
+        if (knots->form == OF_MARGIN) return scaled_by(fine_knotted(knots, v), target);
+        if (knots->form == OF_RESIDUAL) return fine_knotted(knots, raw);
+        return sum_of(fine_knotted(knots, m), fine(opposite(target)));
+    }
     case SOFT_HUBER:
         p = sum_of(one, negative(fine_exp_of_minus(quotient_of(magnitude_of(raw), width))));
         p = product_of(p, width);

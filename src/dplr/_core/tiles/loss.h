@@ -13,7 +13,10 @@
 /* Squared norms above it may have lost their smallest terms, or overflow: such rows are bounded one by one. */
 #define LARGE 1e290
 
-enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER };
+enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER, KNOTTED };
+
+/* What the slope of a knotted loss is a function of: y m, m - y, or m, where y is taken from it. */
+enum { OF_MARGIN, OF_RESIDUAL, OF_FAMILY };
 
 /* call(kind, ...) with the kind as a constant, so that a function that is inlined has a loop of its own for each loss.
    First the losses whose gradients are also clipped, then all. */
@@ -21,6 +24,7 @@ enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER }
     ((kind) == LOGISTIC    ? call(LOGISTIC, __VA_ARGS__)                                                              \
      : (kind) == HUBER_SVM ? call(HUBER_SVM, __VA_ARGS__)                                                             \
      : (kind) == SQUARED   ? call(SQUARED, __VA_ARGS__)                                                               \
+     : (kind) == KNOTTED   ? call(KNOTTED, __VA_ARGS__)                                                               \
                            : call(HUBER_RESIDUAL, __VA_ARGS__))
 #define FOR_LOSS(kind, call, ...)                                                                                     \
     ((kind) == LOGISTIC         ? call(LOGISTIC, __VA_ARGS__)                                                         \
@@ -28,7 +32,17 @@ enum { LOGISTIC, HUBER_SVM, SQUARED, HUBER_RESIDUAL, SOFT_LOGISTIC, SOFT_HUBER }
      : (kind) == SQUARED        ? call(SQUARED, __VA_ARGS__)                                                          \
      : (kind) == HUBER_RESIDUAL ? call(HUBER_RESIDUAL, __VA_ARGS__)                                                   \
      : (kind) == SOFT_LOGISTIC  ? call(SOFT_LOGISTIC, __VA_ARGS__)                                                    \
+     : (kind) == KNOTTED        ? call(KNOTTED, __VA_ARGS__)                                                          \
                                 : call(SOFT_HUBER, __VA_ARGS__))
+
+/* A convex loss by its slope, which is linear between knots and constant beyond the first and the last. Knots are
+   whole numbers of 1 / per_unit, a power of two. */
+typedef struct {
+    int form;
+    double per_unit;
+    double first, last;     /* knots, as whole numbers of at most 2^16 */
+    const double *pieces;   /* (last - first, 3) slope at the left knot, its change up to the right one, loss there */
+} Knots;
 
 /* A loss: public constants. `loss_shape` fills it. */
 struct LossShape {
@@ -36,6 +50,7 @@ struct LossShape {
     double width;           /* 0 where a loss has none; the largest slope of the soft losses */
     /* SOFT_LOGISTIC is logistic where v = y m is at least `turn`, and offset - width v + square e^v below. */
     double turn, square, offset;
+    Knots knots;            /* KNOTTED */
 };
 
 /* A pass: public constants, the rows, and the point. */

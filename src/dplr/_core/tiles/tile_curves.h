@@ -1,6 +1,5 @@
 /* Logistic function, log(1 + e^z), and the losses, for vectors. A NaN stays a NaN: no clamp may make it legal. */
-#include "loss.h"
-#include "tile_lanes.h"
+#include "tile_knots.h"
 
 INLINE vec negated(vec v) { return (vec)((mask)v ^ INT64_MIN); }
 
@@ -124,11 +123,11 @@ INLINE Curve huber_residual_curve(vec m, vec y, vec width)
 }
 
 /* The constants of a loss, in vectors. */
-typedef struct { vec width, turn, square, offset; } Shape;
+typedef struct { vec width, turn, square, offset; const Knots *knots; } Shape;
 
 INLINE Shape shape_of(const LossShape *loss)
 {
-    return (Shape){all(loss->width), all(loss->turn), all(loss->square), all(loss->offset)};
+    return (Shape){all(loss->width), all(loss->turn), all(loss->square), all(loss->offset), &loss->knots};
 }
 
 /* Logistic from `turn` on; below it the slope's size is width - square e^v. One exponential and one quotient for both:
@@ -166,6 +165,27 @@ INLINE Curve soft_huber_curve(vec m, vec y, const Shape *shape, const int loss)
     return c;
 }
 
+INLINE Curve knotted_curve(vec m, vec y, const Knots *knots, const int loss)
+{
+    Curve c = {0};
+    const int of_margin = knots->form == OF_MARGIN, of_family = knots->form == OF_FAMILY;
+    vec place = m;
+    if (of_margin) place = y * m;
+    else if (!of_family) place = m - y;
+    Piece piece = piece_of(knots, place);
+    vec slope = slope_at(piece), step = all(1.0 / knots->per_unit);
+    c.residual = slope;
+    if (of_margin) c.residual = y * slope;
+    else if (of_family) c.residual = slope - y;
+    c.weight = choose((mask)(piece.beyond == all(0.0)), piece.change * all(knots->per_unit), all(0.0));
+    if (loss) {
+        vec inside = piece.part * (piece.slope + all(0.5) * piece.part * piece.change);
+        c.loss = piece.loss + step * (inside + piece.beyond * slope);
+        if (of_family) c.loss -= y * m;
+    }
+    return c;
+}
+
 INLINE Curve curve_of(const int kind, vec m, vec target, const Shape *shape, const int loss)
 {
     switch (kind) {
@@ -174,6 +194,7 @@ INLINE Curve curve_of(const int kind, vec m, vec target, const Shape *shape, con
     case SQUARED: return squared_curve(m, target);
     case SOFT_LOGISTIC: return soft_logistic_curve(m, target, shape, loss);
     case SOFT_HUBER: return soft_huber_curve(m, target, shape, loss);
+    case KNOTTED: return knotted_curve(m, target, shape->knots, loss);
     default: return huber_residual_curve(m, target, shape->width);
     }
 }

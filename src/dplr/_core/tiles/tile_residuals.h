@@ -1,5 +1,6 @@
 /* Margins to clipped residuals, in whole numbers. What rounds (curve, clip) is one fixed sequence without fused
    multiply-add, the same on every path. */
+#include "tile_knots.h"
 #include "tile_pack.h"
 
 /* 1 / (1 + e^v) for margins v in squared grid units, in place. In single precision: far closer than residuals are
@@ -33,15 +34,17 @@ INLINE vec of_models(const int lanes, const double *p) { return lanes == LANES_A
 INLINE void clipped_residuals(const int kind, const int lanes, const int count, const ClipPass *pass, const Place *at,
                               vec *m)
 {
-    const int labels = kind == LOGISTIC || kind == HUBER_SVM;
+    const int form = pass->knots.form, signs = kind == KNOTTED && form == OF_MARGIN;
+    const int labels = kind == LOGISTIC || kind == HUBER_SVM || signs;
     vec size[MOST_VECTORS];
     if (kind != LOGISTIC) EACH(k, count) m[k] *= all(1.0 / SQUARED_GRID);
     EACH(k, count) {
         if (labels) {
             size[k] = (vec)((mask)m[k] ^ ((mask)of_rows(lanes, at[k].inverse) & INT64_MIN));
         } else {
-            m[k] -= of_rows(lanes, at[k].target);
-            size[k] = magnitude(m[k]);
+            if (kind != KNOTTED || form == OF_RESIDUAL) m[k] -= of_rows(lanes, at[k].target);
+            size[k] = m[k];
+            if (kind != KNOTTED) size[k] = magnitude(m[k]);
         }
     }
     if (kind == LOGISTIC) sigmoids_of_minus(count, size);
@@ -51,11 +54,18 @@ INLINE void clipped_residuals(const int kind, const int lanes, const int count, 
             size[k] = at_least(at_most(raw, all(1.0)), all(0.0));
         }
         if (kind == HUBER_RESIDUAL) size[k] = at_most(size[k], all(pass->width));
+        if (kind == KNOTTED) {
+            vec slope = slope_at(piece_of(&pass->knots, size[k]));
+            if (form == OF_FAMILY) slope -= of_rows(lanes, at[k].target);
+            m[k] = slope;
+            if (signs) m[k] = (vec)((mask)slope ^ ((mask)of_rows(lanes, at[k].inverse) & INT64_MIN));
+            size[k] = magnitude(slope);
+        }
     }
     EACH(k, count) {
         const vec inverse = of_rows(lanes, at[k].inverse), cap = of_models(lanes, at[k].clip) * magnitude(inverse);
         size[k] = truncated(at_most(size[k] * of_models(lanes, at[k].per_unit), cap));
-        m[k] = with_sign(size[k], labels ? negated(inverse) : m[k]);
+        m[k] = with_sign(size[k], labels && !signs ? negated(inverse) : m[k]);
     }
 }
 

@@ -117,6 +117,8 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
     if classes is None:
         value = _flat(graph, graph.add("Add", product, graph.constant(intercept)))
         target = fitted._record.prep.target
+        if fitted._record.prep.link == "log":
+            value = graph.add("Exp", value)
         graph.add("Identity", value if target is None else _clipped(graph, value, *target), made="prediction")
         return [graph.value("prediction", graph.types.DOUBLE)]
     table = graph.add("Add", product, graph.constant(intercept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from dplr._validation import check_choice, sentence
 from dplr.bounds.columns import Level
+from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of
 
 OUTPUTS = ("prediction", "margin", "probability")
@@ -69,6 +71,8 @@ def number(value: float) -> str:
 
 
 _ZERO = number(0.0)
+# The exponential of its negative is 0 in float64, without an underflow that some databases refuse.
+_LARGEST_LOG = 700.0
 
 
 def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
@@ -90,13 +94,21 @@ def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes)
     if output == "prediction":
         target = fitted._record.prep.target
         if not classes:
-            return {None: margins[0] if target is None else _clipped(margins[0], *target)}
+            return {None: margins[0] if target is None else _predicted(margins[0], target, fitted._record.prep.link)}
         labels = [quotes.value(label) for label in classes]
         return {None: _best(margins, labels) if several else _sign(margins[0], labels)}
     chances = [_chance(margin) for margin in margins]
     if not several:
         return dict(zip(classes, [_chance(f"(-1.0 * {margins[0]})"), chances[0]], strict=True))
     return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
+
+
+def _predicted(margin: str, target: Pair, link: str) -> str:
+    """Within the bounds of the target; a rate is clipped before its exponential, which some databases let overflow."""
+    low, high = target
+    if link == "log":
+        return f"EXP({_clipped(margin, math.log(low) if low else -_LARGEST_LOG, math.log(high))})"
+    return _clipped(margin, low, high)
 
 
 def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:

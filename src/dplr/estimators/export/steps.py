@@ -240,8 +240,10 @@ def _model(fitted: Any) -> Any:
     if target is None:
         return model
     ends = dict(zip(("a_min", "a_max"), target, strict=True))
-    clip = FunctionTransformer(inverse_func=np.clip, inv_kw_args=ends, check_inverse=False)
-    clipped = TransformedTargetRegressor(model, transformer=clip)
+    clip: Any = FunctionTransformer(inverse_func=np.clip, inv_kw_args=ends, check_inverse=False)
+    if fitted._record.prep.link == "log":
+        clip = make_pipeline(clip, FunctionTransformer(inverse_func=np.exp, check_inverse=False))
+    clipped = TransformedTargetRegressor(model, transformer=clip, check_inverse=False)
     clipped.fit(np.zeros((2, len(fitted.coef_))), np.zeros(2))
     clipped.regressor_ = copy.deepcopy(model)
     return _filled(clipped, fitted, **own)

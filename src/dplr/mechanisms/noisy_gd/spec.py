@@ -29,7 +29,7 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.losses import model_of, models_with
+from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -159,8 +159,8 @@ class NoisyGradientDescent(Mechanism):
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers, and losses that the kernel of clipped gradients does not have."""
-        if problem.loss.name not in CLIPPED:
-            rule = f'must be {models_with(lambda loss: loss.name in CLIPPED)} with mechanism="ngd"'
+        if not _clipped(problem.loss):
+            rule = f'must be {models_with(_clipped)} with mechanism="ngd"'
             remedy = f"Gradients of its loss, {problem.loss.label}, are not clipped here."
             raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.n_rows is None:
@@ -234,6 +234,11 @@ class NoisyGradientDescent(Mechanism):
         descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
         _check_moves(descent, problem.w0 or ())
         return descent
+
+
+def _clipped(loss: Loss) -> bool:
+    """Whether gradients of the loss are clipped exactly."""
+    return loss.knots is not None or loss.name in CLIPPED
 
 
 class _Lack(NamedTuple):

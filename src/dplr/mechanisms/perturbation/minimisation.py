@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dplr._validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import BIASED
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -36,6 +37,8 @@ _LARGEST_RIDGE = 1e15
 _LARGEST_START = 1e9
 # Guesses beyond these would make ridges that float64 does not have.
 _GUESSES = 2.0**-100, 2.0**100
+# Within these limits the solver was seen to reach its tolerance; from 1e20 on it did not.
+_LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
 # The released numbers lie on a grid of this share of the noise.
 _GRID_BITS = 20
 _FINEST_GRID = -900  # as a power of two: any number over a finer one might overflow
@@ -70,6 +73,22 @@ def check_guess(coef_norm: float) -> float:
     if not least <= value <= largest:
         raise ValueError(sentence("coef_norm", f"must be between {least:.3g} and {largest:.3g}", coef_norm))
     return value
+
+
+def check_cut(cut: float) -> float:
+    """A float within the limits."""
+    value = check_positive("cut", cut)
+    if not _LEAST_CUT <= value <= _LARGEST_CUT:
+        rule = f"must be between {_LEAST_CUT:g} and {_LARGEST_CUT:g}"
+        raise ValueError(sentence("cut", rule, cut, "Targets lie in [-1, 1]: a larger one cuts nothing."))
+    return value
+
+
+def bias(asked: Loss, minimised: Loss) -> str:
+    """What the statement says of a cut."""
+    if minimised == asked:
+        return ""
+    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is {BIASED}"
 
 
 def no_reference(mechanism: str) -> ValueError:

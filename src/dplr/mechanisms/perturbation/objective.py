@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
-from dplr._validation import check_choice, check_positive, sentence
+from dplr._validation import check_choice, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges, objective_ridge, slope_cut
@@ -23,7 +23,7 @@ from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.profiles import Profile, pure_profile
-from dplr.privacy.statement import BIASED, PrivacyStatement, Release
+from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
@@ -36,8 +36,6 @@ _CALIBRATIONS = ("tight", "cms11", "cm08")
 _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show, even with few rows.
 _PRINTED_TOLERANCE = 2.0**-20
-# Within these limits the solver was seen to reach its tolerance; from 1e20 on it did not.
-_LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class ObjectivePerturbation(Mechanism):
         if isinstance(self.cut, str):
             check_choice("cut", self.cut, ["auto"])
         elif self.cut is not None:
-            object.__setattr__(self, "cut", _checked_cut(self.cut))
+            object.__setattr__(self, "cut", minimisation.check_cut(self.cut))
         if self.cut not in (None, "auto") and self.calibration != "tight":
             rule = f'must be None or "auto" with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
@@ -191,7 +189,7 @@ class ObjectivePerturbation(Mechanism):
             calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
             f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
-            f"{_bias(asked, problem.loss)}",
+            f"{minimisation.bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -292,22 +290,6 @@ def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
     least, largest = solved.ridges if len(solved.ridges) > 1 else solved.ridges * 2
     ridges = f"{least:.6g} to {largest:.6g}, the last one Lam = {solved.ridge:.6g}"
     return f"a ridge for each coefficient, {ridges}, kappa = {kappa:.6g}"
-
-
-def _checked_cut(cut: float) -> float:
-    """A float within the limits."""
-    value = check_positive("cut", cut)
-    if not _LEAST_CUT <= value <= _LARGEST_CUT:
-        rule = f"must be between {_LEAST_CUT:g} and {_LARGEST_CUT:g}"
-        raise ValueError(sentence("cut", rule, cut, "Targets lie in [-1, 1]: a larger one cuts nothing."))
-    return value
-
-
-def _bias(asked: Loss, minimised: Loss) -> str:
-    """What the statement says of a cut."""
-    if minimised == asked:
-        return ""
-    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is {BIASED}"
 
 
 def _left(eps: float, delta: float) -> float:

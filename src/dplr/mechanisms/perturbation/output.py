@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
-from dplr._validation import check_choice, check_positive
+from dplr._validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
-from dplr.mechanisms.perturbation.ridge import output_ridge
+from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -24,6 +24,7 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.losses import huber_residual, model_of
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -36,7 +37,11 @@ class OutputPerturbation(Mechanism):
     Parameters
     ----------
     coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the
-        number of coefficients.
+        number of coefficients, or for numbers 0.7 sqrt(q).
+    cut : the squared loss has no bound of its slope: the Huber loss of this width, in [2^-10, 2^10], replaces it, on a
+        target that is scaled to [-1, 1]. `"auto"` chooses the width from public facts (`ridge.slope_cut`). Noise is
+        proportional to it, and **it biases the coefficients**: targets far from the model count less. The statement
+        says which loss was minimised. Other losses stay as they are.
     projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
         Post-processing: it helps where noise is larger than any sensible model.
     noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
@@ -63,6 +68,7 @@ class OutputPerturbation(Mechanism):
 
     about: ClassVar[Description] = ABOUT_OUTPUT
     coef_norm: float | None = None
+    cut: float | str = "auto"
     projection: float | None = None
     noise: str = "smaller"
 
@@ -71,16 +77,21 @@ class OutputPerturbation(Mechanism):
         check_choice("noise", self.noise, NOISES)
         if self.coef_norm is not None:
             minimisation.check_guess(self.coef_norm)
+        if isinstance(self.cut, str):
+            check_choice("cut", self.cut, ["auto"])
+        else:
+            object.__setattr__(self, "cut", minimisation.check_cut(self.cut))
         if self.projection is not None:
             check_positive("projection", self.projection)
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
+        asked, problem = problem.loss, self._cut(problem, eps, delta)
         n_rows = minimisation.check(problem, self.about.name)
         geometry = problem.geometry
         size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
         if problem.l2 is None:
-            ridge = output_ridge(n_rows, size, eps, delta, norm, records, self.coef_norm)
+            ridge = output_ridge(problem.loss, n_rows, size, eps, delta, norm, records, self.coef_norm)
         else:
             ridge = problem.l2 * n_rows
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
@@ -101,7 +112,8 @@ class OutputPerturbation(Mechanism):
             neighbouring=problem.neighbouring,
             released=released,
             calibration=f"one record moves the minimiser by at most {records} L R~/Lam, the tolerance by 2 tau/Lam: "
-            f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}",
+            f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
+            f"{minimisation.bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -111,7 +123,20 @@ class OutputPerturbation(Mechanism):
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
-        minimisation.check(problem, self.about.name)
+        minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
+
+    def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
+        """The problem with the loss that is minimised."""
+        loss, cut = problem.loss, self.cut
+        if loss.name != "squared":
+            if cut == "auto":
+                return problem
+            raise ValueError(sentence("cut", f'must be "auto" with model="{model_of(loss)}"', cut))
+        if isinstance(cut, str):
+            if problem.n_rows is None:
+                raise minimisation.no_reference(self.about.name)
+            cut = slope_cut(loss, problem.n_rows, problem.geometry, eps, delta, problem.neighbouring.records_changed)
+        return replace(problem, loss=huber_residual(cut))
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Return the noise's deviation, unless a projection changed it."""

@@ -109,9 +109,9 @@ def _free_ridge(loss: Loss, eps: float, norm: float, signs: int) -> float:
 
 
 def output_ridge(
-    n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+    loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
-    """Ridge Lam of output perturbation: the largest of three.
+    """Ridge Lam of output perturbation: the largest of three, c the norm of the noise at Lam = 1.
 
     (n R~^2 c^2 / (q coef_norm^2))^(1/3)    minimises Lam coef_norm^2 / 4 + n R~^2 c^2 / (8 q Lam^2)
     c^2 / n                                 larger only where the noise drowns the data
@@ -119,6 +119,7 @@ def output_ridge(
     """
     if math.isinf(eps):
         return PLAIN
-    c = noise_norm(size, eps, delta, norm, signs)
-    guess = min(8.0, math.sqrt(size)) if coef_norm is None else coef_norm
+    c = loss.lipschitz * noise_norm(size, eps, delta, norm, signs)
+    guess = min(8.0, math.sqrt(size)) if loss.classification else _coef_guess(loss, size)
+    guess = guess if coef_norm is None else coef_norm
     return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows, _LEAST)

@@ -13,6 +13,7 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.rows import threads as _pool
 from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.totals import Faults, Total, normalised, stack
 from dplr.rows.selection import spans
 
@@ -60,7 +61,7 @@ class ClippedSums:
 
         def work(span: tuple[int, int]) -> Total:
             hi, lo = np.zeros(query.shape, np.int64), np.zeros(query.shape, np.int64)
-            self.kernel.add(loss.name, loss.width, points, clip, unit, *span, index, hi, lo)
+            self.kernel.add(kernel_of(loss), loss.width, points, clip, unit, *span, index, hi, lo)
             return Total(hi, lo, query.exponent, self._faults)
 
         parts = self._shares(n, 1)
@@ -89,7 +90,7 @@ class ClippedSums:
 
         def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             hi, lo = np.zeros(points.shape, np.int64), np.zeros(points.shape, np.int64)
-            self.kernel.add_many(first.loss.name, first.loss.width, points, clips, units, *span, None, hi, lo)
+            self.kernel.add_many(kernel_of(first.loss), first.loss.width, points, clips, units, *span, None, hi, lo)
             return hi, lo
 
         sums = _pool.run(work, self._shares(self._n, len(points)))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dplr._core import LossRows, NativeSums
 from dplr.problem.losses import Loss
 from dplr.rows.faults import refuse
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums, RealTotal
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import every
@@ -127,9 +128,9 @@ def _radius(sums: LossSums) -> float:
 def _compiled(sums: LossSums, known: LossRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     n, d, loss = len(sums), sums.geometry.d, objective.loss
     step = sample_step(n, len(objective.center))
-    every_row, sample = NativeSums(known, loss.name, loss.width), None
+    every_row, sample = NativeSums(known, kernel_of(loss), loss.width), None
     if step > 1 and (some := sums.loss_rows(step)) is not None:
-        sample = NativeSums(some, loss.name, loss.width)
+        sample = NativeSums(some, kernel_of(loss), loss.width)
     try:
         return certified(every_row, sample, objective, n, d, _radius(sums), tau, cap)
     finally:

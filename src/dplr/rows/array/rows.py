@@ -22,6 +22,7 @@ from dplr.rows.array.clipped import ClippedSums
 from dplr.rows.faults import refuse, warn_outside
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
@@ -204,7 +205,7 @@ class ArrayRows:
         if known is None or len(coefs) <= _FEW_MODELS:
             query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
             return np.array([self.loss_sum(query, coef).gradient for coef in coefs])
-        return gradients_of_many(known, loss.name, loss.width, coefs)
+        return gradients_of_many(known, kernel_of(loss), loss.width, coefs)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """Every `step`-th row for the compiled loop; None if they must be converted, or are worth several threads."""

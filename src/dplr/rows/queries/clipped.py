@@ -13,6 +13,7 @@ from dplr._core import ClippedRows
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import Loss
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults, Total
@@ -91,7 +92,8 @@ class ClippedGradient:
     def add_rows(self, rows: ClippedRows, coef: Vector, out: ClippedPartial, start: int, end: int, index: Any) -> None:
         """Add the clipped gradients of rows [start, end), or of the rows that those entries of `index` name."""
         clip = self.clip * self.per_unit
-        rows.add(self.loss.name, self.loss.width, coef * GRID, clip, self.per_unit, start, end, index, out.hi, out.lo)
+        kernel, width = kernel_of(self.loss), self.loss.width
+        rows.add(kernel, width, coef * GRID, clip, self.per_unit, start, end, index, out.hi, out.lo)
 
 
 class ClippingRows(Protocol):

@@ -15,6 +15,7 @@ from dplr._core import LossRows, add_fine_gradient
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
+from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import ALL, Selection
@@ -130,7 +131,7 @@ class LossGradient:
     def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
         """Add the sums over all rows of an array at `coef` (q,)."""
         rows.add(
-            self.loss.name, self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
+            kernel_of(self.loss), self.loss.width, coef, self.with_loss, True, out.hi, out.lo, out.upper, out.seen,
             out.outside,
         )  # fmt: skip
         out.rows += rows.n
@@ -155,7 +156,7 @@ class FineGradient(LossGradient):
 
     def add_rows(self, rows: LossRows, coef: Vector, out: RealPartial) -> None:
         """Add the sums over all rows of an array at coef[0] + coef[1]."""
-        add_fine_gradient(rows, self.loss.name, self.loss.width, coef[0], coef[1], out.hi, out.lo)
+        add_fine_gradient(rows, kernel_of(self.loss), self.loss.width, coef[0], coef[1], out.hi, out.lo)
         out.rows += rows.n
 
 

@@ -1,0 +1,10 @@
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+FORMS: dict[str, int]
+MOST_KNOTS: int
+
+@disjoint_base
+class Knots:
+    def __init__(self, form: str, first: int, per_unit: float, slopes: NDArray[np.float64]) -> None: ...

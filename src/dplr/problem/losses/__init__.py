@@ -1,0 +1,40 @@
+"""Losses, one in a file: what a mechanism may know of each, as public constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dplr.problem.losses.huber_residual import huber_residual
+from dplr.problem.losses.huber_svm import huber_svm
+from dplr.problem.losses.logistic import LOGISTIC
+from dplr.problem.losses.loss import Loss
+from dplr.problem.losses.own import margin_loss, residual_loss
+from dplr.problem.losses.poisson import POISSON, poisson
+from dplr.problem.losses.smoothed_hinge import smoothed_hinge
+from dplr.problem.losses.soft_huber import soft_huber
+from dplr.problem.losses.soft_logistic import soft_logistic
+from dplr.problem.losses.squared import SQUARED
+
+__all__ = [
+    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "margin_loss", "model_of",
+    "models_with", "poisson", "residual_loss", "smoothed_hinge", "soft_huber", "soft_logistic",
+]  # fmt: skip
+
+# The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.
+LOSSES: dict[str, Loss] = {
+    "logistic": LOGISTIC,
+    "linear": SQUARED,
+    "svm": huber_svm(0.5),
+    "huber": huber_residual(0.5),
+    "poisson": POISSON,
+}
+
+
+def model_of(loss: Loss) -> str:
+    """Name of the public model with this loss; the loss's own where there is none."""
+    return next((model for model, known in LOSSES.items() if known.name == loss.name), loss.name)
+
+
+def models_with(rule: Callable[[Loss], bool]) -> str:
+    """The public models whose losses keep a rule, for an error message: `"logistic" or "svm"`."""
+    return " or ".join(f'"{model}"' for model, loss in LOSSES.items() if rule(loss))

@@ -1,0 +1,107 @@
+"""What a mechanism may know of a loss, as public constants."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dplr._validation import sentence
+from dplr.problem.losses.knots import Knotted
+
+# Widths of the soft losses: their kernels refuse others.
+_LEAST_WIDTH = 2.0**-100
+LARGEST_WIDTH = 2.0**100
+# Losses with kernels of their own, for some of which theorems are sharper: no loss with knots may have such a name.
+KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic", "soft_huber")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A convex loss l(z) of the margin z = x.w and the target y in [-1, 1].
+
+    Attributes
+    ----------
+    name : what statements call it, and kernels where it has no knots: `"logistic"`, `"squared"`, `"huber_svm"`,
+        `"huber_residual"`, `"soft_logistic"` or `"soft_huber"`.
+    classification : True when y is one of the labels -1 and +1.
+    lipschitz, smoothness : largest |dl/dz| and d2l/dz2 over all z.
+    width : where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
+    fading : what d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for
+        min(s (1 - s), C - s), `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s),
+        the relation that objective.md's theorem 2 needs.
+    one_signed : dl/dz has the sign of -y for every z (objective.md, theorem 3).
+    slope, curvature : l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared);
+        0 where the functional mechanism has no expansion.
+    knots : what kernels know of it instead of its name; None for those above.
+    link : `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
+    fall : with knots, how far a loss at z = 0 may be above its smallest value.
+    """
+
+    name: str
+    classification: bool
+    lipschitz: float
+    smoothness: float
+    width: float = 0.0
+    fading: str = ""
+    one_signed: bool = False
+    slope: float = 0.0
+    curvature: float = 0.0
+    knots: Knotted | None = None
+    link: str = "identity"
+    fall: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse constants that the knots break, and a name that would claim the theorem of another loss."""
+        knots = self.knots
+        if knots is None:
+            return
+        if self.name in KERNELS:
+            raise ValueError(sentence("name", f"must be none of {', '.join(KERNELS)}", self.name))
+        if self.fading or self.slope or (self.one_signed and not knots.one_signed):
+            raise ValueError(sentence("knots", "must be those of a loss without further claims", self.name))
+        for key in ("lipschitz", "smoothness", "fall"):
+            if not getattr(self, key) >= getattr(knots, key):
+                rule = f"must be at least {getattr(knots, key):g}, as the knots say"
+                raise ValueError(sentence(key, rule, getattr(self, key)))
+
+    @property
+    def most_at_zero(self) -> float:
+        """A loss at z = 0 is at most this far above its smallest value, whatever y is."""
+        return 1 + self.width if self.knots is None else self.fall
+
+    @property
+    def label(self) -> str:
+        """The name with the width, for statements."""
+        return f"{self.name} ({self.width:g})" if self.width else self.name
+
+    def curvature_on(self, margin_bound: float) -> float:
+        """Curvature of the even quadratic closest to the logistic loss on [-margin_bound, margin_bound].
+
+        log(1 + exp(-z)) + z/2 = log 2 + even part; the even quadratic through its ends has the smallest largest error.
+        """
+        if not self.classification:
+            return self.curvature
+        bound = margin_bound
+        return 2 * (math.log1p(math.exp(-bound)) + bound / 2 - math.log(2)) / bound**2
+
+
+def loss_of(name: str, knots: Knotted, link: str = "identity", width: float = 0.0, *,
+            lipschitz: float = 0.0, smoothness: float = 0.0) -> Loss:  # fmt: skip
+    """The loss with these knots; `lipschitz` and `smoothness` only raise its constants, which are exact."""
+    return Loss(
+        name,
+        classification=knots.form == "margin",
+        lipschitz=max(lipschitz, knots.lipschitz),
+        smoothness=max(smoothness, knots.smoothness),
+        width=width,
+        one_signed=knots.one_signed,
+        knots=knots,
+        link=link,
+        fall=knots.fall,
+    )
+
+
+def check_width(name: str, width: float, largest: float) -> None:
+    """Refuse a width for which no proof of the kernels holds."""
+    if not _LEAST_WIDTH <= width <= largest:
+        raise ValueError(sentence(name, f"must be between 2^-100 and {largest:.3g}", width))
