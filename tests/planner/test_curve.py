@@ -33,7 +33,9 @@ def test_a_curve_has_every_mechanism_that_can_promise_it():
         ("fm", 0), ("output", 0), ("objective", 0), ("fm", 1e-6), ("output", 1e-6), ("objective", 1e-6), ("ngd", 1e-6),
     }  # fmt: skip
     linear = curve_of(NUMBER, model="linear", delta=[1e-6]).points
-    assert {point.mechanism for point in linear} == {"fm", "objective", "ngd"}
+    assert {point.mechanism for point in linear} == {"fm", "output", "objective", "ngd"}
+    svm = curve_of(model="svm").points  # whose loss has no quadratic that stands for it
+    assert {point.mechanism for point in svm} == {"output", "objective"}
 
 
 def test_the_mechanism_that_auto_takes_is_marked():
