@@ -8,6 +8,7 @@ from typing import Any
 from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, sentence
 from dplr.estimators._encoder import BoundsEncoder
+from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._svm import HuberSVC
@@ -16,7 +17,10 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
-__all__ = ["BoundsEncoder", "HuberSVC", "LinearRegression", "LogisticRegression", "UnitBall", "fit", "fit_many"]
+__all__ = [
+    "BoundsEncoder", "HuberSVC", "LinearRegression", "LogisticRegression", "RandomFourierFeatures", "UnitBall", "fit",
+    "fit_many",
+]  # fmt: skip
 
 # The class of every public model of `dplr.problem.losses.LOSSES`.
 ESTIMATORS: dict[str, Any] = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
