@@ -101,9 +101,9 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
     -------
     Every row is transformed by itself and by public facts, so a model behind it keeps its promise, with the norm 1 that
     is proved in fourier.md. Kernel, bandwidth, number of components, seed and bounds are public, and must not be chosen
-    by the private rows or by scores on them. The array that `transform` returns names them to the model, whose statement
-    and model file hold them. A frame (`set_output`) and what else is made of the array names nothing: the
-    statement then says that whatever scaled the rows is public. Transformed rows are as private as the rows.
+    by the private rows or by scores on them. The array that `transform` returns names them to the model, for its
+    statement and its model file. A frame (`set_output`) and what else is made of the array names nothing: the statement
+    then says that whatever scaled the rows is public. Transformed rows are as private as the rows.
 
     See Also
     --------
