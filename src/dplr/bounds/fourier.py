@@ -107,7 +107,7 @@ class FourierMap:
 def scaled(matrix: Matrix, layout: Layout) -> Matrix:
     """Encoded rows (n, width) of declared columns in the unit ball, numbers centred, as a fit with an intercept."""
     prep, d = layout_prep(layout, True, (0.0, 1.0)), layout.width
-    units = (np.clip(matrix, *np.array(layout.pairs, np.float64).T) - prep.shift[:d]) * prep.scale[:d]
+    units = (matrix - prep.shift[:d]) * prep.scale[:d]
     return np.asarray(np.clip(units, prep.low[:d], prep.high[:d]) / GRID)
 
 
