@@ -46,7 +46,7 @@ ANSWER = np.where(RNG.random(300) < 0.5, "yes", "no")
 
 
 def features(**options):
-    return dplr.RandomFourierFeatures(**{"n_components": 20, "bandwidth": 0.7, **options})
+    return dplr.RandomFourierFeatures(**{"n_components": 20, "kernel": "gaussian", "bandwidth": 0.7, **options})
 
 
 # --- the map

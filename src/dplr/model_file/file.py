@@ -68,7 +68,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if kinds().get(type(est).__name__) is not type(est):
-        remedy = "Of a pipeline save the last step, and describe the steps before it as public facts."
+        remedy = "Of a pipeline save the last step. It holds RandomFourierFeatures; describe others as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
     target = os.path.realpath(path)
