@@ -412,7 +412,7 @@ def test_exports_take_the_rows_that_the_model_takes():
         assert '"cos3"' in model[-1].to_sql(columns=model[0].get_feature_names_out().tolist())
 
 
-def test_every_way_to_fit_keeps_the_map():
+def test_every_way_to_fit_keeps_the_map(tmp_path):
     made = features().transform(X)
     assert [est.features_.seed for est in dplr.fit_many(made, Y, eps=[1.0, 2.0], mechanism="objective")] == [0, 0]
     assert dplr.fit(made, Y, eps=1.0, mechanism="fm").refit(l2=0.1).features_.n_components == 20
@@ -423,6 +423,8 @@ def test_every_way_to_fit_keeps_the_map():
     assert three.features_ is not None
     public = dplr.fit(made, Y, eps=1.0, mechanism="objective", public=(features().transform(X[:50] / 2), Y[:50]))
     assert public.features_ is not None
+    ledger = dplr.Ledger(tmp_path / "budget", eps=2.0, strict=True)
+    assert dplr.fit(made, Y, eps=1.0, mechanism="objective", ledger=ledger).features_ is not None
     with pytest.raises(ValueError, match="must not be the private rows"):
         dplr.fit(made, Y, eps=1.0, mechanism="objective", public=(made, Y))
     assert not dplr.check(made, Y).doubts
