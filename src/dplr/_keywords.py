@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "labels": "classes",
 }
 _ABSENT = {
+    "gamma": "A kernel has `bandwidth`: 1 / sqrt(2 gamma) for the Gaussian one, 1 / gamma for the Laplacian one.",
     "C": 'The ridge is `l2`: of the mean loss, in scaled units, so about 1 / (C * n); or "auto".',
     "alpha": 'The ridge is `l2`: of the mean loss, in scaled units; or "auto".',
     "penalty": "Every model has a ridge, `l2`.",
@@ -61,6 +62,8 @@ def suggests(function: Callable[P, R]) -> Callable[P, R]:
 def _advice(name: str, known: list[str]) -> str:
     if name in _ABSENT:
         return _ABSENT[name]
+    if name == "random_state" and "seed" in known:  # of public numbers, as the frequencies of a kernel
+        return "Use `seed`."
     near = difflib.get_close_matches(name, known, n=1)
     meant = _ELSEWHERE.get(name) or (near[0] if near else None)
     if meant is not None:

@@ -1,10 +1,14 @@
 """Products of columns: which there are, how they are named, and which are refused."""
 
+import itertools
 import pickle
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dplr
+from dplr.bounds import layout_prep
 
 KINDS = {
     "a": (0, 10),
@@ -110,3 +114,59 @@ def test_columns_of_products_count_and_have_names_of_their_own():
     long = {"levels": ["x" * 300_000 + str(k) for k in range(10)]}
     with pytest.raises(ValueError, match="`products` must have names of at most 16777216 characters together"):
         dplr.Bounds([long, levels], products=[(0, 1)])
+
+
+def test_all_products_are_every_square_and_pair_that_is_not_refused():
+    bounds = dplr.Bounds(KINDS, products="all")
+    pairs = [tuple(pair) for pair in bounds.to_dict()["products"]]
+    squares = [("a", "a"), ("b", "b"), ("ordinal", "ordinal")]
+    assert sorted(pairs) == sorted([*squares, *itertools.combinations(KINDS, 2)])
+    for pair in {(name, name) for name in KINDS} - set(squares):
+        with pytest.raises(ValueError, match="must not"):
+            dplr.Bounds(KINDS, products=[pair])
+    assert bounds == dplr.Bounds(KINDS, products=pairs)
+    assert bounds == dplr.Bounds.from_dict(bounds.to_dict())
+    by_position = dplr.Bounds(list(KINDS.values()), products="all")
+    assert [len(product.places) for product in by_position.products] == [2] * len(pairs)
+    assert by_position.layout.widths == bounds.layout.widths
+    assert dplr.Bounds({"levels": KINDS["levels"]}, products="all").products == ()
+
+
+def test_a_file_may_ask_for_all_products(tmp_path):
+    path = tmp_path / "bounds.toml"
+    path.write_text('products = "all"\n' + dplr.Bounds(KINDS).to_toml(), encoding="utf-8")
+    assert dplr.Bounds.from_toml(path) == dplr.Bounds(KINDS, products="all")
+    with pytest.raises(TypeError, match=r"must be a list of pairs of columns; got 'both'.*or \"all\""):
+        dplr.Bounds(KINDS, products="both")
+    with pytest.raises(ValueError, match="must list at most 4096 pairs; got '5050 pairs'"):
+        dplr.Bounds([(0, 1)] * 100, products="all")
+
+
+# Cubes, one-hot blocks, and both.
+POLYNOMIALS = {
+    "a cube": {"a": (0, 10), "b": (-3, 1), "c": (1, 2)},
+    "one-hot blocks": {"u": {"levels": ["x", "y", "z"]}, "v": {"levels": [1, 2]}, "w": KINDS["bins"]},
+    "both": {"a": (0, 10), "b": (-3, 1), "u": {"levels": ["x", "y"]}, "s": KINDS["binary"]},
+}
+
+
+@pytest.mark.parametrize("columns", POLYNOMIALS.values(), ids=POLYNOMIALS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_norm_of_a_polynomial_of_degree_2_is_that_of_its_corners(columns, intercept):
+    """Brute force: the longest scaled row over all corners, levels and bins has exactly the norm that the layout says.
+
+    A product of numbers is 0 in the middle and extreme in a corner, so no row is longer than some corner.
+    """
+    bounds = dplr.Bounds(columns, products="all")
+    prep = layout_prep(bounds.layout, intercept, (0.0, 1.0))
+    values = [column.get("levels", [0, 3, 9]) if isinstance(column, dict) else column for column in columns.values()]
+    rows = pd.DataFrame(list(itertools.product(*values)), columns=list(columns))
+    encoded, d = dplr.BoundsEncoder(bounds).transform(rows), bounds.layout.width
+    scaled = (encoded - prep.shift[:d]) * prep.scale[:d] / 2**20
+    assert (np.abs(scaled) <= prep.geometry.half_width * (1 + 1e-15)).all()
+    groups = sum(size > 0 for size in prep.geometry.groups) - intercept
+    longest = np.square(scaled).sum(axis=1).max()
+    assert groups * prep.geometry.half_width**2 <= 1 < groups * (prep.geometry.half_width + 2.0**-20) ** 2
+    assert longest <= groups * prep.geometry.half_width**2 * (1 + 1e-14)
+    if intercept:
+        assert longest == pytest.approx(groups * prep.geometry.half_width**2, rel=1e-14)

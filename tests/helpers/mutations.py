@@ -69,6 +69,7 @@ def models():
     bounds = dplr.Bounds(NAMED, target=("no", "yes"))
     further = dplr.Bounds(FURTHER, target=("no", "yes"), products=PRODUCTS)
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
+    features = dplr.RandomFourierFeatures(2, bounds=dplr.Bounds(FURTHER, target=(0, 2)))
     descent = dplr.NoisyGradientDescent(steps=3)
     moments = dplr.FunctionalMechanism(noise="gaussian")
     with warnings.catch_warnings(action="ignore"):
@@ -84,6 +85,7 @@ def models():
             dplr.fit(X, third, eps=2.0, mechanism="output", neighbouring="add_remove", n_rows=400, rng=7, **abc),
             dplr.fit(X, third, eps=2.0, delta=1e-6, mechanism=descent, rng=8, **abc),
             dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, mechanism="fm", bounds=further, rng=9),
+            dplr.fit(features.transform(frame), X[:, 0], eps=2.0, model="linear", mechanism="fm", rng=10),
         ]
 
 
@@ -218,8 +220,9 @@ def evaluate(model, seed):
             rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
         margins = rows @ np.array(model["coef"]).T + np.array(model["intercept"])
         scale = np.abs(rows) @ np.abs(np.array(model["coef"])).T + np.abs(np.array(model["intercept"]))
-    if model["classes"] is None and bounds is not None:
-        target = bounds["target"]
+    declared = bounds if "features" not in model else model["features"]["bounds"]
+    if model["classes"] is None and declared is not None:
+        target = declared["target"]
         margins = np.clip(margins, *(target if isinstance(target, list) else (target["lower"], target["upper"])))
     return X, margins, scale
 

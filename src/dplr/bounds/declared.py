@@ -54,7 +54,8 @@ class Bounds:
         others; three or more values are labels. Without a target labels are False and True, or 0 and 1.
     products : pairs of columns, by name or by position as in `features`, whose product is a further column; a pair of
         one column with itself is its square. Numbers count less the middle of their bounds; levels and bins give a
-        column each. ``[("age", "hours"), ("age", "age"), ("age", "work")]``.
+        column each. ``[("age", "hours"), ("age", "age"), ("age", "work")]``. ``"all"`` is every square and
+        every product: polynomials of degree 2.
 
     Raises
     ------
@@ -96,7 +97,7 @@ information: drop it.
         self,
         features: Mapping[str, Any] | Sequence[Any] | NDArray[Any],
         target: Any = None,
-        products: Sequence[Any] = (),
+        products: Sequence[Any] | str = (),
     ) -> None:
         self.names: tuple[str, ...] | None = None
         if isinstance(features, Mapping):

@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,8 @@ from dplr.bounds.kinds import Column, Pair, middle, short
 
 Matrix = NDArray[np.float64]
 
-_FORM = 'Such as [["age", "hours"], ["age", "age"]].'
+ALL = "all"
+_FORM = 'Such as [["age", "hours"], ["age", "age"]], or "all".'
 _MOST_PRODUCTS = 4096  # each is a column of the model at least
 _MOST_LETTERS = 2**24  # of the names of all columns: two long levels are written once for each pair
 
@@ -91,7 +93,13 @@ class Product:
 
 
 def read_products(given: Any, names: Sequence[str] | None, columns: Sequence[Column]) -> tuple[Product, ...]:
-    """The products that a list of pairs describes: of names, or of positions where columns have no names."""
+    """The products that a list of pairs describes: of names, or of positions where columns have no names; or "all".
+
+    All are every square of a number and every product of two columns: polynomials of degree 2. A column of two levels
+    has no square, and levels no product with themselves: those would repeat a column.
+    """
+    if isinstance(given, str) and given == ALL:
+        given = _all_pairs(names, columns)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
         raise TypeError(sentence("products", "must be a list of pairs of columns", given, _FORM))
     if len(given) > _MOST_PRODUCTS:
@@ -107,6 +115,17 @@ def read_products(given: Any, names: Sequence[str] | None, columns: Sequence[Col
         seen.add(frozenset((first, second)))
         products.append(_checked(Product((first, second), (columns[first], columns[second])), list(pair)))
     return tuple(products)
+
+
+def _all_pairs(names: Sequence[str] | None, columns: Sequence[Column]) -> list[tuple[str | int, str | int]]:
+    places = combinations_with_replacement(range(len(columns)), 2)
+    pairs = [(a, b) for a, b in places if a != b or not _repeats(columns[a])]
+    return list(pairs) if names is None else [(names[a], names[b]) for a, b in pairs]
+
+
+def _repeats(column: Column) -> bool:
+    """Whether the square of a column says nothing that the column does not say."""
+    return column.number is None or (column.kind in ("binary", "ordinal") and column.number == (0.0, 1.0))
 
 
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
@@ -146,11 +165,11 @@ def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
 
 
 def _checked(product: Product, pair: list[Any]) -> Product:
-    number = product.factors[0].number
-    if product.square and number is None:
-        remedy = "Each of their columns is 0 or 1, and so its own square."
-        raise ValueError(sentence("products", "must not multiply levels by themselves", pair, remedy))
-    if product.square and product.factors[0].kind in ("binary", "ordinal") and number == (0.0, 1.0):
+    first = product.factors[0]
+    if product.square and _repeats(first):
+        if first.number is None:
+            remedy = "Each of their columns is 0 or 1, and so its own square."
+            raise ValueError(sentence("products", "must not multiply levels by themselves", pair, remedy))
         remedy = "The square is the same for both: drop it."
         raise ValueError(sentence("products", "must not square a column of two levels", pair, remedy))
     low, high = product.pair

@@ -153,11 +153,14 @@ class Prep:
         return (*slopes.tolist(), *constant)
 
 
-def ball_prep(d: int, fit_intercept: bool, labels: Pair | None) -> Prep:
-    """No bounds: rows are projected onto the unit ball, a numeric target is clipped to [-1, 1]."""
+def ball_prep(
+    d: int, fit_intercept: bool, labels: Pair | None, target: Pair | None = None, link: str = "identity"
+) -> Prep:
+    """No bounds of columns: rows are projected onto the unit ball; a target is clipped to its bounds, or to [-1, 1]."""
     geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
-    columns = [(0.0, GRID, -GRID, GRID)] * (d + 1)
-    return _prep(geometry, columns, labels)
+    centred = fit_intercept or link == "log"
+    columns = [(0.0, GRID, -GRID, GRID)] * d + [_scale_to(target or (-1.0, 1.0), centred, GRID)]
+    return replace(_prep(geometry, columns, labels), target=None if labels is not None else target, link=link)
 
 
 def layout_prep(

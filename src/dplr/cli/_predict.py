@@ -68,9 +68,11 @@ def predict(
 
 def _kinds(est: Any) -> dict[str, Kind]:
     """What each column of the model holds."""
-    if est._record.bounds is not None:
-        return feature_kinds(est._record.bounds)
-    names = getattr(est, "feature_names_in_", None)
+    features = est.features_
+    bounds = est._record.bounds if features is None else features.bounds
+    if bounds is not None:
+        return feature_kinds(bounds)
+    names = getattr(est if features is None else features, "feature_names_in_", None)
     if names is None:
         raise ValueError("`model` must know the names of its columns; it was fitted on an array without names.")
     return dict.fromkeys([str(name) for name in names], NUMBER)
@@ -90,7 +92,8 @@ def _names(est: Any, proba: bool) -> list[str]:
 
 
 def _predictions(est: Any, X: Any, proba: bool) -> dict[str, Any]:
-    columns = [est.predict(X), *(est.predict_proba(X).T if proba else [])]
+    rows = X if est.features_ is None else est.features_.transform(X)
+    columns = [est.predict(rows), *(est.predict_proba(rows).T if proba else [])]
     return dict(zip(_names(est, proba), columns, strict=True))
 
 

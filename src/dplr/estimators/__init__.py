@@ -9,6 +9,7 @@ from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, sentence
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
+from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
@@ -24,7 +25,7 @@ from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
     "BoundsEncoder", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression", "MarginClassifier",
-    "PoissonRegressor", "ResidualRegressor", "UnitBall", "fit", "fit_many",
+    "PoissonRegressor", "RandomFourierFeatures", "ResidualRegressor", "UnitBall", "fit", "fit_many",
 ]  # fmt: skip
 
 Estimator: TypeAlias = PrivateClassifier | PrivateRegressor

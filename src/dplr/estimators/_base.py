@@ -21,6 +21,7 @@ from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
 from dplr.estimators._columns import names_of, rows_to_predict, target_name
+from dplr.estimators._fourier import RandomFourierFeatures, declared, handed_over, transformer_of
 from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
 from dplr.estimators.export.methods import Exports
@@ -183,12 +184,15 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
     ) -> list[Released]:
         check_other_rows(self.public, X)
+        X, features = handed_over(X)
+        bounds = declared(bounds, features)
         named = target_name(y)
         X, y = self._check_schema(X, y)
         n, d = check_shapes(X, y)
         labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
-        facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, self._not_covered(levels))
+        said = self._not_covered(levels)
+        facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, said, features)
         check_promise(levels, facts, self.large_delta)
         layout = facts.layout
         if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
@@ -297,6 +301,13 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
             return {}
         ends = zip(self.coef_names_, zip(*(each.tolist() for each in limits), strict=True), strict=True)
         return {name: pair for name, pair in ends if pair[0] > -np.inf}
+
+    @property
+    def features_(self) -> RandomFourierFeatures | None:
+        """The transformer of the raw rows, as `RandomFourierFeatures` handed it over; None where there was none."""
+        check_is_fitted(self)
+        features = self._record.features
+        return None if features is None else transformer_of(features)
 
     @property
     def named_coef_(self) -> dict[str, Any]:

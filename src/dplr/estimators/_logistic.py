@@ -65,6 +65,7 @@ class LogisticRegression(PrivateClassifier):
     coef_names_ : names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
     named_coef_ : name -> coefficient.
     trimmed_ : number of directions that `"fm"` dropped as drowned in noise; None for other mechanisms.
+    features_ : the `RandomFourierFeatures` that made the rows, to be applied to raw ones; None where there were none.
     ranges_ : name -> the range to which a number is clipped; empty where none were released.
     intercept_ : (1,) or (n_classes,).
     classes_ : labels, sorted. With two of them, `coef_` is for ``classes_[1]``.

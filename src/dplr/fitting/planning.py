@@ -14,6 +14,7 @@ from dplr._validation import check_choice, check_count, check_delta, check_flag,
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds, as_bounds
+from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
@@ -48,6 +49,7 @@ class PublicFacts:
     assumptions : sentences of the statement that come before all others.
     public_columns : names that public rows may have where those of the table are not known yet.
     aim : what the model is for.
+    features : the map that made the rows, of columns with these bounds; None where the table has the columns.
     """
 
     loss: Loss
@@ -67,6 +69,7 @@ class PublicFacts:
     assumptions: tuple[str, ...] = ()
     public_columns: Sequence[str] | None = None
     aim: str = AIMS[0]
+    features: FourierMap | None = None
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class PublicFacts:
         columns: Sequence[str] | None,
         labels: Labels | None = None,
         said: tuple[str, ...] = (),
+        features: FourierMap | None = None,
     ) -> PublicFacts:
         """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
         resolved: dict[str, Any] = {"assumptions": said}
@@ -93,6 +97,7 @@ class PublicFacts:
             n_rows=n_rows,
             n_features=n_features,
             columns=columns,
+            features=features,
             **resolved,
         )
 
@@ -112,7 +117,9 @@ class PublicFacts:
     @cached_property
     def layout(self) -> Layout | None:
         """What the bounds make of the columns of the table."""
-        return None if self.bounds is None else self.bounds.for_columns(self.columns, self.n_features)
+        if self.bounds is None or self.features is not None:
+            return None
+        return self.bounds.for_columns(self.columns, self.n_features)
 
     @cached_property
     def start(self) -> Public | None:
@@ -127,7 +134,7 @@ class PublicFacts:
         """The way from a row of the table to a scaled row."""
         labels = self.label_codes if self.loss.classification else None
         if self.layout is None:
-            return ball_prep(self.n_features, self.fit_intercept, labels)
+            return ball_prep(self.n_features, self.fit_intercept, labels, self._target, self.loss.link)
         return layout_prep(self.layout, self.fit_intercept, labels, self._target, self.loss.link)
 
     @cached_property
@@ -219,7 +226,8 @@ class PublicFacts:
         facts = list(self.assumptions)
         if self.layout is None:
             facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
-            facts.append("no bounds were declared: whatever scaled the rows before is public")
+            unknown = ["no bounds were declared: whatever scaled the rows before is public"]
+            facts += unknown if self.features is None else self.features.facts
         else:
             facts += self.layout.facts(self.columns)
         if not self.loss.classification:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr.bounds.declared import Bounds
+from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
@@ -36,7 +37,8 @@ class Record:
     prep : the way from a raw row to a scaled row, and of coefficients back.
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
-    bounds : that were declared; None for none.
+    bounds : that were declared of the columns of the table; None for none.
+    features : the map that made the rows; None where the table has them.
     """
 
     mechanism: Mechanism
@@ -45,6 +47,7 @@ class Record:
     parts: Sequence[Mapping[str, NDArray[np.float64]]]
     ranges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     bounds: Bounds | None = None
+    features: FourierMap | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,7 +100,8 @@ def _released(
     else:
         prep = facts.prep.narrowed(*done.intervals)
     histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
-    record = Record(mechanism, plan, prep, parts, done.ranges, facts.bounds)
+    bounds = None if facts.features is not None else facts.bounds
+    record = Record(mechanism, plan, prep, parts, done.ranges, bounds, facts.features)
     return Released(record, statement, [fit.coef for fit in fits], histories)
 
 

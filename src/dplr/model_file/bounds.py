@@ -1,4 +1,4 @@
-"""Bounds and labels as plain values and back; columns in lists, so that their order does not depend on keys."""
+"""Bounds, features of a kernel and labels as plain values and back; columns in lists: keys have no order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.declared import Bounds
-from dplr.model_file.readers import choice, label, label_list, list_of, table
+from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.fourier import KERNELS, MOST_PAIRS, SEEDS, FourierMap
+from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
 from dplr.model_file.statement import plain
 from dplr.model_file.strict_json import refuse
 
@@ -54,6 +55,35 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
         return Bounds(features, values["target"], values.get("products", ()))
     except (ValueError, TypeError, OverflowError) as error:
         refuse(where, "must keep the rules of bounds", str(error))
+
+
+def write_features(features: FourierMap) -> dict[str, Any]:
+    """Plain values of a map, with a digest of the frequencies that its seed stands for."""
+    return {
+        "n_components": features.n_components,
+        "kernel": features.kernel,
+        "bandwidth": features.bandwidth,
+        "seed": features.seed,
+        "bounds": write_bounds(features.bounds),
+        "width": features.width,
+        "names": None if features.names is None else list(features.names),
+        "frequencies": features.digest,
+    }
+
+
+def read_features(where: str, value: Any) -> FourierMap:
+    """The map that `write_features` wrote; refused where its seed no longer draws the same frequencies."""
+    values = _FEATURES(where, value)
+    digest, names, bounds = values.pop("frequencies"), values["names"], values["bounds"]
+    if bounds is not None and (names is not None or bounds.layout.width != values["width"]):
+        refuse(f"{where}.width", "must be that of the bounds, without names", values["width"])
+    if names is not None and (len(names) != values["width"] or len(set(names)) < len(names)):
+        refuse(f"{where}.names", f"must be {values['width']} different names", names)
+    features = FourierMap(**{**values, "names": None if names is None else tuple(names)})
+    if features.digest != digest:
+        remedy = "This library draws other numbers from the seed than the one that wrote the file."
+        refuse(f"{where}.frequencies", f"must be those of the seed, {features.digest[:12]}...", digest, remedy)
+    return features
 
 
 def write_classes(classes: NDArray[Any]) -> dict[str, Any]:
@@ -107,3 +137,17 @@ def _shallow(where: str, value: Any) -> dict[str, Any]:
         label(where, key)
         (label_list() if isinstance(entry, list) else label)(f"{where}.{key}", entry)
     return dict(value)
+
+
+_FEATURES = table(
+    {
+        "n_components": integer(1, MOST_PAIRS),
+        "kernel": choice(*KERNELS),
+        "bandwidth": number(0.0, above=True),
+        "seed": integer(0, SEEDS - 1),
+        "bounds": read_bounds,
+        "width": integer(1, MAX_FEATURES),
+        "names": either(None, list_of(text, 1, MAX_FEATURES)),
+        "frequencies": text,
+    }
+)

@@ -68,7 +68,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if kinds().get(type(est).__name__) is not type(est):
-        remedy = "Of a pipeline save the last step, and describe the steps before it as public facts."
+        remedy = "Of a pipeline save the last step. It holds RandomFourierFeatures; describe others as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
     target = os.path.realpath(path)
@@ -171,7 +171,7 @@ def _decode(data: bytes) -> Any:
 def _check_same(est: Any, read: Any) -> None:
     """What the file does not hold but follows from it must be what the fit had."""
     ours, theirs = (
-        (record.mechanism, record.plan.statement, record.plan.problem.loss, record.prep.geometry, record.prep.layout)
+        (record.mechanism, record.plan.statement, record.plan.problem.loss, record.prep.geometry, *_made_of(record))
         for record in (est._record, read._record)
     )
     arrays = [
@@ -180,6 +180,11 @@ def _check_same(est: Any, read: Any) -> None:
     ]
     if ours != theirs or not all(np.array_equal(one, other) for one, other in arrays):
         refuse("est", "must have the bounds and parameters of its fit", "others", "They were changed since.")
+
+
+def _made_of(record: Any) -> tuple[Any, ...]:
+    """How rows come about."""
+    return record.prep.layout, record.features
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

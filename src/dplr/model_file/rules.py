@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from dplr._validation import describe
+from dplr.bounds.declared import Bounds
+from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
@@ -74,14 +76,14 @@ def _near(asked: float, stated: float) -> bool:
     return asked == stated or abs(asked - stated) <= (_ROUNDED - 1) * asked < math.inf
 
 
-def check_labels(fitted: Any, values: dict[str, Any]) -> None:
+def check_labels(fitted: Any, values: dict[str, Any], bounds: Bounds | None) -> None:
     """Classifiers have labels, and those that were declared."""
     classes = values["classes"]
     if fitted._loss().classification is (classes is None):
         refuse("model.classes", "must be given for a classifier, and for nothing else", classes)
     if classes is None:
         return
-    in_bounds = fitted.bounds.target_classes() if fitted.bounds is not None else None
+    in_bounds = bounds.target_classes() if bounds is not None else None
     for declared in (fitted.classes, in_bounds):
         if declared not in (None, FROM_DATA) and np.unique(np.asarray(declared)).tolist() != classes.tolist():
             refuse("model.classes.labels", f"must be the declared ones, {describe(list(declared))}", classes.tolist())
@@ -102,6 +104,18 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         refuse("model.column_names", "must be null except with bounds by position", columns)
     if names is not None and columns is not None and names != columns:
         refuse("model.column_names", "must be those of feature_names", columns)
+
+
+def check_features(features: FourierMap | None, values: dict[str, Any], statement: PrivacyStatement) -> None:
+    """Behind features of a kernel the model has their columns, no bounds of its own, and a statement that says so."""
+    if features is None:
+        return
+    if values["bounds"] is not None:
+        refuse("model.bounds", "must be null beside features, which have them", values["bounds"])
+    if values["n_features"] != 2 * features.n_components:
+        refuse("model.n_features", f"must be two for each of {features.n_components}", values["n_features"])
+    if not set(features.facts) <= set(statement.assumptions):
+        refuse("model.statement.assumptions", "must name the features", list(statement.assumptions))
 
 
 def check_coef_names(values: dict[str, Any], prep: Prep) -> None:

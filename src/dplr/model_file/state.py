@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators import ESTIMATORS, OWN
 from dplr.estimators._classifier import PrivateClassifier
@@ -19,7 +20,15 @@ from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import CHOICES, columns_of, intervals
 from dplr.fitting.release import Record, clipped
 from dplr.mechanisms.protocol import Mechanism
-from dplr.model_file.bounds import plain_labels, read_bounds, read_classes, write_bounds, write_classes
+from dplr.model_file.bounds import (
+    plain_labels,
+    read_bounds,
+    read_classes,
+    read_features,
+    write_bounds,
+    write_classes,
+    write_features,
+)
 from dplr.model_file.loss import read_loss, write_loss
 from dplr.model_file.readers import (
     Reader,
@@ -48,6 +57,7 @@ from dplr.model_file.rules import (
     check_blocks,
     check_clipped,
     check_coef_names,
+    check_features,
     check_half_width,
     check_labels,
     check_mechanism,
@@ -91,29 +101,27 @@ def _parameters_of(kind: Any) -> Reader:
 
 
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
-_MODEL = table(
-    {
-        "estimator": _kind,
-        "parameters": anything,
-        "bounds": read_bounds,
-        "n_features": integer(1, MAX_FEATURES),
-        "feature_names": _NAMES,
-        "column_names": _NAMES,
-        "coef_names": list_of(text, 1, MAX_FEATURES),
-        "target_name": either(None, text),
-        "half_width": either(None, number(0.0, 1.0, above=True)),
-        "n_rows": either(None, integer(1, 2**63)),
-        "start": anything,
-        "classes": either(None, read_classes),
-        "coef": anything,
-        "intercept": anything,
-        "statement": read_statement,
-        "statement_of_one": either(None, read_statement),
-        "ranges": anything,
-        "released": anything,
-        "history": anything,
-    }
-)
+_MODEL: dict[str, Reader] = {
+    "estimator": _kind,
+    "parameters": anything,
+    "bounds": read_bounds,
+    "n_features": integer(1, MAX_FEATURES),
+    "feature_names": _NAMES,
+    "column_names": _NAMES,
+    "coef_names": list_of(text, 1, MAX_FEATURES),
+    "target_name": either(None, text),
+    "half_width": either(None, number(0.0, 1.0, above=True)),
+    "n_rows": either(None, integer(1, 2**63)),
+    "start": anything,
+    "classes": either(None, read_classes),
+    "coef": anything,
+    "intercept": anything,
+    "statement": read_statement,
+    "statement_of_one": either(None, read_statement),
+    "ranges": anything,
+    "released": anything,
+    "history": anything,
+}
 
 
 def _plain_classes(classes: Any) -> Any:
@@ -144,6 +152,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
     if hasattr(fitted, "loss"):
         parameters["loss"] = write_loss(fitted._loss())
     parameters |= {name: float(getattr(fitted, name)) for name in fitted._options}
+    features = {} if record.features is None else {"features": write_features(record.features)}
     return {
         "estimator": type(fitted).__name__,
         "parameters": parameters,
@@ -164,19 +173,22 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "ranges": write_part(record.ranges) if record.ranges else None,
         "released": write_parts(record.parts),
         "history": write_histories(fitted.history_),
-    }
+    } | features
 
 
 def estimator_of(value: Any) -> Any:
     """The fitted estimator of plain values that keep every rule; `ModelFileError` else."""
-    values = _MODEL("model", value)
+    behind = isinstance(value, dict) and "features" in value  # a file of a model without them has no such key
+    values = table(_MODEL | ({"features": read_features} if behind else {}))("model", value)
     parameters = _parameters_of(kinds()[values["estimator"]])("model.parameters", values["parameters"])
     statement: PrivacyStatement = values["statement"]
+    features: FourierMap | None = values.get("features")
+    check_features(features, values, statement)
     fitted = _unfitted(values["estimator"], parameters, values["bounds"])
     try:
         problem, prep = _public_facts(fitted, values, statement)
         check_mechanism(parameters["mechanism"], problem, statement)
-        check_labels(fitted, values)
+        check_labels(fitted, values, fitted.bounds if features is None else features.bounds)
     except ModelFileError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
@@ -200,7 +212,7 @@ def estimator_of(value: Any) -> Any:
     else:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
-    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds)
+    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds, features)
     return fitted._adopt(record, statement, histories)
 
 
@@ -217,7 +229,9 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
     columns = values["column_names"]
     if bounds is not None and bounds.names is not None:
         columns = bounds.names
-    facts = PublicFacts.of(fitted, bounds, values["n_rows"], values["n_features"], columns)
+    features: FourierMap | None = values.get("features")
+    bounds = bounds if features is None else features.bounds
+    facts = PublicFacts.of(fitted, bounds, values["n_rows"], values["n_features"], columns, features=features)
     problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:
