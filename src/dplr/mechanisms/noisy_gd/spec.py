@@ -237,8 +237,8 @@ class NoisyGradientDescent(Mechanism):
 
 
 def _clipped(loss: Loss) -> bool:
-    """Whether gradients of the loss are clipped exactly."""
-    return loss.knots is not None or loss.name in CLIPPED
+    """Whether gradients of the loss are clipped exactly: those of counts have knots once their range is known."""
+    return loss.knots is not None or loss.link == "log" or loss.name in CLIPPED
 
 
 class _Lack(NamedTuple):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dplr.problem.losses.huber_residual import huber_residual
 from dplr.problem.losses.huber_svm import huber_svm
 from dplr.problem.losses.logistic import LOGISTIC
 from dplr.problem.losses.loss import Loss
-from dplr.problem.losses.own import margin_loss, residual_loss
 from dplr.problem.losses.poisson import POISSON, poisson
-from dplr.problem.losses.smoothed_hinge import smoothed_hinge
 from dplr.problem.losses.soft_huber import soft_huber
 from dplr.problem.losses.soft_logistic import soft_logistic
 from dplr.problem.losses.squared import SQUARED
+
+if TYPE_CHECKING:
+    from dplr.problem.losses.own import margin_loss, residual_loss
+    from dplr.problem.losses.rounded_hinge import smoothed_hinge
 
 __all__ = [
     "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "margin_loss", "model_of",
@@ -28,6 +32,15 @@ LOSSES: dict[str, Loss] = {
     "huber": huber_residual(0.5),
     "poisson": POISSON,
 }
+
+# They need NumPy, which the help of the command line does not wait for.
+_LATER = {"margin_loss": "own", "residual_loss": "own", "smoothed_hinge": "rounded_hinge"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
 
 
 def model_of(loss: Loss) -> str:

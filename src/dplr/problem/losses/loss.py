@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dplr._validation import sentence
-from dplr.problem.losses.knots import Knotted
+
+if TYPE_CHECKING:
+    from dplr.problem.losses.knots import Knotted
 
 # Widths of the soft losses: their kernels refuse others.
 _LEAST_WIDTH = 2.0**-100
@@ -17,7 +20,9 @@ KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic"
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A convex loss l(z) of the margin z = x.w and the target y in [-1, 1].
+    """A convex loss l(z) of the margin z = x.w and the target y in [-1, 1]: public constants.
+
+    Losses of a user's own come from `margin_loss`, `residual_loss` and `smoothed_hinge`.
 
     Attributes
     ----------
@@ -35,6 +40,21 @@ class Loss:
     knots : what kernels know of it instead of its name; None for those above.
     link : `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
     fall : with knots, how far a loss at z = 0 may be above its smallest value.
+
+    Raises
+    ------
+    ValueError
+        Constants are smaller than the knots say, or a loss with knots has the name of another.
+
+    Privacy
+    -------
+    Public: nothing of any data is in it. A loss that was chosen by a look at the private data is not covered.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.smoothed_hinge(0.25).smoothness
+    4.0
     """
 
     name: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dplr._validation import sentence
-from dplr.problem.losses.knots import MOST_KNOTS, knotted
 from dplr.problem.losses.loss import Loss, loss_of
+
+# That of counts from 0 on, whatever their largest is: public facts replace it by that of the declared target.
+POISSON = Loss("poisson", classification=False, lipschitz=2.0, smoothness=2.0, link="log")
 
 _PER_UNIT = 128.0
 # Rates below this share of the largest count are told apart no more.
@@ -23,6 +23,10 @@ def poisson(low: float, high: float) -> Loss:
     in [-high / h, high / h], and d2l/dz2 is at most high / h: 2 and 2 where low is 0. Between knots a 128th apart the
     rate is linear, off by at most 8e-6 of itself.
     """
+    import numpy as np  # the help of the command line does not wait for it
+
+    from dplr.problem.losses.knots import MOST_KNOTS, knotted
+
     if not (0 <= low < high < math.inf and high / (high - low) <= 2**20):
         remedy = "Declare the smallest and the largest count from public knowledge: Bounds(..., target=(0, 50))."
         raise ValueError(sentence("bounds", "must have a target with 0 <= lower < upper", (low, high), remedy))
@@ -34,7 +38,3 @@ def poisson(low: float, high: float) -> Loss:
     rates = np.minimum(np.exp(np.arange(first, last + 1) / _PER_UNIT), high)
     rates[0], rates[-1] = 0.0, high
     return loss_of("poisson", knotted("family", first, _PER_UNIT, (rates - middle) / half), link="log")
-
-
-# That of counts of 0 and 1: public facts replace it by that of the declared target.
-POISSON = poisson(0.0, 1.0)
