@@ -9,7 +9,15 @@ from dplr._warnings import DataWarning, PrivacyWarning
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
-    from dplr.estimators import BoundsEncoder, HuberSVC, LinearRegression, LogisticRegression, fit, fit_many
+    from dplr.estimators import (
+        BoundsEncoder,
+        HuberSVC,
+        LinearRegression,
+        LogisticRegression,
+        PrivateSearch,
+        fit,
+        fit_many,
+    )
     from dplr.fitting.checking import DataCheck, check
     from dplr.fitting.planning import plan
     from dplr.ledger.budget import BudgetExceeded
@@ -47,6 +55,7 @@ __all__ = [
     "Plan",
     "PrivacyStatement",
     "PrivacyWarning",
+    "PrivateSearch",
     "check",
     "fit",
     "fit_many",
@@ -74,6 +83,7 @@ _HOMES = {
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
     "PrivacyStatement": "dplr.privacy",
+    "PrivateSearch": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",

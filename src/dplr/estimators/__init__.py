@@ -10,13 +10,17 @@ from dplr._validation import check_choice, check_count, sentence
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
+from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.mechanisms.automatic import AUTO
 from dplr.problem.losses import LOSSES
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
-__all__ = ["BoundsEncoder", "HuberSVC", "LinearRegression", "LogisticRegression", "UnitBall", "fit", "fit_many"]
+__all__ = [
+    "BoundsEncoder", "HuberSVC", "LinearRegression", "LogisticRegression", "PrivateSearch", "UnitBall", "fit",
+    "fit_many",
+]  # fmt: skip
 
 # The class of every public model of `dplr.problem.losses.LOSSES`.
 ESTIMATORS: dict[str, Any] = {"logistic": LogisticRegression, "linear": LinearRegression, "svm": HuberSVC}
