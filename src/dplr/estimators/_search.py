@@ -187,8 +187,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 
         def work() -> _Choice:
-            for trial, planned in zip(trials, plan.planned, strict=True):
-                trial.check_values(planned)
+            _check_values(trials, plan)
             with silence():  # how often a warning is repeated would tell the number of runs
                 choice: _Choice = search(source)
             return choice
@@ -361,6 +360,16 @@ def _check_same_target(trials: Sequence[Trial]) -> None:
         if not same or (each.facts.classes or []) != (first.facts.classes or []):
             remedy = "Their scores could not be compared."
             raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
+
+
+def _check_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
+    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
+    seen: list[tuple[Any, ...]] = []
+    for trial, planned in zip(trials, plan.planned, strict=True):
+        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
+        if read not in seen:
+            trial.check_values(planned)
+            seen.append(read)
 
 
 def _partition(trials: Sequence[Trial], plan: SearchPlan, parts: Sequence[Any], eps: float, source: Source) -> _Choice:

@@ -83,7 +83,7 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
         remedy = 'Use method="random_stopping", or neighbouring="replace_one".'
         rule = "must be 'replace_one' with a partition: one record more would move the others, and sizes are private"
         raise ValueError(sentence("neighbouring", rule, str(facts[0].neighbouring), remedy))
-    planned = tuple(replace(each, n_rows=size).planned(eps) for each, size in zip(facts, sizes, strict=True))
+    planned = _planned([replace(each, n_rows=size) for each, size in zip(facts, sizes, strict=True)], eps)
     statements = [each.statement for each in planned]
     delta = max(each.delta for each in statements)
     said = (
@@ -111,7 +111,7 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
     run, delta = run_eps(law, eps), facts[0].delta
     share = float_down((1 - _SCORE_SHARE) * run)
     each = run_delta(law, delta) if delta else 0.0
-    planned = tuple(replace(fact, delta=each).planned(share) for fact in facts)
+    planned = _planned([replace(fact, delta=each) for fact in facts], share)
     for fit in planned:
         if fit.statement.eps > share * (1 + _ROUNDING):
             rule = f"must keep to its share of eps, {share:.6g}, in a search with random stopping"
@@ -135,7 +135,7 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
     if isinstance(law, NegativeBinomial) and exact(share) <= (1 - _SCORE_SHARE) * run_eps(law, eps):
         return None
     for _ in range(_SHRINKS):
-        planned = tuple(replace(fact, delta=parameter).planned(share) for fact in facts)
+        planned = _planned([replace(fact, delta=parameter) for fact in facts], share)
         statements = [fit.statement for fit in planned]
         if not all(isinstance(each.guarantee, Gaussian) for each in statements):
             return None
@@ -144,6 +144,17 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
             return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), theorem)
         share, shrink = share * (1 - shrink), 2 * shrink
     return None
+
+
+def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
+    """The plan of each candidate; a candidate that has none is named."""
+    planned = []
+    for place, each in enumerate(facts):
+        try:
+            planned.append(each.planned(eps))
+        except ValueError as error:
+            raise ValueError(f"candidate {place} has no plan at eps = {eps:.6g}, its share: {error}") from None
+    return tuple(planned)
 
 
 def _stopping_plan(
