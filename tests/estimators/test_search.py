@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, KFold, ParameterSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -315,3 +316,13 @@ def test_the_noisy_loss_is_near_that_of_the_model():
     noise = 1 / (0.1 * 2.0)
     assert abs(search.best_loss_ - np.mean(search.predict(X) != y)) <= 30 * noise / 6_000
     assert SCORE_UNITS == 2**20
+
+
+def test_clients_that_void_a_promise_are_refused_around_a_search_too():
+    X, y = rows()
+    search = dplr.PrivateSearch(logistic(), RIDGES)
+    with pytest.raises(ValueError, match="must not be fitted to private rows in CalibratedClassifierCV"):
+        CalibratedClassifierCV(search, cv=KFold(2)).fit(X, y)
+    with pytest.warns(dplr.PrivacyWarning, match="StandardScaler learned from the private rows"):
+        fitted = make_pipeline(StandardScaler(), search).fit(X, y)
+    assert any(fact.startswith("NOT COVERED") for fact in fitted[-1].privacy_.assumptions)

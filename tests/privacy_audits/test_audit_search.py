@@ -7,7 +7,7 @@ from search_audit import CASES, EPS
 
 RUNS = 3_000
 # The share of eps that a sound package shows: less would be too much noise.
-FLOORS = {"choice": 0.99, "logarithmic": 0.85, "geometric": 0.85, "partition": 0.4}
+FLOORS = {"choice": 0.99, "logarithmic": 0.85, "geometric": 0.85, "partition": 0.35}
 
 
 @pytest.mark.parametrize("name", FLOORS)

@@ -9,7 +9,7 @@ import pytest
 from dplr.privacy.composition import exact
 from dplr.tuning.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps
 from dplr.tuning.counts import TruncatedPoisson, law_of
-from test_counts import pmf
+from run_counts import pmf
 
 FINITE = (-0.5, 0.0, 1.0, 2.0)
 MOST = 4_000

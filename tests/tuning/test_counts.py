@@ -7,25 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from dplr.noise import Source
 from dplr.tuning.counts import NegativeBinomial, TruncatedPoisson, law_of
+from run_counts import pmf
 
 SHAPES = (-0.5, 0.0, 0.3, 1.0, 2.5, math.inf)
-
-
-def pmf(law, most):
-    """P[K = k] of k = 1, ..., most by the formulas of the papers."""
-    k = np.arange(1, most + 1)
-    if isinstance(law, TruncatedPoisson):
-        rate = float(law.rate)
-        return stats.poisson.pmf(k, rate) / -math.expm1(-rate)
-    eta, gamma = float(law.shape), float(law.gamma)
-    if eta == 0:
-        return (1 - gamma) ** k / (k * math.log(1 / gamma))
-    factors = special.gammaln(k + eta) - special.gammaln(k + 1) - special.gammaln(eta + 1)
-    return np.exp(factors) * eta * (1 - gamma) ** k / (gamma**-eta - 1)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
