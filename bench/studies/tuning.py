@@ -66,6 +66,16 @@ def census(folder):
     return Table("ACS 20k", "logistic", bounds, frame[names][train], rich[train], frame[names][held], rich[held])
 
 
+def middle_ages():
+    """20,000 made-up people: the answer is yes around the age of 50, of which no line in age can tell."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 100, 40_000), "hours": rng.integers(0, 80, 40_000)})
+    y = (np.abs(X["age"] - 50) + rng.normal(0, 10, 40_000) < 20).to_numpy()
+    half, rest = slice(0, 20_000), slice(20_000, None)
+    bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)})
+    return Table("middle ages", "logistic", bounds, X[half], y[half], X[rest], y[rest])
+
+
 def estimator(model, **facts):
     return (dplr.HuberSVC if model == "svm" else dplr.LogisticRegression)(classes=(False, True), **facts)
 
@@ -84,7 +94,7 @@ def cells(folder):
         for model in ("logistic", "svm"):
             for mechanism in ("objective", "output"):
                 yield "ridge", table, model, mechanism, table.bounds, RIDGES
-    for table in (*questions(folder), census(folder)):
+    for table in (*questions(folder), census(folder), middle_ages()):
         found = forms(table)
         yield "features", table, "logistic", "objective", found["plain"], {"bounds": list(found.values())}
 

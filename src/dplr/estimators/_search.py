@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
-from dplr.estimators import _clients
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, cost
@@ -157,8 +156,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if refused:
             raise TypeError(f"`fit` does not take {', '.join(refused)}; it takes X and y.")
         self._check()
-        _clients.refuse(self.estimator)
-        candidates = self._models()
+        candidates = self._models()  # clones, which refuse the clients that break the promise
         if self.method == PUBLIC:
             return self._fit_public(X, y, candidates)
         ledger = as_ledger(self.estimator.ledger)
