@@ -4,7 +4,7 @@
     DPLR_DATA=<folder> python -m bench.studies.tuning plot bench/results/tuning.csv docs/images/tuning.png
 
 "default" is one fit with no search; the others search by `dplr.PrivateSearch` for the same total eps. Ridges: five
-values of l2, logistic regression and the Huber SVM, by output and objective perturbation. Features: each number as it
+values of l2, logistic regression and the Huber SVM, by output and objective perturbation; smaller ones at eps = 1. Features: each number as it
 is declared (what "default" fits), its log1p, or ten bins of equal width. Errors are those of the official test split.
 """
 
@@ -25,6 +25,7 @@ from bench.studies.defaults import FEATURES
 
 LEVELS = (0.05, 0.2, 1.0)
 RIDGES = {"l2": [0.006, 0.02, 0.06, 0.2, 0.6]}  # smaller ones are refused at the smallest eps
+SMALL_RIDGES = {"l2": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]}  # for eps = 1 alone
 SEARCHES = {
     "partition": {"method": "partition"},
     "random stopping": {"method": "random_stopping", "runs": 5},
@@ -93,10 +94,12 @@ def cells(folder):
     for table in questions(folder):
         for model in ("logistic", "svm"):
             for mechanism in ("objective", "output"):
-                yield "ridge", table, model, mechanism, table.bounds, RIDGES
+                yield "ridge", table, model, mechanism, table.bounds, RIDGES, LEVELS
     for table in (*questions(folder), census(folder), middle_ages()):
         found = forms(table)
-        yield "features", table, "logistic", "objective", found["plain"], {"bounds": list(found.values())}
+        yield "features", table, "logistic", "objective", found["plain"], {"bounds": list(found.values())}, LEVELS
+    for table in questions(folder):
+        yield "small ridge", table, "logistic", "objective", table.bounds, SMALL_RIDGES, LEVELS[-1:]
 
 
 def run(path):
@@ -105,11 +108,11 @@ def run(path):
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for question, table, model, mechanism, bounds, candidates in cells(folder):
+        for question, table, model, mechanism, bounds, candidates, levels in cells(folder):
             row = (question, table.name, model, mechanism)
             exact = estimator(model, eps=math.inf, mechanism="none", bounds=bounds).fit(table.X, table.y)
             writer.writerow((*row, math.inf, "not private", 1, f"{1 - exact.score(table.held_X, table.held_y):.5f}", 0))
-            for eps in LEVELS:
+            for eps in levels:
                 for how in ("default", *SEARCHES):
                     est = estimator(model, eps=eps, mechanism=mechanism, bounds=bounds)
                     found = np.array(errors(table, est, candidates, how))
@@ -121,7 +124,7 @@ def run(path):
 
 def plot(source, target):
     """Errors against eps, one panel for each question."""
-    frame = pd.read_csv(source)
+    frame = pd.read_csv(source).query("question != 'small ridge'")
     panels = list(frame.groupby(["question", "table", "model", "mechanism"], sort=False))
     figure = Figure(figsize=(13, 2.6 * math.ceil(len(panels) / 4)), layout="constrained")
     for place, (name, part) in enumerate(panels, 1):
@@ -132,7 +135,7 @@ def plot(source, target):
         axes.axhline(part["mean"][np.isinf(part["eps"])].iloc[0], color="grey", ls=":", label="not private")
         axes.set(xscale="log", xlabel="eps", ylabel="test error")
         axes.set_title(", ".join(name), fontsize=9)
-    axes.legend(fontsize=8)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.savefig(target, dpi=90)
 
 
