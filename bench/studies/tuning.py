@@ -4,8 +4,9 @@
     DPLR_DATA=<folder> python -m bench.studies.tuning plot bench/results/tuning.csv docs/images/tuning.png
 
 "default" is one fit with no search; the others search by `dplr.PrivateSearch` for the same total eps. Ridges: five
-values of l2, logistic regression and the Huber SVM, by output and objective perturbation; smaller ones at eps = 1. Features: each number as it
-is declared (what "default" fits), its log1p, or ten bins of equal width. Errors are those of the official test split.
+values of l2, logistic regression and the Huber SVM, by output and objective perturbation; smaller ones at eps = 1.
+Features: each number as it is declared (what "default" fits), its log1p, or ten bins of equal width. Errors are those
+of the official test split.
 """
 
 import csv
