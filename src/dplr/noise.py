@@ -7,6 +7,7 @@ import math
 import os
 import weakref
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -116,6 +117,29 @@ class Source:
             count, position = self._sampler.indices(rate_units, table, starts, position, n, room)
             found.append(room[:count])
         return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def below(self, bound: int) -> int:
+        """Uniform on {0, ..., bound - 1}, exactly: fair bits, drawn again where they make a number too large."""
+        bits = (check_count("bound", bound) - 1).bit_length()
+        while True:
+            value: int = sum(1 << place for place in self.bernoulli_indices(bits, RATE_UNITS // 2).tolist())
+            if value < bound:
+                return value
+
+    def happens(self, probability: Fraction) -> bool:
+        """True with exactly this probability, a fraction in [0, 1]."""
+        return self.below(probability.denominator) < probability.numerator
+
+    def happens_exp(self, exponent: Fraction) -> bool:
+        """True with probability exp(-exponent), exactly, for a fraction of at least 0. CKS20 Algorithm 1."""
+        while exponent > 1:
+            if not self.happens_exp(Fraction(1)):
+                return False
+            exponent -= 1
+        count = 1
+        while self.happens(exponent / count):
+            count += 1
+        return count % 2 == 1
 
     def forget(self) -> None:
         """Drop unread random bytes."""

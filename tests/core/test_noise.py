@@ -459,3 +459,25 @@ def test_a_direction_of_zero_is_drawn_again(monkeypatch):
     source, draws = Source(seed=9), iter([np.zeros(1), np.zeros(1), np.full(1, -0.5)])
     monkeypatch.setattr(source, "normal", lambda deviation, size: next(draws))
     assert source.norm_gamma(2.0, 1)[0] < 0
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 256, 1000])
+def test_numbers_below_a_bound_are_uniform(bound):
+    source, draws = Source(seed=4), 4_000
+    found = np.bincount([source.below(bound) for _ in range(draws)], minlength=bound)
+    assert len(found) == bound
+    assert bound == 1 or stats.chisquare(found).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("probability", [Fraction(0), Fraction(1, 3), Fraction(2**70 - 1, 2**71), Fraction(1)])
+def test_events_of_a_fraction_happen_as_often_as_it_says(probability):
+    source, draws = Source(seed=8), 4_000
+    count = sum(source.happens(probability) for _ in range(draws))
+    assert stats.binomtest(count, draws, float(probability)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(9, 5), Fraction(10**9)])
+def test_events_of_an_exponential_happen_as_often_as_it_says(exponent):
+    source, draws = Source(seed=6), 4_000
+    count = sum(source.happens_exp(exponent) for _ in range(draws))
+    assert stats.binomtest(count, draws, math.exp(-exponent)).pvalue > 1e-4

@@ -17,6 +17,7 @@ from dplr.estimators._margin import MarginClassifier
 from dplr.estimators._poisson import PoissonRegressor
 from dplr.estimators._regressor import PrivateRegressor
 from dplr.estimators._residual import ResidualRegressor
+from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.mechanisms.automatic import AUTO
@@ -25,7 +26,7 @@ from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
     "BoundsEncoder", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression", "MarginClassifier",
-    "PoissonRegressor", "RandomFourierFeatures", "ResidualRegressor", "UnitBall", "fit", "fit_many",
+    "PoissonRegressor", "PrivateSearch", "RandomFourierFeatures", "ResidualRegressor", "UnitBall", "fit", "fit_many",
 ]  # fmt: skip
 
 Estimator: TypeAlias = PrivateClassifier | PrivateRegressor

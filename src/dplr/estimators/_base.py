@@ -28,7 +28,7 @@ from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.release import Record, Released, release
+from dplr.fitting.release import Ready, Record, Released, release
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -39,7 +39,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
-from dplr.rows import FaultyRows, Labels, Table, Target, as_float, as_table, as_target, check_shapes, explained
+from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
@@ -50,6 +50,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
     """
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
+    _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
     @suggests
     def __init__(
@@ -183,6 +184,19 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
     def _released(
         self, X: Any, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
     ) -> list[Released]:
+        ready = self._prepared(X, y, bounds, levels)
+        check_promise(levels, ready.facts, self.large_delta)
+        self._name_columns(ready.facts)
+        track = bars if check_flag("progress", self.progress) else silent
+        planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
+        plans = [planned[eps] for eps in levels]
+        with ready.explaining():
+            done = release(ready.X, ready.y.values, ready.facts, ready.labels, plans, ledger, self._source(), track)
+        self._name_target(ready)
+        return done
+
+    def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
+        """Rows whose shapes and types are checked, and all that is public of them: no value is looked at."""
         check_other_rows(self.public, X)
         X, features = handed_over(X)
         bounds = declared(bounds, features)
@@ -191,23 +205,20 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         n, d = check_shapes(X, y)
         labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
-        said = self._not_covered(levels)
+        said = (*self._said, *self._not_covered(levels))
         facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, said, features)
-        check_promise(levels, facts, self.large_delta)
+        return Ready(X, y, facts, labels, named)
+
+    def _name_columns(self, facts: PublicFacts) -> None:
+        """The columns of X that are seen, in the order of `coef_`."""
         layout = facts.layout
-        if layout is not None and layout.named:  # the columns of X that are seen, in the order of `coef_`
+        if layout is not None and layout.named:
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
-        track = bars if check_flag("progress", self.progress) else silent
-        planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
-        plans = [planned[eps] for eps in levels]
-        try:
-            done = release(X, y.values, facts, labels, plans, ledger, self._source(), track)
-        except FaultyRows as error:
-            raise ValueError(explained(error, y, labels)) from None
-        self.target_name_ = named
-        if labels:
-            self.classes_ = labels.classes
-        return done
+
+    def _name_target(self, ready: Ready) -> None:
+        self.target_name_ = ready.name
+        if ready.labels:
+            self.classes_ = ready.labels.classes
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,41 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.plan import Plan
-from dplr.rows import Labels, Rows, as_rows
+from dplr.rows import FaultyRows, Labels, Rows, Table, Target, as_rows, explained
+from dplr.rows.queries.moments import Moments
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ready:
+    """Rows before a fit.
+
+    Attributes
+    ----------
+    X, y : of which shapes and types are checked, and no value.
+    facts : all that is public of them.
+    labels : of a classifier; None for a numeric target.
+    name : of the target; None for none.
+    """
+
+    X: Any
+    y: Target
+    facts: PublicFacts
+    labels: Labels | None
+    name: str | None
+
+    def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
+        """Some of the rows, and how many of them are public."""
+        rows = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
+        labels = None if self.labels is None else self.labels.take(indices)
+        return Ready(rows, self.y.take(indices), replace(self.facts, n_rows=n_rows), labels, self.name)
+
+    @contextlib.contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Tell the data holder what faulty rows hold."""
+        try:
+            yield
+        except FaultyRows as error:
+            raise ValueError(explained(error, self.y, self.labels)) from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,23 +106,35 @@ def release(
     track: Track,
 ) -> list[Released]:
     """One release for each plan of the facts, all done and paid for when this returns."""
-    classes = len(labels.classes) if labels is not None and is_several(labels.classes) else 0
-
-    def rows_of(position: int | None) -> Rows:
-        if labels is None:
-            return as_rows(X, y, facts.prep)
-        return as_rows(X, labels.against_the_rest(position) if classes else labels.y, facts.prep)
-
-    every = rows_of(None)  # what is wrong with the columns is said before anything is reserved
+    classes = _several(labels)
+    every = _rows_of(X, y, facts, labels, None)  # what is wrong with the columns is said before anything is reserved
 
     def models(position: int | None) -> Rows:
-        return every if position is None else rows_of(position)
+        return every if position is None else _rows_of(X, y, facts, labels, position)
 
     done = fitting.run(models, planned, classes, ledger, source, track)
     return [
         _released(facts, labels, plan.mechanism, statement, each)
         for plan, (statement, each) in zip(planned, done, strict=True)
     ]
+
+
+def check_values(X: Any, y: Any, facts: PublicFacts, labels: Labels | None, planned: Planned) -> None:
+    """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
+    rows = _rows_of(X, y, facts, labels, None)
+    planned.mechanism.check_rows(rows, planned.plan.problem)
+    rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
+
+
+def _several(labels: Labels | None) -> int:
+    return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
+
+
+def _rows_of(X: Any, y: Any, facts: PublicFacts, labels: Labels | None, position: int | None) -> Rows:
+    """The rows of one class against the rest; None: of all."""
+    if labels is None:
+        return as_rows(X, y, facts.prep)
+    return as_rows(X, labels.against_the_rest(position) if _several(labels) else labels.y, facts.prep)
 
 
 def _released(

@@ -63,7 +63,7 @@ def run(
     plans = [marked[id(each)] for each in planned]
     statements = [each.statement for each in plans]
     work = functools.partial(_fits, models, plans, classes, source, track)
-    return list(zip(statements, _accounted(ledger, statements, source, work), strict=True))
+    return list(zip(statements, accounted(ledger, statements, source, work), strict=True))
 
 
 def _fits(
@@ -111,22 +111,20 @@ def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vec
     return models(position).narrowed(*intervals)
 
 
-def _accounted(
-    ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], list[T]]
-) -> list[T]:
+def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], T]) -> T:
     """Reserve before the first row is read; commit, or give back where no noise was drawn."""
     drawn_before = source.drawn
     reservation = ledger.reserve(*statements)
-    fits = None
+    done = None
     with silence() if ledger.strict else contextlib.nullcontext():
         try:
-            fits = work()
+            done = work()
         except BaseException as error:
             if source.drawn == drawn_before and not isinstance(error, NotCertified):
                 reservation.refund()
             if not (ledger.strict and isinstance(error, Exception)):
                 raise
-    if fits is None:  # raised here and not above, where it would carry the error that it hides
+    if done is None:  # raised here and not above, where it would carry the error that it hides
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
     reservation.commit()
-    return fits
+    return done

@@ -17,6 +17,7 @@ import numpy as np
 
 from dplr._files import write_whole
 from dplr._validation import sentence
+from dplr.fitting.search import CHOSEN
 from dplr.model_file.readers import table
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, parse, refuse
@@ -48,7 +49,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
         There is a file of this name, and it is not a model file.
     ModelFileError
         The estimator cannot be written so that it reads back equal: a parameter was changed since the fit, a number is
-        not finite, or there are more released numbers than 64 MiB hold.
+        not finite, there are more released numbers than 64 MiB hold, or a `PrivateSearch` chose it on private rows.
     OSError
         The file cannot be written.
 
@@ -71,6 +72,10 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
         remedy = "Of a pipeline save the last step. It holds RandomFourierFeatures; describe others as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
+    if any(fact.startswith(CHOSEN) for fact in est.privacy_.assumptions):
+        rule = "must not come from a private search: the format has no place for a statement of more than one fit"
+        remedy = "Use est.to_sklearn(), est.to_sql() or est.to_onnx(), and publish `privacy_` beside it."
+        raise ModelFileError(sentence("est", rule, f"eps = {est.privacy_.eps:g} of a whole search", remedy))
     target = os.path.realpath(path)
     check_replaceable(target)
     data = _encode(est)

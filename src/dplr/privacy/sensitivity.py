@@ -204,6 +204,11 @@ def ranges_add_remove(numbers: int, half_width: float) -> float:
     return 2 * half_width * numbers
 
 
+def score_sum(largest: int) -> int:
+    """Exact, under both relations, for a sum of scores in {0, ..., largest}, one per record (tuning.md, lemma 1)."""
+    return largest
+
+
 def paper_replace_one(n_coordinates: int, *, logistic: bool) -> float:
     """FM12 as printed, for its own polynomial: d^2/4 + 3d (section 5.2), 2(1 + 2d + d^2) (section 4.2).
 

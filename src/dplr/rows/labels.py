@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,10 @@ class Labels:
     def conventional(self) -> bool:
         """Whether nobody declared the labels."""
         return self.assumption.endswith(BY_CONVENTION)
+
+    def take(self, rows: Any) -> Labels:
+        """Those of the records at an array of indices."""
+        return replace(self, y=self.y[rows])
 
     def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
         """1 for one class (None: for all), 0 for the others, and 2 for what is not a label: the sum finds it."""

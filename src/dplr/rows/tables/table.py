@@ -40,6 +40,10 @@ class Table:
         series = self._frame.get_column(self._keys[place])
         return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
 
+    def take(self, rows: Any) -> Table:
+        """The rows at an array of indices."""
+        return Table(self._frame[rows])
+
     def dtype(self, place: int) -> Any:
         """Type of a column."""
         return self._types[place]

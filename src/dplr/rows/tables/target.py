@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -41,6 +41,10 @@ class Target:
     def numeric(self) -> bool:
         """Whether the values are an array of booleans or numbers."""
         return self.kind in (BOOL, NUMERIC)
+
+    def take(self, rows: Any) -> Target:
+        """The records at an array of indices."""
+        return replace(self, values=self.values[rows])
 
     def as_float(self) -> NDArray[np.float64]:
         """Each value as the nearest float64; NaN for what is missing or not a number."""

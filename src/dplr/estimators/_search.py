@@ -1,0 +1,394 @@
+"""A private search over the parameters of a model."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplr._keywords import suggests
+from dplr._validation import check_choice, check_count, check_eps, sentence
+from dplr.bounds.declared import as_bounds
+from dplr.estimators._base import PrivateLinearModel
+from dplr.estimators._strict import check_types
+from dplr.estimators._trials import Trial, cost
+from dplr.fitting.planning import check_promise
+from dplr.fitting.pretraining import DISJOINT, check_other_rows
+from dplr.fitting.run import accounted
+from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, cut, plan_partition, plan_stopping
+from dplr.fitting.silence import silence
+from dplr.ledger.budget import Budget
+from dplr.ledger.handle import as_ledger
+from dplr.mechanisms import as_mechanism
+from dplr.mechanisms.automatic import AUTO
+from dplr.noise import Source
+from dplr.tuning.counts import law_of
+from dplr.tuning.selection import SCORE_UNITS, choose
+
+# What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
+_FIXED = (
+    "eps", "delta", "neighbouring", "n_rows", "classes", "large_delta", "ledger", "rng", "progress",
+)  # fmt: skip
+_FOLDS = 5
+
+
+class _Choice(NamedTuple):
+    """The position of the candidate that was taken, its model, and its noisy score in units if there is one."""
+
+    place: int
+    model: Any
+    noisy: int | None = None
+
+
+def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Whether the models of the search have a method."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), name)
+        return True
+
+    decorator: Callable[[Callable[..., Any]], Any] = available_if(check)
+    return decorator
+
+
+class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose among parameters of a private model, at a stated cost for all of it.
+
+    The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
+    that change what a model can say: bounds with other bins, products or transforms; losses; mechanisms.
+
+    Parameters
+    ----------
+    estimator : a `LogisticRegression`, `LinearRegression` or `HuberSVC`. Its `eps`, `delta`, `ledger` and `rng` are
+        those of the whole search.
+    candidates : parameters to try, from public knowledge: a mapping of lists as of `GridSearchCV`, or a sequence of
+        mappings, such as ``list(ParameterSampler(..., random_state=0))``. Each of them may change anything except eps,
+        delta, neighbouring, n_rows, classes, large_delta, ledger, rng and progress; bounds must keep their target.
+    method : one of
+
+        - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
+          exponential mechanism on a last part (Chaudhuri, Monteleoni and Sarwate 2011). Under replace_one only.
+        - `"random_stopping"`: as often as a secret random number says, a candidate is drawn, fitted to all rows and
+          scored with noise; the best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
+        - `"public"`: candidates are compared on public rows, and only the best is fitted to the private ones.
+    scoring : None for the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the
+        square of the width of the target's declared range. There is no other: a score must be bounded and private.
+    runs : expected number of runs of random stopping, above 1.
+    shape : of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost
+        2 + shape times a run; Poisson needs delta and Gaussian noise (`"ngd"`).
+    public : (X, y) for `"public"`: rows that are disjoint from the private data and were not selected using it.
+    seed : cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
+
+    Attributes
+    ----------
+    best_estimator_ : the model that was chosen. Its statement is that of the whole search.
+    best_params_ : its parameters, and `best_index_` their position.
+    best_loss_ : its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a
+        little too good. None except with random stopping and a public number of rows.
+    privacy_ : the `PrivacyStatement` of the whole search.
+    naive_cost_ : (eps, delta) of one such fit of each candidate, released one after the other: what a grid search
+        costs, its scores not yet private.
+
+    Privacy
+    -------
+    All that is set by `fit` has together at most the loss that `privacy_` states (tuning.md). There is no
+    `cv_results_`: a score or a model of every candidate would be a release of its own. The number of runs is secret;
+    the time that `fit` takes depends on it, and must not be published.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (3000, 2))
+    >>> est = dplr.LogisticRegression(eps=1.0, mechanism="fm")
+    >>> search = dplr.PrivateSearch(est, {"l2": [0.001, 1.0], "fit_intercept": [True, False]})
+    >>> search = search.fit(X, X[:, 0] > 0)
+    >>> search.privacy_.guarantee, search.naive_cost_
+    (Pure(eps=1.0), (4.0, 0.0))
+    """
+
+    @suggests
+    def __init__(
+        self,
+        estimator: Any,
+        candidates: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+        *,
+        method: str = PARTITION,
+        scoring: str | None = None,
+        runs: float = 10.0,
+        shape: float = 0.0,
+        public: Any = None,
+        seed: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.method = method
+        self.scoring = scoring
+        self.runs = runs
+        self.shape = shape
+        self.public = public
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Search, and keep the chosen model.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels or numbers.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
+        BudgetExceeded
+            The ledger cannot pay for the search. No row was read, and nothing was spent.
+        """
+        if refused:
+            raise TypeError(f"`fit` does not take {', '.join(refused)}; it takes X and y.")
+        self._check()
+        candidates = self._models()  # clones, which refuse the clients that break the promise
+        if self.method == PUBLIC:
+            return self._fit_public(X, y, candidates)
+        ledger = as_ledger(self.estimator.ledger)
+        if ledger.strict:
+            for model, _ in candidates:
+                check_types(X, y, as_bounds(model.bounds))
+                model._check_declared()
+        with silence() if ledger.strict else contextlib.nullcontext():
+            return self._fit_private(X, y, candidates, ledger)
+
+    def _fit_private(self, X: Any, y: Any, candidates: list[tuple[Any, Any]], ledger: Budget) -> Self:
+        """Plan, reserve all of it, check the values, then search."""
+        eps = self.estimator.eps
+        trials = [Trial.of(model, params, X, y, eps) for model, params in candidates]
+        _check_same_target(trials)
+        facts = [trial.ready.facts for trial in trials]
+        check_promise([eps], facts[0], self.estimator.large_delta)
+        if self.method == PARTITION:
+            parts = cut(self._enough(len(trials[0].ready.y), len(trials)), len(trials) + 1, self.seed)
+            plan = plan_partition(facts, [len(part) for part in parts[:-1]], eps, self.seed)
+            search: Any = functools.partial(_partition, trials, plan, parts, eps)
+        else:
+            plan = plan_stopping(facts, eps, law_of(self.runs, self.shape))
+            search = functools.partial(_random_stopping, trials, plan)
+        source = self.estimator._source()
+        plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
+
+        def work() -> _Choice:
+            _check_values(trials, plan)
+            with silence():  # how often a warning is repeated would tell the number of runs
+                choice: _Choice = search(source)
+            return choice
+
+        choice = accounted(ledger, [plan.statement], source, work)
+        choice.model.privacy_ = plan.of_choice(choice.model.privacy_)
+        n_rows = facts[0].n_rows
+        loss = None if choice.noisy is None or n_rows is None else choice.noisy / (SCORE_UNITS * n_rows)
+        return self._take(choice.place, candidates, choice.model, plan.naive, loss)
+
+    def _fit_public(self, X: Any, y: Any, candidates: list[tuple[Any, Any]]) -> Self:
+        """Compare the candidates on public rows, at the noise that they will have, then fit the best one."""
+        if not isinstance(self.public, tuple) or len(self.public) != 2:
+            remedy = "They must be disjoint from the private data, and not selected using it."
+            raise ValueError(sentence("public", 'must be public rows (X, y) with method="public"', self.public, remedy))
+        check_other_rows(self.public, X)
+        eps, n_rows = self.estimator.eps, self._public_rows(X)
+        with silence():  # eps of fits to public rows promises nothing, and need not
+            trials = [Trial.of(model, params, *self.public, eps) for model, params in candidates]
+            _check_same_target(trials)
+            place = self._best_on_public(trials, eps, n_rows)
+        model, params = self._models()[place]
+        rows = len(trials[0].ready.y)
+        said = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
+        model._said = (f"parameters {_words(params)} were chosen among {said}",)
+        model.fit(X, y)
+        naive = len(trials) * model.privacy_.eps, len(trials) * model.privacy_.delta
+        return self._take(place, candidates, model, naive, None)
+
+    def _best_on_public(self, trials: list[Trial], eps: float, n_rows: int | None) -> int:
+        """The candidate with the fewest errors over folds, each fit at the n eps of the private one."""
+        folds = cut(self._enough(len(trials[0].ready.y), _FOLDS), _FOLDS, self.seed)
+        source, totals = Source(self.seed), [0] * len(trials)
+        for fold in folds:
+            others = np.setdiff1d(np.concatenate(folds), fold)
+            scale = 1.0 if n_rows is None else n_rows / len(others)
+            for place, trial in enumerate(trials):
+                known = None if trial.ready.facts.n_rows is None else len(others)
+                ready = trial.ready.take(others, known)
+                planned = ready.facts.planned(eps * scale)
+                with trial.ready.explaining():
+                    fitted = trial.fit(ready, planned, source)
+                totals[place] += cost(fitted, trial.ready.take(fold, known))
+        return int(np.argmin(totals))
+
+    def _public_rows(self, X: Any) -> int | None:
+        """The number of private rows, where it is public."""
+        declared: int | None = self.estimator.n_rows
+        if declared is None and self.estimator.neighbouring == "replace_one" and hasattr(X, "__len__"):
+            return len(X)
+        return declared
+
+    def _enough(self, rows: int, parts: int) -> int:
+        if rows < 2 * (parts + 1):
+            raise ValueError(sentence("X", f"must have at least {2 * (parts + 1)} rows to be cut into parts", rows))
+        return rows
+
+    def _take(self, place: int, candidates: Any, model: Any, naive: tuple[float, float], loss: float | None) -> Self:
+        self.best_estimator_, self.best_index_, self.best_loss_ = model, place, loss
+        self.best_params_ = dict(candidates[place][1])
+        self.privacy_, self.naive_cost_ = model.privacy_, naive
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that break a rule."""
+        estimator = self.estimator
+        if not isinstance(estimator, PrivateLinearModel):
+            remedy = "Give a dplr.LogisticRegression, dplr.LinearRegression or dplr.HuberSVC, not fitted."
+            raise TypeError(sentence("estimator", "must be an estimator of dplr", type(estimator).__name__, remedy))
+        check_choice("method", self.method, METHODS)
+        check_count("seed", self.seed, minimum=0)
+        if math.isinf(check_eps(estimator.eps)):
+            remedy = "Without privacy take sklearn.model_selection.GridSearchCV."
+            raise ValueError(sentence("eps", "must be finite in a private search", estimator.eps, remedy))
+        own = "errors" if hasattr(estimator, "classes") else "squared_error"
+        if self.scoring is not None and not (isinstance(self.scoring, str) and self.scoring == own):
+            remedy = "A score must be bounded for each record, and released with noise: no other one is."
+            raise ValueError(sentence("scoring", f"must be None or {own!r} with this model", self.scoring, remedy))
+        if self.public is not None and self.method != PUBLIC:
+            remedy = 'Give method="public"; where a fit starts is a parameter of the estimator.'
+            raise ValueError(sentence("public", f"must be None with method={self.method!r}", "rows", remedy))
+
+    def _models(self) -> list[tuple[Any, Mapping[str, Any]]]:
+        """A model that is not fitted for each candidate, and its parameters."""
+        given = self.candidates
+        listed = list(ParameterGrid(given)) if isinstance(given, Mapping) else list(given)
+        if len(listed) < 2 or not all(isinstance(params, Mapping) for params in listed):
+            remedy = "Give a mapping of lists, or a sequence of mappings. For one candidate no search is needed."
+            raise ValueError(sentence("candidates", "must be at least two sets of parameters", given, remedy))
+        return [(self._model(params), params) for params in listed]
+
+    def _model(self, params: Mapping[str, Any]) -> Any:
+        for name in _FIXED:
+            if name in params:
+                remedy = "It belongs to the whole search: set it on the estimator."
+                raise ValueError(sentence("candidates", f"must not change {name!r}", params[name], remedy))
+        model = clone(self.estimator).set_params(**params)
+        if model.mechanism != AUTO and not as_mechanism(model.mechanism).about.private:
+            remedy = "Such a fit has no noise, and no search can give it any."
+            raise ValueError(sentence("mechanism", "must be private in a private search", model.mechanism, remedy))
+        return model
+
+    @property
+    def cv_results_(self) -> NoReturn:
+        """There are none: a score of every candidate would be a release of its own."""
+        raise AttributeError(
+            "a private search has no `cv_results_`: the scores or models of all candidates would each cost privacy. "
+            "What was released is `best_estimator_`, `best_params_` and `privacy_`."
+        )
+
+    @property
+    def classes_(self) -> Any:
+        """The labels of the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that the chosen model sees."""
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("a search has `n_features_in_` after its fit")
+        return int(self.best_estimator_.n_features_in_)
+
+    @_best_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predictions of the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @_best_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @_best_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Margins of the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy or R^2 of the chosen model; on private rows it is not private."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(getattr(self, "best_estimator_", self.estimator))
+        tags.estimator_type, tags.classifier_tags, tags.regressor_tags = (
+            own.estimator_type,
+            own.classifier_tags,
+            own.regressor_tags,
+        )
+        tags.non_deterministic, tags.input_tags.sparse = True, False
+        return tags
+
+
+def _words(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in params.items())
+
+
+def _check_same_target(trials: Sequence[Trial]) -> None:
+    """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
+    first = trials[0].ready
+    for each in (trial.ready for trial in trials[1:]):
+        same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
+        if not same or (each.facts.classes or []) != (first.facts.classes or []):
+            remedy = "Their scores could not be compared."
+            raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
+
+
+def _check_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
+    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
+    seen: list[tuple[Any, ...]] = []
+    for trial, planned in zip(trials, plan.planned, strict=True):
+        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
+        if read not in seen:
+            trial.check_values(planned)
+            seen.append(read)
+
+
+def _partition(trials: Sequence[Trial], plan: SearchPlan, parts: Sequence[Any], eps: float, source: Source) -> _Choice:
+    """Fit each candidate to its part, and choose on the last one (theorem 1)."""
+    models, losses, last = [], [], parts[-1]
+    for trial, planned, part in zip(trials, plan.planned, parts[:-1], strict=True):
+        models.append(trial.fit(trial.ready.take(part, len(part)), planned, source))
+        losses.append(cost(models[-1], trial.ready.take(last, len(last))))
+    place = choose(losses, eps, source)
+    return _Choice(place, models[place])
+
+
+def _random_stopping(trials: Sequence[Trial], plan: SearchPlan, source: Source) -> _Choice:
+    """Fit and score a candidate as often as a secret number says; the first of the best noisy scores wins."""
+    assert plan.law is not None
+    best: _Choice | None = None
+    for _ in range(plan.law.draw(source)):
+        place = source.below(len(trials))
+        model = trials[place].fit(trials[place].ready, plan.planned[place], source)
+        noisy = cost(model, trials[place].ready) + int(source.laplace(plan.noise, 1)[0])
+        if best is None or best.noisy is None or noisy < best.noisy:
+            best = _Choice(place, model, noisy)
+    assert best is not None
+    return best

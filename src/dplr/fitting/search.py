@@ -1,0 +1,192 @@
+"""What a private search will cost, from public facts alone: the plans of all candidates under one statement.
+
+Nothing here sees a private row. Proofs: tuning/tuning.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.planning import PublicFacts
+from dplr.privacy.composition import basic, exact, float_down, pure_eps_of_rho, pure_rho, rho_of
+from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Pure
+from dplr.privacy.statement import PrivacyStatement
+from dplr.tuning.calibration import Law, largest_rho, lost_delta, run_delta, run_eps
+from dplr.tuning.counts import NegativeBinomial
+from dplr.tuning.selection import score_noise
+
+PARTITION, STOPPING, PUBLIC = "partition", "random_stopping", "public"
+METHODS = (PARTITION, STOPPING, PUBLIC)
+# How the statement of a chosen model begins what it says of the choice.
+CHOSEN = "chosen by a private search: "
+# The share of a run that its score has; a count of errors needs far less than a model.
+_SCORE_SHARE = Fraction(1, 10)
+_ROUNDING = 2.0**-40
+_SHRINKS = 30
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SearchPlan:
+    """What a search will do, fixed before any row is read.
+
+    Attributes
+    ----------
+    planned : of one fit of each candidate.
+    statement : of the whole search.
+    naive : (eps, delta) of one such fit of each candidate, released one after the other.
+    law : of the number of runs; None for a partition.
+    noise : scale of the noise on a score, in units; 0 for a partition.
+    """
+
+    planned: tuple[Planned, ...]
+    statement: PrivacyStatement
+    naive: tuple[float, float]
+    law: Law | None = None
+    noise: int = 0
+
+    def of_choice(self, chosen: PrivacyStatement) -> PrivacyStatement:
+        """The statement of the model that was chosen: its own noise, and the loss of the whole search."""
+        total = self.statement
+        return replace(
+            chosen,
+            eps=total.eps,
+            delta=total.delta,
+            guarantee=total.guarantee,
+            calibration=f"{chosen.calibration}; {total.calibration}",
+            assumptions=(*chosen.assumptions, *total.assumptions),
+            arithmetic=total.arithmetic,
+            reproducible=total.reproducible,
+            source=f"{chosen.source}; {total.source}",
+        )
+
+
+def cut(n_rows: int, parts: int, seed: int) -> list[NDArray[np.intp]]:
+    """Positions of each part, whose sizes differ by at most 1: a function of public numbers alone."""
+    return list(np.array_split(np.random.default_rng(seed).permutation(n_rows), parts))
+
+
+def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: float, seed: int) -> SearchPlan:
+    """A part of the rows for each candidate, and one to compare them on (theorem 1).
+
+    `facts` are those of all rows; `sizes` are those of the parts of the candidates.
+    """
+    if facts[0].neighbouring != Neighbouring.REPLACE_ONE:
+        remedy = 'Use method="random_stopping", or neighbouring="replace_one".'
+        rule = "must be 'replace_one' with a partition: one record more would move the others, and sizes are private"
+        raise ValueError(sentence("neighbouring", rule, str(facts[0].neighbouring), remedy))
+    planned = _planned([replace(each, n_rows=size) for each, size in zip(facts, sizes, strict=True)], eps)
+    statements = [each.statement for each in planned]
+    delta = max(each.delta for each in statements)
+    said = (
+        f"{CHOSEN}{len(facts)} candidates, each fitted to a part of the rows of its own, cut by position "
+        f"(seed {seed}), and one taken by the exponential mechanism for its score on a last part"
+    )
+    largest = max(eps, *(each.eps for each in statements))
+    return _plan(planned, facts[0], (largest, delta), said, "parallel composition of parts; dplr tuning.md, theorem 1")
+
+
+def plan_stopping(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan:
+    """Runs with noisy scores, a secret number of them (theorems 2 to 4)."""
+    plan = _renyi_plan(facts, eps, law) if facts[0].delta else None
+    if plan is not None:
+        return plan
+    if not isinstance(law, NegativeBinomial):
+        rule = "must be finite unless delta > 0 and every candidate has Gaussian noise"
+        remedy = 'Use shape=1; or give delta and mechanism="ngd".'
+        raise ValueError(sentence("shape", rule, math.inf, remedy))
+    return _basic_plan(facts, eps, law)
+
+
+def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial) -> SearchPlan:
+    """Each run is (eps, delta)-DP in two steps, fit and score (theorem 2)."""
+    run, delta = run_eps(law, eps), facts[0].delta
+    share = float_down((1 - _SCORE_SHARE) * run)
+    each = run_delta(law, delta) if delta else 0.0
+    planned = _planned([replace(fact, delta=each) for fact in facts], share)
+    for fit in planned:
+        if fit.statement.eps > share * (1 + _ROUNDING):
+            rule = f"must keep to its share of eps, {share:.6g}, in a search with random stopping"
+            remedy = "Calibrations as printed may cost more than they are asked for: use the default ones."
+            raise ValueError(sentence("mechanism", rule, fit.statement.eps, remedy))
+    lost = lost_delta(law, max(fit.statement.delta for fit in planned))
+    noise = score_noise(run - exact(share))
+    total = eps, max(delta, lost)
+    return _stopping_plan(planned, facts[0], total, law, noise, "theorem 2")
+
+
+def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan | None:
+    """Each run is zCDP: for Gaussian noise alone, and where it leaves more noise out than theorem 2; else None."""
+    delta = facts[0].delta
+    rho, parameter = largest_rho(law, eps, delta), run_delta(law, delta)
+    score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0
+    left = float_down(exact(rho) - exact(pure_rho(score)))
+    if score <= 0 or left <= 0:
+        return None
+    share, shrink = gaussian_eps(math.sqrt(2 * left), parameter), _ROUNDING
+    if isinstance(law, NegativeBinomial) and exact(share) <= (1 - _SCORE_SHARE) * run_eps(law, eps):
+        return None
+    for _ in range(_SHRINKS):
+        planned = _planned([replace(fact, delta=parameter) for fact in facts], share)
+        statements = [fit.statement for fit in planned]
+        if not all(isinstance(each.guarantee, Gaussian) for each in statements):
+            return None
+        if all(rho_of(each)[0] <= left for each in statements):
+            theorem = "theorem 3" if isinstance(law, NegativeBinomial) else "theorem 4"
+            return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), theorem)
+        share, shrink = share * (1 - shrink), 2 * shrink
+    return None
+
+
+def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
+    """The plan of each candidate; a candidate that has none is named."""
+    planned = []
+    for place, each in enumerate(facts):
+        try:
+            planned.append(each.planned(eps))
+        except ValueError as error:
+            raise ValueError(f"candidate {place} has no plan at eps = {eps:.6g}, its share: {error}") from None
+    return tuple(planned)
+
+
+def _stopping_plan(
+    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], law: Law, noise: int, theorem: str
+) -> SearchPlan:
+    said = (
+        f"{CHOSEN}{len(planned)} candidates, drawn uniformly with replacement, a secret number of times ({law}); each "
+        "run released a fit and a noisy score, and the one with the best noisy score was taken"
+    )
+    plan = _plan(planned, facts, total, said, f"random stopping; dplr tuning.md, {theorem}")
+    return replace(plan, law=law, noise=noise)
+
+
+def _plan(
+    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], said: str, theorem: str
+) -> SearchPlan:
+    eps, delta = total
+    statements = [each.statement for each in planned]
+    naive = basic(statements)
+    cost = f"eps = {naive[0]:.6g}" + (f", delta = {naive[1]:.6g}" if naive[1] else "")
+    arithmetic = {each.arithmetic for each in statements}
+    statement = PrivacyStatement(
+        mechanism="search",
+        eps=eps,
+        delta=delta,
+        guarantee=Approx(eps, delta) if delta else Pure(eps),
+        neighbouring=Neighbouring(facts.neighbouring),
+        released={},
+        calibration=f"each fit at eps = {max(each.eps for each in statements):.6g}; {theorem.partition(';')[0]}",
+        assumptions=(said, f"one such fit of each candidate, released without a search, would have cost {cost}"),
+        arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
+        reproducible=False,
+        source=theorem.partition("; ")[2],
+    )
+    return SearchPlan(planned, statement, naive)

@@ -1,0 +1,134 @@
+"""Empirical privacy of searches: can neighbours be told apart by what a search takes?
+
+As a script (``python search_audit.py RUNS CASE ...``) it prints the measured eps of each case as JSON: tests run it on
+patched copies of the package to show that the audit sees a broken one.
+"""
+
+import copy
+import functools
+import itertools
+import json
+import math
+import sys
+import unittest.mock
+import warnings
+
+import numpy as np
+
+import dplr
+from dplr.audit import eps_lower_bound
+from dplr.estimators import _search, _trials
+from dplr.fitting import search as planning
+from dplr.noise import Source
+from dplr.tuning.counts import law_of
+from dplr.tuning.selection import SCORE_UNITS, choose
+
+EPS, CANDIDATES, ROWS = 1.0, 4, 20
+
+
+class Accepted:
+    """Coins that accept one place at once, and remember at which exponent."""
+
+    def __init__(self, place):
+        self.place, self.exponent = place, None
+
+    def below(self, _):
+        return self.place
+
+    def happens_exp(self, exponent):
+        self.exponent = float(exponent)
+        return True
+
+
+def law(costs):
+    """Log probability of each place."""
+    exponents = []
+    for place in range(len(costs)):
+        coins = Accepted(place)
+        choose(costs, EPS, coins)
+        exponents.append(-coins.exponent)
+    return np.array(exponents) - np.log(np.exp(exponents).sum())
+
+
+def largest_choice(_):
+    """The largest loss of a choice among many: the first model gets better by a record, and all others worse."""
+    one, other = ([a] + [b] * 499 for a, b in ((0, SCORE_UNITS), (SCORE_UNITS, 0)))
+    return float(np.abs(law(one) - law(other)).max())
+
+
+def plan_of(shape):
+    """The plan of a search with random stopping."""
+    est = dplr.LogisticRegression(eps=EPS, mechanism="fm")
+    trials = [_trials.Trial.of(est, {}, np.zeros((ROWS, 1)), np.zeros(ROWS), EPS)]
+    return planning.plan_stopping([trial.ready.facts for trial in trials], EPS, law_of(100.0, shape))
+
+
+def largest_stopping(shape):
+    """The largest loss of a search over runs of three ranks, each with the loss of the plan's own fit and score."""
+    plan = plan_of(shape)
+    run = plan.planned[0].statement.eps + SCORE_UNITS / plan.noise
+    eta, gamma = float(plan.law.shape), float(plan.law.gamma)
+    worst = 0.0
+    for top in np.geomspace(1e-4, 0.5, 60):
+        middle = 1e-4
+        one = searched(eta, gamma, top * math.exp(-run), middle)
+        other = searched(eta, gamma, top, middle * math.exp(-run))
+        worst = max(worst, abs(math.log(one / other)))
+    return worst
+
+
+def searched(eta, gamma, top, middle):
+    """Probability that a search ends at the middle rank, up to a factor: the generating function of its runs."""
+    ends = [1 - (1 - gamma) * (1 - better) for better in (top + middle, top)]
+    return math.log(ends[0] / ends[1]) if eta == 0 else ends[1] ** -eta - ends[0] ** -eta
+
+
+def told_apart(runs):
+    """Whole searches by partition: how often the first model is taken, where one record of the last part is replaced.
+
+    Fits are replaced by fixed models: the first is right about that record, all others are wrong, and the reverse.
+    """
+    fixed = [model(1.0 if place == 0 else -1.0) for place in range(CANDIDATES)]
+    last = planning.cut(ROWS, CANDIDATES + 1, 0)[-1]
+    found = []
+    for side in (0, 1):
+        X, y = np.zeros((ROWS, 1)), np.zeros(ROWS)
+        X[last[0]], y[last[0]] = 1.0, 1.0 - side
+        est = dplr.LogisticRegression(eps=EPS, mechanism="fm", fit_intercept=False)
+        trials = [_trials.Trial.of(est, {}, X, y, EPS) for _ in fixed]
+        facts = [trial.ready.facts for trial in trials]
+        parts = planning.cut(ROWS, CANDIDATES + 1, 0)
+        plan = planning.plan_partition(facts, [len(part) for part in parts[:-1]], EPS, 0)
+        source, turn = Source(seed=side), itertools.cycle(fixed)
+        ready = trials[0].ready.take(last, len(last))
+        once = functools.cache(functools.partial(lambda ready, place: _trials.cost(fixed[place], ready), ready))
+        costs = map(once, itertools.cycle(range(CANDIDATES)))  # of fixed models the score is always the same
+        with (
+            unittest.mock.patch.object(_trials.Trial, "fit", lambda *_, turn=turn: next(turn)),
+            unittest.mock.patch.object(_search, "cost", lambda *_, costs=costs: next(costs)),
+        ):
+            places = [_search._partition(trials, plan, parts, EPS, source).place for _ in range(runs)]
+        found.append((np.array(places) == 0).astype(float))
+    return eps_lower_bound(*found)
+
+
+def model(coef):
+    """A fitted model with this coefficient."""
+    X = np.zeros((10, 1))
+    est = dplr.LogisticRegression(eps=EPS, mechanism="fm", fit_intercept=False).fit(X, X[:, 0])
+    fixed = copy.copy(est)
+    fixed.coef_ = np.array([[coef]])
+    return fixed
+
+
+CASES = {
+    "choice": largest_choice,
+    "logarithmic": lambda _: largest_stopping(0.0),
+    "geometric": lambda _: largest_stopping(1.0),
+    "partition": told_apart,
+}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(json.dumps([CASES[name](int(sys.argv[1])) for name in sys.argv[2:]]))

@@ -1,0 +1,130 @@
+"""What a search costs: theorems 2 to 4 against searches that are enumerated, and against dp-accounting."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dplr.privacy.composition import exact
+from dplr.tuning.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps
+from dplr.tuning.counts import TruncatedPoisson, law_of
+from run_counts import pmf
+
+FINITE = (-0.5, 0.0, 1.0, 2.0)
+MOST = 4_000
+
+
+def searched(law, run):
+    """The law of what a search releases, from that of a run over ranks 0, 1, ...: a sum over numbers of runs."""
+    chances, k = pmf(law, MOST), np.arange(1, MOST + 1)
+    below = np.append(0.0, np.cumsum(run))[:, None] ** k
+    return np.diff(below, axis=0) @ chances
+
+
+def three(eps, top, middle):
+    """Neighbours of which one has less at the best rank, more at the second: the worst case of theorem 2."""
+    first, other = top * math.exp(-eps), top
+    return np.array([1 - first - middle, middle, first]), np.array(
+        [1 - other - middle * math.exp(-eps), middle * math.exp(-eps), other]
+    )
+
+
+@pytest.mark.parametrize("shape", FINITE)
+@pytest.mark.parametrize("runs", [2.0, 30.0])
+def test_no_search_with_pure_runs_shows_more_than_theorem_2_says(runs, shape):
+    if shape < 0 and runs > 10:
+        runs = 8.0
+    law, rng = law_of(runs, shape), np.random.default_rng(3)
+    for _ in range(40):
+        ranks = rng.integers(2, 6)
+        base = rng.dirichlet(np.full(ranks, 0.5))
+        tilt = rng.choice([-1.0, 1.0], ranks) * rng.uniform(0.1, 2)
+        tilt[0] = -tilt[1]  # else the law would stay as it is
+        other = base * np.exp(tilt)
+        other /= other.sum()
+        eps = np.abs(np.log(base / other)).max()
+        found = np.abs(np.log(searched(law, base)[base > 1e-12] / searched(law, other)[base > 1e-12])).max()
+        assert found <= (2 + shape) * eps * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("shape", [0.0, 1.0])
+def test_some_search_with_pure_runs_shows_nearly_as_much(shape):
+    law, eps = law_of(100.0, shape), 0.5
+    losses = [
+        np.abs(np.log(np.divide(*(searched(law, run) for run in three(eps, top, 1e-3))))).max()
+        for top in np.geomspace(1e-3, 0.5, 30)
+    ]
+    assert 0.85 * (2 + shape) * eps <= max(losses) <= (2 + shape) * eps
+
+
+@pytest.mark.parametrize("shape", FINITE)
+def test_no_search_with_approximate_runs_loses_more_delta_than_theorem_2_says(shape):
+    law, eps, delta = law_of(6.0, shape), 0.4, 1e-3
+    for top, swap in itertools.product((1e-3, 0.05, 0.3), (False, True)):
+        first, other = three(eps, top, 0.1)
+        first, other = np.append(first * (1 - delta), [delta, 0]), np.append(other * (1 - delta), [0, delta])
+        one, two = (searched(law, each) for each in ((other, first) if swap else (first, other)))
+        beyond = np.maximum(one - math.exp((2 + shape) * eps) * two, 0).sum()
+        assert beyond <= lost_delta(law, delta)
+        assert beyond >= 0.5 * delta
+
+
+def test_shares_of_a_run_add_up_to_no_more_than_was_asked_for():
+    for shape, eps, delta in itertools.product(FINITE, (0.1, 0.3, 1.0), (1e-6, 3e-5)):
+        law = law_of(7.0, shape)
+        assert run_eps(law, eps) * (2 + exact(shape)) <= exact(eps)
+        each = run_delta(law, delta)
+        assert exact(each) * exact(law.mean) <= exact(delta)
+        assert lost_delta(law, each) <= delta
+
+
+@pytest.mark.parametrize("shape", [*FINITE, math.inf])
+def test_a_search_with_gaussian_runs_keeps_its_delta(shape):
+    """Runs whose rank is a Gaussian number and nothing else, on a fine grid of ranks."""
+    law, delta = law_of(6.0, shape), 1e-4
+    for mu in (0.1, 0.4):
+        edges = np.linspace(-9, 9, 4_001)
+        runs = [np.diff(0.5 * (1 + np.vectorize(math.erf)((edges - at) / math.sqrt(2)))) for at in (0.0, mu)]
+        runs = [run / run.sum() for run in runs]
+        one, two = (searched_fine(law, run) for run in runs)
+        eps = renyi_eps(law, mu * mu / 2, delta)
+        for first, other in ((one, two), (two, one)):
+            assert np.maximum(first - math.exp(eps) * other, 0).sum() <= delta
+
+
+def searched_fine(law, run):
+    """As `searched`, for many ranks: each power on its own, to save memory."""
+    chances = pmf(law, 400 if isinstance(law, TruncatedPoisson) else 2_000)
+    total, below = np.zeros(len(run)), np.append(0.0, np.cumsum(run))
+    power = np.ones(len(below))
+    for chance in chances:
+        power = power * below
+        total += chance * np.diff(power)
+    return total
+
+
+@pytest.mark.parametrize("shape", [*FINITE, math.inf])
+def test_the_largest_rho_is_confirmed_and_no_larger_one_is(shape):
+    law = law_of(6.0, shape)
+    rho = largest_rho(law, 1.0, 1e-6)
+    assert 0 < renyi_eps(law, rho, 1e-6) <= 1.0 < renyi_eps(law, rho * 1.001, 1e-6)
+
+
+@pytest.mark.parametrize("shape", [0.0, 1.0, 2.0, math.inf])
+@pytest.mark.parametrize("sigma", [3.0, 5.0, 20.0])
+def test_dp_accounting_says_the_same_of_gaussian_runs(sigma, shape):
+    events = pytest.importorskip("dp_accounting.dp_event")
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    law = law_of(10.0, shape)
+    mean = float(law.rate) if isinstance(law, TruncatedPoisson) else law.mean
+    accountant = rdp.RdpAccountant(1 + np.exp(np.linspace(-6, 10, 500)))
+    accountant.compose(events.RepeatAndSelectDpEvent(events.GaussianDpEvent(sigma), mean, shape))
+    theirs, ours = accountant.get_epsilon(1e-6), renyi_eps(law, 1 / (2 * sigma * sigma), 1e-6)
+    assert theirs * (1 - 1e-3) <= ours <= theirs * (1 + 1e-2)
+
+
+def test_the_example_of_theory_is_reproduced():
+    """sigma = 5, 10 runs on average, delta = 1e-6: 1.814 for a geometric number of them, 1.980 for a Poisson number."""
+    assert renyi_eps(law_of(10.0, 1.0), 1 / 50, 1e-6) == pytest.approx(1.814, abs=2e-3)
+    assert renyi_eps(law_of(10.0, math.inf), 1 / 50, 1e-6) == pytest.approx(1.980, abs=2e-2)
