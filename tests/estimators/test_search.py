@@ -302,12 +302,12 @@ def test_tables_several_classes_and_numbers_can_be_searched(options):
 
 
 def test_a_better_candidate_is_found():
+    """Of 150 runs with random stopping 121 found it: a run in ten never draws it, and scores are noisy."""
     X, y = rows(6_000)
-    found = []
-    for options in ({}, STOPPING | {"runs": 8}):
+    for options, searches, least in (({}, 6, 6), (STOPPING | {"runs": 8}, 100, 65)):
         search = dplr.PrivateSearch(logistic(eps=4.0), {"l2": [0.001, 1e6]}, **options)
-        found += [search.fit(X, y).best_params_["l2"] for _ in range(6)]
-    assert found.count(0.001) >= 9
+        found = [search.fit(X, y).best_params_["l2"] for _ in range(searches)]
+        assert found.count(0.001) >= least
 
 
 def test_the_noisy_loss_is_near_that_of_the_model():
