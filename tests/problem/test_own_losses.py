@@ -107,7 +107,8 @@ def test_constants_that_are_not_given_are_found():
         ({"lipschitz": 0.99}, r"`lipschitz` must be at least \|slope\|, which is 1 at -16; got 0.99"),
         ({"smoothness": 0.2475}, r"`smoothness` must be at least the curvature, which is 0.25 at 0; got 0.2475"),
         ({"reach": 4}, r"`slope` must have come to 0 at 4"),
-        ({"reach": 0.5}, r"`reach` must be between 1 and 512; got 0.5"),
+        ({"reach": 0.5}, r"`reach` must be between 1 and 256; got 0.5"),
+        ({"name": "poisson"}, r"`name` must be none of logistic, .*Those are built in"),
         ({"name": "<script>"}, r"`name` must be up to 40 letters"),
         ({"name": "logistic"}, r"`name` must be none of logistic, squared"),  # whose theorem is sharper
         ({"value": lambda v: 1.01 * logistic_value(v)}, r"`slope` must be the derivative of value; it is not near -16"),
@@ -261,13 +262,20 @@ def tampered(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda loss: loss.update(lipschitz=0.5), "lipschitz.* must be at least"),
-        (lambda loss: loss.update(smoothness=0.5), "smoothness.* must be at least"),
-        (lambda loss: loss["slopes"].reverse(), "slopes.* must be slopes at knots, which never fall"),
-        (lambda loss: loss["slopes"].__setitem__(0, -1.0 - 2.0**-50), "slopes.* must be rounded to a common grid"),
-        (lambda loss: loss.update(per_unit=3.0), "per_unit.* must be a power of two"),
-        (lambda loss: loss.update(form="residual"), "must be a loss of the margin|must have a smallest value|fit each"),
-        (lambda loss: loss.update(slopes=[]), "slopes"),
+        (lambda loss: loss.update(lipschitz=0.5), "`lipschitz` must be finite and at least 1"),
+        (lambda loss: loss.update(smoothness=0.5), "`smoothness` must be finite and at least"),
+        (lambda loss: loss.update(lipschitz=1e308), "`lipschitz` must be between"),
+        (lambda loss: loss["slopes"].reverse(), "`slopes` must be finite, not all 0, and never fall"),
+        (lambda loss: loss["slopes"].__setitem__(0, -1.0 - 2.0**-50), "`slopes` must be rounded to a common grid"),
+        (lambda loss: loss.update(slopes=[-5e-324, 0.0]), "common grid|2.-100"),
+        (lambda loss: loss.update(name="a\nb"), "`name` must be up to 40 letters"),
+        (lambda loss: loss.update(name="logistic"), "`name` must be none of"),
+        (lambda loss: loss.update(per_unit=3.0), "`per_unit` must be a power of two"),
+        (
+            lambda loss: loss.update(form="residual"),
+            "`fall` must be|without further claims|loss of the margin|fit each",
+        ),
+        (lambda loss: loss.update(slopes=[]), "`slopes` must be two or more"),
     ],
 )
 def test_a_file_with_a_broken_loss_is_refused(change, message, tmp_path):
@@ -402,7 +410,7 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, multiple, name, relatio
 def test_the_auditor_sees_a_loss_whose_constants_are_too_small(name):
     """What a wrong constant would do if it were not refused."""
     loss, twin = TWINS[name]
-    with pytest.raises(ValueError, match=r"`lipschitz` must be at least .*, as the knots say"):
+    with pytest.raises(ValueError, match=r"`lipschitz` must be finite and at least .*, as the knots say"):
         dataclasses.replace(loss, lipschitz=loss.lipschitz / 2)
     halved = copy.copy(loss)
     object.__setattr__(halved, "lipschitz", loss.lipschitz / 2)
@@ -432,16 +440,103 @@ def test_output_perturbation_of_numbers_says_that_it_minimises_a_huber_loss():
 
 
 @pytest.mark.parametrize(
-    "claim", [{"name": "logistic"}, {"fading": "logistic"}, {"slope": 0.5}, {"smoothness": 1.9}, {"fall": 0.1}]
+    "claim",
+    [
+        {"name": "logistic"},
+        {"name": "two\nlines"},
+        {"fading": "logistic"},
+        {"slope": 0.5},
+        {"curvature": 0.5},
+        {"classification": False},
+        {"link": "log"},
+        {"smoothness": 1.9},
+        {"smoothness": 1e3},
+        {"lipschitz": math.inf},
+        {"lipschitz": 2.0**101},
+        {"fall": 0.1},
+        {"fall": math.inf},
+    ],
 )
 def test_no_loss_with_knots_claims_more_than_they_say(claim):
-    with pytest.raises(ValueError, match=r"as the knots say|none of logistic|without further claims"):
+    said = "as the knots say|none of logistic|without further claims|letters, digits|at most 512|between 2.-100"
+    with pytest.raises(ValueError, match=said):
         dataclasses.replace(dplr.smoothed_hinge(0.5), **claim)
 
 
+def test_corners_on_which_newton_s_method_ended_nowhere_are_refused():
+    """A slope that jumps over 2^-16: a fit of some rows did not end in the time of a fit."""
+    knots = knotted("residual", -1, 2.0**16, np.array([-1.0, 0.0, 1.0]))
+    with pytest.raises(ValueError, match="`smoothness` must be positive and at most 512 times the largest slope"):
+        loss_of("lad", knots)
+
+
+def test_a_tail_comes_to_its_end_slowly():
+    """Its smoothness is that of the loss, not that of a jump to 0 at the end of its reach."""
+    temperature = 30.0
+
+    def slope(v):
+        return -1 / (1 + np.exp(v / temperature))
+
+    def curvature(v):
+        return 1 / (2 + np.exp(v / temperature) + np.exp(-v / temperature)) / temperature
+
+    loss = dplr.margin_loss(
+        lambda v: temperature * np.logaddexp(0, -v / temperature), slope, curvature, reach=250, smoothness=1 / 120
+    )
+    assert loss.smoothness <= 1 / 120 * (1 + 1e-6)
+    assert loss.knots.values[-1] == 0
+    assert np.diff(loss.knots.values)[-1] <= np.diff(loss.knots.values).max() / 4
+
+
+def test_plan_and_check_take_the_losses_that_fit_takes():
+    forged = dplr.Loss("logistic", classification=True, lipschitz=0.01, smoothness=0.01)
+    X, y = square_well(100)
+    bounds = dplr.Bounds([(0, 10)] * 2)
+    for call in (
+        lambda: dplr.plan(eps=1.0, n_rows=100, bounds=bounds, model=forged, mechanism="output"),
+        lambda: dplr.fit(X, y > 0, eps=1.0, bounds=bounds, model=forged),
+        lambda: dplr.check(X, y > 0, bounds=bounds, model=forged),
+    ):
+        with pytest.raises(ValueError, match="`model` must be the name of a model, or a loss of a user's own"):
+            call()
+    assert not dplr.check(X, y > 0, bounds=bounds, model=dplr.smoothed_hinge()).refused
+    counts = dplr.Bounds([(0, 10)] * 2, target=(-1, 50))
+    assert any("0 <= lower < upper" in said for said in dplr.check(X, y, bounds=counts, model="poisson").refused)
+
+
+@pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
+def test_a_poisson_model_does_not_depend_on_the_unit_of_the_counts():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 1, (20_000, 2))
+    y = rng.poisson(np.exp(X @ (1.5, -1.0)))
+    scores = []
+    for unit in (1e-3, 1.0, 1e4):
+        bounds = dplr.Bounds([(0, 1)] * 2, target=(0, 20 * unit))
+        est = dplr.PoissonRegressor(eps=1.0, mechanism="output", bounds=bounds, rng=0, ranges="off").fit(X, y * unit)
+        scores.append(est.score(X, y * unit))
+    assert scores[0] > 0.1
+    assert_allclose(scores, scores[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_own_losses_are_exported(classes):
+    X, _ = square_well()
+    y = np.digitize(X[:, 0], [3, 7][: classes - 1])
+    est = dplr.MarginClassifier(
+        loss=dplr.smoothed_hinge(),
+        eps=math.inf,
+        mechanism="none",
+        classes=range(classes),
+        bounds=dplr.Bounds([(0, 10)] * 2),
+    ).fit(X, y)
+    assert_array_equal(est.to_sklearn().predict(X), est.predict(X))
+    assert "CASE" in est.to_sql(columns=["a", "b"])
+
+
 def test_knots_that_fall_are_refused():
-    with pytest.raises(ValueError, match="slopes must not fall"):
+    with pytest.raises(ValueError, match="`slopes` must be finite, not all 0, and never fall"):
         knotted("margin", 0, 1.0, np.array([0.0, -1.0]))
-    assert loss_of("endless", knotted("margin", 0, 1.0, np.array([-1.0, -0.5]))).fall == math.inf
+    with pytest.raises(ValueError, match="`fall` must be finite"):
+        loss_of("endless", knotted("margin", 0, 1.0, np.array([-1.0, -0.5])))
     assert SQUARED.knots is None
     assert own_losses.FORMS[2].link == "log"

@@ -26,7 +26,7 @@ cdef class Knots:
     The loss is 0 at the first knot.
     """
 
-    def __init__(self, str form, Py_ssize_t first, double per_unit, const double[::1] slopes):
+    def __cinit__(self, str form, Py_ssize_t first, double per_unit, const double[::1] slopes):
         cdef Py_ssize_t n = slopes.shape[0] - 1
         values = np.asarray(slopes)
         if n < 1 or not -MOST_KNOTS <= first <= first + n <= MOST_KNOTS:

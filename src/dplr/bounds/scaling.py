@@ -13,6 +13,7 @@ from dplr._validation import sentence
 from dplr.bounds.columns import Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
+from dplr.problem.losses import log_offset
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,6 +66,13 @@ class Prep:
         """
         ends = self.ends
         return in_unit_ball(rows) if ends is None else np.clip(rows, *ends)
+
+    @property
+    def _log_offset(self) -> float:
+        """The log-rate of coefficients of 0: see `log_offset`; 0 without an intercept, and for other links."""
+        if self.link != "log" or not self.geometry.intercept or self.target is None:
+            return 0.0
+        return log_offset(*self.target)
 
     def predicted(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions (n,) of a numeric target from the sums of coefficients times values, within its bounds."""
@@ -123,7 +131,7 @@ class Prep:
             y_scale = float(self.scale[d]) / GRID
             slopes /= y_scale
             offset = offset / y_scale + float(self.shift[d])
-        return slopes, offset
+        return slopes, offset + self._log_offset
 
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Prep:
         """The way to factors * (x - center) instead of x, with another constant for the intercept. Needs bounds.
@@ -142,7 +150,7 @@ class Prep:
     def from_user_units(self, coef: NDArray[np.float64], intercept: float) -> tuple[float, ...]:
         """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
         d = self.geometry.d
-        slopes, offset = coef.astype(np.float64), intercept
+        slopes, offset = coef.astype(np.float64), intercept - self._log_offset
         if self.labels is None and self.link == "identity":
             y_scale = float(self.scale[d]) / GRID
             slopes, offset = slopes * y_scale, (offset - float(self.shift[d])) * y_scale

@@ -21,7 +21,7 @@ from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.mechanisms.automatic import AUTO
-from dplr.problem.losses import Loss
+from dplr.problem.losses import Loss, model_of, own_form
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
@@ -184,7 +184,8 @@ def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
     if classes is not None:
         if not issubclass(kind, PrivateClassifier):
             remedy = "The bounds name y's range."
-            raise ValueError(sentence("classes", f'must be None with model="{model}"', classes, remedy))
+            name = model_of(model) if isinstance(model, Loss) else model
+            raise ValueError(sentence("classes", f'must be None with model="{name}"', classes, remedy))
         options["classes"] = classes
     est: Estimator = kind(**options)
     return est
@@ -193,8 +194,4 @@ def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
 def _kind_of(model: str | Loss) -> Any:
     if not isinstance(model, Loss):
         return ESTIMATORS[check_choice("model", model, ESTIMATORS)]
-    form = None if model.knots is None else model.knots.form
-    if form not in OWN:
-        remedy = "Make one with dplr.margin_loss, dplr.residual_loss or dplr.smoothed_hinge."
-        raise ValueError(sentence("model", "must be the name of a model, or a loss of a user's own", model, remedy))
-    return OWN[form]
+    return OWN[own_form(model)]

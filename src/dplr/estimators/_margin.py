@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from sklearn.svm import LinearSVC
+
 from dplr._keywords import suggests
 from dplr._validation import sentence
 from dplr.estimators._classifier import PrivateClassifier
@@ -43,6 +45,7 @@ class MarginClassifier(PrivateClassifier):
     True
     """
 
+    _plain = LinearSVC
     _kind: ClassVar[str] = "margin"
 
     @suggests

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dplr._keywords import suggests
-from dplr._validation import check_choice, describe, sentence
+from dplr._validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
 from dplr.bounds.declared import Bounds, as_bounds
-from dplr.problem.losses import LOSSES
+from dplr.problem.losses import Loss, known_loss, poisson
 from dplr.rows import (
     Survey,
     Table,
@@ -85,7 +85,7 @@ class DataCheck:
 
 @suggests
 def check(
-    X: Any, y: Any = None, *, bounds: BoundsLike = None, model: str = "logistic", classes: Any = None
+    X: Any, y: Any = None, *, bounds: BoundsLike = None, model: str | Loss = "logistic", classes: Any = None
 ) -> DataCheck:
     """Compare data with what is declared of them: a dry run that spends nothing.
 
@@ -94,7 +94,7 @@ def check(
     X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
     y : (n_rows,) labels or numbers; None leaves the target out.
     bounds : as in `LogisticRegression`.
-    model : `"logistic"`, `"linear"` or `"svm"`: what y is.
+    model : a name or a loss, as in `fit`: what y is.
     classes : the labels, as in `LogisticRegression`.
 
     Returns
@@ -129,7 +129,7 @@ def check(
     Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
     """
     known = as_bounds(bounds)
-    loss = LOSSES[check_choice("model", model, LOSSES)]
+    loss = known_loss(model)
     table = as_table(X)
     rows: Any = np.asarray(X) if table is None else table
     if rows.ndim != 2:
@@ -145,11 +145,24 @@ def check(
         if len(target) != len(rows):
             refused.append(f"y has {len(target)} values, and X {len(rows)} rows")
         said, looked_at, found_y = (_labels if loss.classification else _numbers)(target, known, classes)
-        refused, doubts = refused + said, doubts + looked_at
+        refused, doubts = refused + said + _counts(loss, known), doubts + looked_at
         counts |= {} if found_y is None else {"y": found_y}
     if known is None and not refused:
         doubts += _unit_ball(rows)
     return DataCheck(len(rows), tuple(refused), tuple(doubts), counts)
+
+
+def _counts(loss: Loss, known: Bounds | None) -> list[str]:
+    """What a fit would refuse of the declared range of counts."""
+    if loss.link != "log":
+        return []
+    if known is None:
+        return ["the bounds must declare the range of the counts: Bounds(..., target=(0, 50))"]
+    try:
+        poisson(*(known.target_pair() or (0.0, 1.0)))
+    except ValueError as error:
+        return [str(error)]
+    return []
 
 
 def _surveys(rows: Any, known: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
@@ -263,7 +276,7 @@ def _numbers(y: Target, known: Bounds | None, _: Any) -> tuple[list[str], list[s
     except (ValueError, TypeError) as error:
         return [str(error)], [], None
     if known is not None and pair is None:
-        return ["y: the bounds do not declare its range, which linear regression needs"], [], None
+        return ["y: the bounds do not declare its range, which a regression needs"], [], None
     found = of_numbers(y.as_float(), pair or (-1.0, 1.0))
     return _refused("y", None, found), _about_bounds("y", pair or (-1.0, 1.0), found) if found.ends else [], found
 

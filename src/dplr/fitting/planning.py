@@ -25,7 +25,7 @@ from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOSSES, Loss, model_of, poisson
+from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
@@ -208,7 +208,8 @@ class PublicFacts:
             remedy = "Declare it from public knowledge: Bounds(..., target=(0, 50))."
             rule = f'must declare the range of the counts with model="{model_of(self.loss)}"'
             raise ValueError(sentence("bounds", rule, None, remedy))
-        return poisson(*(self._target or ()))
+        target = self._target or (0.0, 1.0)
+        return poisson(*target, log_offset(*target) if self.fit_intercept else 0.0)
 
     @property
     def _target(self) -> Pair | None:
@@ -290,7 +291,7 @@ def public_facts(
         n_features = len(known.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
-    loss = model if isinstance(model, Loss) else LOSSES[check_choice("model", model, LOSSES)]
+    loss = known_loss(model)
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,

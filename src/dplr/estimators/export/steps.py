@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
@@ -242,7 +243,10 @@ def _model(fitted: Any) -> Any:
     ends = dict(zip(("a_min", "a_max"), target, strict=True))
     clip: Any = FunctionTransformer(inverse_func=np.clip, inv_kw_args=ends, check_inverse=False)
     if fitted._record.prep.link == "log":
-        clip = make_pipeline(clip, FunctionTransformer(inverse_func=np.exp, check_inverse=False))
+        exp = FunctionTransformer(inverse_func=np.exp, check_inverse=False)
+        rates = {"a_min": None, "a_max": math.log(target[1])}  # clipped before exp could overflow
+        largest = FunctionTransformer(inverse_func=np.clip, inv_kw_args=rates, check_inverse=False)
+        clip = make_pipeline(clip, exp, largest)
     clipped = TransformedTargetRegressor(model, transformer=clip, check_inverse=False)
     clipped.fit(np.zeros((2, len(fitted.coef_))), np.zeros(2))
     clipped.regressor_ = copy.deepcopy(model)

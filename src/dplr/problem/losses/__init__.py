@@ -6,11 +6,12 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dplr._validation import check_choice, sentence
 from dplr.problem.losses.huber_residual import huber_residual
 from dplr.problem.losses.huber_svm import huber_svm
 from dplr.problem.losses.logistic import LOGISTIC
 from dplr.problem.losses.loss import Loss
-from dplr.problem.losses.poisson import POISSON, poisson
+from dplr.problem.losses.poisson import POISSON, log_offset, poisson
 from dplr.problem.losses.soft_huber import soft_huber
 from dplr.problem.losses.soft_logistic import soft_logistic
 from dplr.problem.losses.squared import SQUARED
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from dplr.problem.losses.rounded_hinge import smoothed_hinge
 
 __all__ = [
-    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "margin_loss", "model_of",
-    "models_with", "poisson", "residual_loss", "smoothed_hinge", "soft_huber", "soft_logistic",
+    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "huber_residual", "huber_svm", "known_loss", "log_offset",
+    "margin_loss", "model_of", "models_with", "own_form", "poisson", "residual_loss", "smoothed_hinge", "soft_huber",
+    "soft_logistic",
 ]  # fmt: skip
 
 # The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.
@@ -41,6 +43,23 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def own_form(loss: Loss) -> str:
+    """The form of a loss of a user's own; ValueError for any other loss."""
+    form = None if loss.knots is None else loss.knots.form
+    if form not in ("margin", "residual"):
+        remedy = "Make one with dplr.margin_loss, dplr.residual_loss or dplr.smoothed_hinge."
+        raise ValueError(sentence("model", "must be the name of a model, or a loss of a user's own", loss.name, remedy))
+    return form
+
+
+def known_loss(model: str | Loss) -> Loss:
+    """The loss of a public model, by its name, or a user's own."""
+    if not isinstance(model, Loss):
+        return LOSSES[check_choice("model", model, LOSSES)]
+    own_form(model)
+    return model
 
 
 def model_of(loss: Loss) -> str:

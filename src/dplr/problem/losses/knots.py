@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dplr._validation import sentence
 
 Vector = NDArray[np.float64]
 FORMS = ("margin", "residual", "family")
@@ -31,7 +33,21 @@ class Knotted:
     form: str
     first: int
     per_unit: float
-    slopes: bytes
+    slopes: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what the kernels would refuse, and slopes whose differences float64 does not have."""
+        if self.form not in FORMS:
+            raise ValueError(sentence("form", f"must be one of {', '.join(FORMS)}", self.form))
+        values, last = self.values, self.first + len(self.slopes) // 8 - 1
+        if len(values) < 2 or not -MOST_KNOTS <= self.first <= last <= MOST_KNOTS:
+            raise ValueError(sentence("slopes", "must be two or more, at knots with numbers up to 2^16", len(values)))
+        if np.frexp(self.per_unit)[0] != 0.5 or not 2.0**-16 <= self.per_unit <= 2.0**16:
+            raise ValueError(sentence("per_unit", "must be a power of two from 2^-16 to 2^16", self.per_unit))
+        if not (np.isfinite(values).all() and (np.diff(values) >= 0).all() and np.abs(values).max() > 0):
+            raise ValueError(sentence("slopes", "must be finite, not all 0, and never fall", float(values[0])))
+        if _rounded(values).tobytes() != self.slopes:
+            raise ValueError(sentence("slopes", "must be rounded to a common grid", float(values[0])))
 
     @property
     def values(self) -> Vector:
@@ -81,8 +97,11 @@ class Knotted:
 
 def knotted(form: str, first: int, per_unit: float, slopes: Vector) -> Knotted:
     """The loss with these slopes, each rounded to a common grid; ValueError unless they rise or stay."""
-    scale = 2.0 ** (np.ceil(np.log2(np.abs(slopes).max())) - _BITS)
-    rounded = np.rint(slopes / scale) * scale + 0.0
-    if not (np.diff(rounded) >= 0).all():
-        raise ValueError("slopes must not fall")
-    return Knotted(form, first, per_unit, rounded.astype("<f8").tobytes())
+    return Knotted(form, first, per_unit, _rounded(slopes).tobytes())
+
+
+def _rounded(slopes: Vector) -> NDArray[np.float64]:
+    """Whole numbers of 2^-44 of a power of two that is at least the largest."""
+    largest = float(np.abs(slopes).max())
+    scale = 2.0 ** (np.ceil(np.log2(largest)) - _BITS) if 2.0**-900 < largest < 2.0**900 else 1.0
+    return np.asarray(np.rint(slopes / scale) * scale + 0.0, "<f8")

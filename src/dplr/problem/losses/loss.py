@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 # Widths of the soft losses: their kernels refuse others.
 _LEAST_WIDTH = 2.0**-100
 LARGEST_WIDTH = 2.0**100
+_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_ -]{0,38}[A-Za-z0-9_-])?")
+# Of a loss with knots, curvature over slope: with far sharper corners Newton's method was seen to end nowhere.
+STEEPEST = 512.0
 # Losses with kernels of their own, for some of which theorems are sharper: no loss with knots may have such a name.
 KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic", "soft_huber")
 
@@ -71,18 +75,9 @@ class Loss:
     fall: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse constants that the knots break, and a name that would claim the theorem of another loss."""
-        knots = self.knots
-        if knots is None:
-            return
-        if self.name in KERNELS:
-            raise ValueError(sentence("name", f"must be none of {', '.join(KERNELS)}", self.name))
-        if self.fading or self.slope or (self.one_signed and not knots.one_signed):
-            raise ValueError(sentence("knots", "must be those of a loss without further claims", self.name))
-        for key in ("lipschitz", "smoothness", "fall"):
-            if not getattr(self, key) >= getattr(knots, key):
-                rule = f"must be at least {getattr(knots, key):g}, as the knots say"
-                raise ValueError(sentence(key, rule, getattr(self, key)))
+        """A loss with knots has the constants that they say, and claims nothing else."""
+        if self.knots is not None:
+            _check_knotted(self, self.knots)
 
     @property
     def most_at_zero(self) -> float:
@@ -103,6 +98,30 @@ class Loss:
             return self.curvature
         bound = margin_bound
         return 2 * (math.log1p(math.exp(-bound)) + bound / 2 - math.log(2)) / bound**2
+
+
+def _check_knotted(loss: Loss, knots: Knotted) -> None:
+    """Refuse constants that the knots break, and what would claim the theorem of another loss."""
+    if not (isinstance(loss.name, str) and _NAME.fullmatch(loss.name)):
+        rule = 'must be up to 40 letters, digits, spaces, "_" and "-", a letter first and no space last'
+        raise ValueError(sentence("name", rule, loss.name))
+    if loss.name in KERNELS:
+        raise ValueError(sentence("name", f"must be none of {', '.join(KERNELS)}", loss.name))
+    links = loss.classification == (knots.form == "margin") and (loss.link == "log") == (knots.form == "family")
+    if not links or loss.fading or loss.slope or loss.curvature or (loss.one_signed and not knots.one_signed):
+        raise ValueError(sentence("knots", "must be those of a loss without further claims", loss.name))
+    for key in ("lipschitz", "smoothness", "fall"):
+        least = getattr(knots, key)
+        if not least <= getattr(loss, key) < math.inf:
+            raise ValueError(
+                sentence(key, f"must be finite and at least {least:g}, as the knots say", getattr(loss, key))
+            )
+    if not _LEAST_WIDTH <= loss.lipschitz <= LARGEST_WIDTH:
+        rule = f"must be between 2^-100 and {LARGEST_WIDTH:.3g}"
+        raise ValueError(sentence("lipschitz", rule, loss.lipschitz, "Express the loss in other units."))
+    if not 0 < loss.smoothness <= STEEPEST * loss.lipschitz:
+        rule = f"must be positive and at most {STEEPEST:g} times the largest slope"
+        raise ValueError(sentence("smoothness", rule, loss.smoothness, "Round the corners of the loss."))
 
 
 def loss_of(name: str, knots: Knotted, link: str = "identity", width: float = 0.0, *,

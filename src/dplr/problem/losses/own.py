@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from dplr._validation import check_positive, sentence
 from dplr.problem.losses.knots import MOST_KNOTS, Knotted, knotted
-from dplr.problem.losses.loss import Loss, loss_of
+from dplr.problem.losses.loss import KERNELS, Loss, loss_of
 
 Vector = NDArray[np.float64]
 Function = Callable[[Vector], Any]
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,39}")
+_BUILT_IN = (*KERNELS, "linear", "svm", "huber", "poisson", "smoothed_hinge")
 # Roundings of what the functions return, and of knots.
 _ROUNDED = 1e-6
 # Of the largest curvature: what a difference of slopes may miss of the curvature between them.
@@ -42,7 +41,8 @@ def margin_loss(
     value, slope, curvature : vectorised functions of v: l, l' and l''.
     name : what statements call it: letters, digits, spaces, "_" and "-".
     lipschitz, smoothness : upper bounds of |l'| and l''. None for the smallest that hold.
-    reach : margins from -reach to reach are sampled, 128 to the unit; in [1, 512]. Beyond them l' keeps its last value.
+    reach : margins from -reach to reach are sampled, 128 to the unit; in [1, 256]. Beyond them l' keeps its last value;
+        a tail that still falls, by at most a thousandth of the largest slope, is led to 0 there.
 
     Returns
     -------
@@ -133,11 +133,9 @@ def _own(
     form: str, value: Function, slope: Function, curvature: Function, name: str, lipschitz: float | None,
     smoothness: float | None, reach: float,
 ) -> Loss:  # fmt: skip
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        raise ValueError(
-            sentence("name", 'must be up to 40 letters, digits, spaces, "_" and "-", a letter first', name)
-        )
-    largest = MOST_KNOTS // _PER_UNIT
+    if name in _BUILT_IN:
+        raise ValueError(sentence("name", f"must be none of {', '.join(_BUILT_IN)}", name, "Those are built in."))
+    largest = MOST_KNOTS // _PER_UNIT // 2
     if not 1 <= check_positive("reach", reach) <= largest:
         raise ValueError(sentence("reach", f"must be between 1 and {largest}", reach))
     last = int(np.ceil(reach * _PER_UNIT))
@@ -147,8 +145,8 @@ def _own(
     _check_bound("lipschitz", lipschitz, np.abs(slopes), "|slope|", places)
     _check_bound("smoothness", smoothness, curvatures, "the curvature", places)
     _check_convex(places, values, slopes, curvatures)
-    at_knots = _flat_ends(slopes[::2], reach)
-    knots = knotted(form, -last, float(_PER_UNIT), at_knots)
+    first, at_knots = _flat_ends(-last, slopes[::2], reach)
+    knots = knotted(form, first, float(_PER_UNIT), at_knots)
     _check_between(knots, smoothness)
     return loss_of(name, knots, lipschitz=lipschitz or 0.0, smoothness=smoothness or 0.0)
 
@@ -200,16 +198,20 @@ def _refuse(key: str, rule: str, wrong: NDArray[np.bool_], places: Vector) -> No
         raise ValueError(f"`{key}` {rule}; it is not near {places[np.flatnonzero(wrong)[0]]:g}.")
 
 
-def _flat_ends(slopes: Vector, reach: float) -> Vector:
-    """The slopes with ends that are flat, or rise: a loss that falls for ever has no smallest value."""
-    ended, least = slopes.copy(), _FLAT * float(np.abs(slopes).max())
-    for end, falls, margin in ((0, slopes[0] > 0, -reach), (-1, slopes[-1] < 0, reach)):
-        if falls:
-            if abs(slopes[end]) > least:
-                remedy = "A loss must have come to its smallest value there: make `reach` larger."
-                raise ValueError(sentence("slope", f"must have come to 0 at {margin:g}", float(slopes[end]), remedy))
-            ended[end] = 0.0
-    return np.maximum.accumulate(ended)
+def _flat_ends(first: int, slopes: Vector, reach: float) -> tuple[int, Vector]:
+    """The first knot and the slopes, with ends that come to 0: a loss that falls for ever has no smallest value.
+
+    A tail that still falls is led to 0 beyond its reach, with a quarter of the largest curvature.
+    """
+    least, most = _FLAT * float(np.abs(slopes).max()), float(np.diff(slopes).max())
+    before, after = max(float(slopes[0]), 0.0), max(-float(slopes[-1]), 0.0)
+    for left, margin in ((before, -reach), (after, reach)):
+        if left > least:
+            remedy = "A loss must have come to its smallest value there: make `reach` larger."
+            raise ValueError(sentence("slope", f"must have come to 0 at {margin:g}", left, remedy))
+    more = [int(np.ceil(4 * left / most)) for left in (before, after)]
+    tails = np.linspace(0, before, more[0] + 1)[:-1], np.linspace(-after, 0, more[1] + 1)[1:]
+    return first - more[0], np.maximum.accumulate(np.concatenate((tails[0], slopes, tails[1])))
 
 
 def _check_between(knots: Knotted, smoothness: float | None) -> None:
