@@ -15,8 +15,8 @@ class PoissonRegressor(PrivateRegressor):
     """Differentially private Poisson regression of counts, whose logarithmic rate is a linear function.
 
     The likelihood is that of Poisson's law for rates up to the upper bound of the target, and linear in the log-rate
-    beyond: no rate above the largest count is worth more. With an intercept the ridge pulls towards the rate that lies an
-    eighth of the way from the smallest to the largest count, so that the unit of the counts does not matter.
+    beyond: no rate above the largest count is worth more. With an intercept the ridge pulls towards the rate that lies
+    an eighth of the way from the smallest to the largest count, so that the unit of the counts does not matter.
 
     Parameters
     ----------
