@@ -69,7 +69,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator : a `LogisticRegression`, `LinearRegression` or `HuberSVC`. Its `eps`, `delta`, `ledger` and `rng` are
+    estimator : any estimator of dplr. Its `eps`, `delta`, `ledger` and `rng` are
         those of the whole search.
     candidates : parameters to try, from public knowledge: a mapping of lists as of `GridSearchCV`, or a sequence of
         mappings, such as ``list(ParameterSampler(..., random_state=0))``. Each of them may change anything except eps,
@@ -253,7 +253,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse parameters that break a rule."""
         estimator = self.estimator
         if not isinstance(estimator, PrivateLinearModel):
-            remedy = "Give a dplr.LogisticRegression, dplr.LinearRegression or dplr.HuberSVC, not fitted."
+            remedy = "Give an estimator of dplr, such as dplr.LogisticRegression, not fitted."
             raise TypeError(sentence("estimator", "must be an estimator of dplr", type(estimator).__name__, remedy))
         check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, minimum=0)
