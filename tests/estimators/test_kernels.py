@@ -450,3 +450,55 @@ def test_counts_behind_features_are_rates_within_their_bounds(fit_intercept):
     assert rates.min() > 0
     assert rates.max() <= 20
     assert np.abs(rates - np.exp(1 + np.cos(2 * X[:, 0]))).mean() < 0.25
+
+
+# What a hostile reader found
+
+
+def overflowing(value=93.25):
+    """The private value, and a public bandwidth with which its projection is beyond float64."""
+    return np.array([[value], [0.1]] * 50), 1e-308
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 93.25])
+def test_values_are_not_looked_at_before_the_ledger_was_asked(bad, tmp_path):
+    """Else the map would tell a value for nothing: refused, or over budget."""
+    X, bandwidth = overflowing(bad)
+    ledger = dplr.Ledger(tmp_path / "strict.db", eps=1.0, strict=True)
+    features = dplr.RandomFourierFeatures(1, kernel="gaussian", bandwidth=bandwidth)
+    for rows in (X, X * 0):
+        model = dplr.LogisticRegression(eps=9.0, mechanism="fm", ledger=ledger)
+        with pytest.raises(dplr.BudgetExceeded):
+            make_pipeline(features, model).fit(rows, X[:, 0] > 1)
+    with pytest.raises(ValueError, match=r"NaN|not finite"):
+        make_pipeline(features, dplr.LogisticRegression(eps=0.5, mechanism="fm")).fit(X, X[:, 0] > 1)
+
+
+def test_missing_values_without_a_policy_make_rows_that_a_fit_refuses():
+    bounds = dplr.Bounds([(0, 1), (0, 1)])
+    made = dplr.RandomFourierFeatures(5, bounds=bounds).transform(
+        np.array([[0.5, 0.5], [math.nan, 0.5], [0.5, math.inf]])
+    )
+    assert np.isfinite(made).all(axis=1).tolist() == [True, False, False]
+
+
+def test_rows_of_another_map_are_refused_and_rows_without_a_name_are_taken():
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    maps = [dplr.RandomFourierFeatures(20, seed=seed) for seed in (0, 1)]
+    est = dplr.LogisticRegression(eps=5.0, mechanism="objective").fit(maps[0].fit_transform(X), X[:, 0] > 0)
+    assert est.predict(np.array(maps[0].transform(X))).shape == (500,)
+    with pytest.raises(ValueError, match=r"`X` must be rows of the model's own features; got .*seed=1"):
+        est.predict(maps[1].transform(X))
+    raw = dplr.LogisticRegression(eps=5.0, mechanism="objective").fit(np.zeros((500, 40)), X[:, 0] > 0)
+    with pytest.raises(ValueError, match="fitted to raw rows"):
+        raw.predict(maps[0].transform(X))
+
+
+def test_rows_that_were_written_to_name_no_map():
+    made = dplr.RandomFourierFeatures(20).fit_transform(np.zeros((10, 2)))
+    with pytest.raises(ValueError, match=r"read-only|not writeable|WRITEABLE"):
+        made.base[...] = 7
+    shaped = made[:]
+    shaped.shape = (20, 20)
+    est = dplr.LogisticRegression(eps=5.0, mechanism="objective").fit(shaped, np.arange(20) % 2)
+    assert est.features_ is None

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, KFold, ParameterSampler
@@ -326,3 +327,55 @@ def test_clients_that_void_a_promise_are_refused_around_a_search_too():
     with pytest.warns(dplr.PrivacyWarning, match="StandardScaler learned from the private rows"):
         fitted = make_pipeline(StandardScaler(), search).fit(X, y)
     assert any(fact.startswith("NOT COVERED") for fact in fitted[-1].privacy_.assumptions)
+
+
+# What a hostile reader found
+
+
+def test_add_remove_is_refused_before_rows_are_counted(tmp_path):
+    X, y = rows(301)
+    ledger = dplr.Ledger(tmp_path / "strict.db", eps=5.0, strict=True)
+    model = logistic(eps=1.0, neighbouring="add_remove", n_rows=1000, ledger=ledger)
+    with pytest.raises(ValueError, match="`neighbouring` must be 'replace_one' with a partition") as refused:
+        dplr.PrivateSearch(model, [{}] * 150).fit(X, y)
+    assert "301" not in str(refused.value)
+
+
+def counts(n=6000):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, np.minimum(rng.poisson(np.exp(1 + 1.5 * X[:, 0])), 20), dplr.Bounds([(-1, 1)] * 2, target=(0, 20))
+
+
+def test_a_model_of_counts_is_scored_by_its_counts():
+    X, y, bounds = counts()
+    search = dplr.PrivateSearch(
+        dplr.PoissonRegressor(eps=40.0, bounds=bounds, mechanism="objective", ranges="off"),
+        {"l2": [0.001, 0.002]}, method="random_stopping", runs=2,
+    ).fit(X, y)  # fmt: skip
+    truth = np.mean(((search.predict(X) - y) / 20) ** 2)
+    assert search.best_loss_ == pytest.approx(truth, rel=0.05)
+
+
+def test_candidates_keep_the_threshold_of_the_target():
+    X, y = rows()
+    both = [dplr.Bounds([(-0.5, 0.5)] * 2, target={"threshold": limit}) for limit in (0.0, 1000.0)]
+    with pytest.raises(ValueError, match="`candidates` must not change the target"):
+        dplr.PrivateSearch(logistic(eps=5.0, bounds=both[0]), {"bounds": both}).fit(X, 1.0 * y)
+
+
+def test_candidates_of_a_sampler_are_drawn_once():
+    X, y = rows()
+    sampler = ParameterSampler({"l2": scipy.stats.loguniform(0.01, 1)}, 3, random_state=np.random.RandomState(0))
+    search = dplr.PrivateSearch(logistic(eps=5.0), sampler, method="public", public=rows(500)).fit(X, y)
+    assert search.best_estimator_.l2 == search.best_params_["l2"]
+
+
+def test_public_rows_look_like_the_private_ones():
+    X, y = rows()
+    features = dplr.RandomFourierFeatures(20)
+    search = dplr.PrivateSearch(logistic(eps=5.0), {"l2": [0.1, 1.0]}, method="public", public=rows(500))
+    with pytest.raises(ValueError, match="`public` must have the columns of the private rows, made by the same"):
+        search.fit(features.fit_transform(X), y)
+    with pytest.raises(ValueError, match="`public` must have the columns of the private rows"):
+        search.fit(np.hstack([X, X]), y)

@@ -138,7 +138,10 @@ def _drawn(kernel: str, pairs: int, width: int, seed: int) -> NDArray[np.float32
 
 
 def _phases(rows: Matrix, frequencies: Matrix) -> Matrix:
-    """Inner products (n, pairs) in turns, less whole ones: in [-1/2, 1/2]."""
+    """Inner products (n, pairs) in turns, less whole ones: in [-1/2, 1/2]; NaN for a whole row where one overflows.
+
+    No value is refused here, before a ledger was asked: a fit refuses such rows after it.
+    """
     turns = np.zeros((len(rows), frequencies.shape[1]))
     term = np.empty_like(turns)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -146,7 +149,5 @@ def _phases(rows: Matrix, frequencies: Matrix) -> Matrix:
             np.multiply(rows[:, j, None], of_column, out=term)
             turns += term
         turns -= np.rint(turns)
-    if not np.isfinite(turns).all():
-        remedy = "Divide its columns by public constants, or declare bounds."
-        raise ValueError(sentence("X", "must be so small that its projections are finite", "larger values", remedy))
+    turns[~np.isfinite(turns).all(axis=1)] = np.nan
     return turns

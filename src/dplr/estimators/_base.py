@@ -21,7 +21,7 @@ from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
 from dplr.estimators._columns import names_of, rows_to_predict, target_name
-from dplr.estimators._fourier import RandomFourierFeatures, declared, handed_over, transformer_of
+from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared, handed_over, transformer_of
 from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
 from dplr.estimators.export.methods import Exports
@@ -199,6 +199,8 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         """Rows whose shapes and types are checked, and all that is public of them: no value is looked at."""
         check_other_rows(self.public, X)
         X, features = handed_over(X)
+        if isinstance(self.public, tuple):
+            check_map(self.public[0], features)
         bounds = declared(bounds, features)
         named = target_name(y)
         X, y = self._check_schema(X, y)
@@ -284,6 +286,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        check_map(X, self._record.features)
         prep = self._record.prep
         matrix = prep.counted(rows_to_predict(self, X, prep.layout))
         if np.size(self.intercept_) > 1:

@@ -15,7 +15,7 @@ from dplr._keywords import suggests
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
-from dplr.rows import as_table, predictors
+from dplr.rows import as_table, encoded
 from dplr.typing import BoundsLike
 
 
@@ -46,6 +46,7 @@ class FeatureRows(np.ndarray[Any, np.dtype[np.float64]]):
 
 def made_by(rows: NDArray[np.float64], features: FourierMap | None) -> FeatureRows:
     """Rows that say that this map made them."""
+    rows.flags.writeable = False
     made = rows.view(FeatureRows)
     made.features = features
     made.flags.writeable = False
@@ -54,7 +55,21 @@ def made_by(rows: NDArray[np.float64], features: FourierMap | None) -> FeatureRo
 
 def handed_over(X: Any) -> tuple[Any, FourierMap | None]:
     """X as a plain array, and the map that made its rows; anything else as it is, and None."""
-    return (np.asarray(X), X.features) if isinstance(X, FeatureRows) else (X, None)
+    if not isinstance(X, FeatureRows):
+        return X, None
+    features, plain = X.features, np.asarray(X)
+    if features is None or plain.flags.writeable or plain.dtype != np.float64:
+        return plain, None  # whoever writes into the array, or shapes it anew, has other rows
+    return plain, features if plain.shape[1:] == (2 * features.n_components,) else None
+
+
+def check_map(X: Any, features: FourierMap | None) -> None:
+    """Refuse rows of another map than that of the model; rows that name none are taken as they are."""
+    _, own = handed_over(X)
+    if own is not None and own != features:
+        fitted = "raw rows" if features is None else str(transformer_of(features))
+        remedy = f"The model was fitted to {fitted}."
+        raise ValueError(sentence("X", "must be rows of the model's own features", str(transformer_of(own)), remedy))
 
 
 def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | None:
@@ -144,7 +159,7 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """Check the parameters, and remember the columns; no value of a row is kept."""
         bounds = self._known()
         if bounds is None:
-            validate_data(self, X, dtype=np.float64)
+            validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         else:
             _fitting(X, bounds)
         return self
@@ -164,15 +179,17 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
         Raises
         ------
         ValueError, TypeError
-            A value is infinite, or missing without a policy; or a column is missing, or not of the declared type.
+            A column is missing, or not of the declared type. **Values are not refused here**: where one is missing
+            without a policy, infinite, or too large for a projection, the row is NaN, and a fit refuses it after it
+            has asked its ledger.
         """
         bounds = self._known()
         if bounds is None:
-            rows = validate_data(self, X, reset=False, dtype=np.float64)
+            rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
             names = getattr(self, "feature_names_in_", None)
         else:
             table, layout = _fitting(X, bounds)
-            rows, names = scaled(predictors(table, layout), layout), None
+            rows, names = scaled(encoded(table, layout), layout), None
         known = None if names is None else tuple(str(name) for name in names)
         features = FourierMap(*self._numbers(), bounds, rows.shape[1], known)
         return made_by(features.features(rows), features)
@@ -195,7 +212,7 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.input_tags.allow_nan = tags.input_tags.string = self.bounds is not None
+        tags.input_tags.allow_nan, tags.input_tags.string = True, self.bounds is not None
         return tags
 
 

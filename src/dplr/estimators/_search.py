@@ -22,10 +22,19 @@ from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, cost
-from dplr.fitting.planning import check_promise
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.run import accounted
-from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, cut, plan_partition, plan_stopping
+from dplr.fitting.search import (
+    METHODS,
+    PARTITION,
+    PUBLIC,
+    SearchPlan,
+    check_relation,
+    cut,
+    plan_partition,
+    plan_stopping,
+)
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -206,8 +215,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with silence():  # eps of fits to public rows promises nothing, and need not
             trials = [Trial.of(model, params, *self.public, eps) for model, params in candidates]
             _check_same_target(trials)
+            _check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)
-        model, params = self._models()[place]
+        chosen, params = candidates[place]
+        model = clone(chosen)
         rows = len(trials[0].ready.y)
         said = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
         model._said = (f"parameters {_words(params)} were chosen among {said}",)
@@ -257,6 +268,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise TypeError(sentence("estimator", "must be an estimator of dplr", type(estimator).__name__, remedy))
         check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, minimum=0)
+        if self.method == PARTITION:  # before anybody counts rows
+            check_relation(estimator.neighbouring)
         if math.isinf(check_eps(estimator.eps)):
             remedy = "Without privacy take sklearn.model_selection.GridSearchCV."
             raise ValueError(sentence("eps", "must be finite in a private search", estimator.eps, remedy))
@@ -355,9 +368,23 @@ def _check_same_target(trials: Sequence[Trial]) -> None:
     first = trials[0].ready
     for each in (trial.ready for trial in trials[1:]):
         same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
+        same = same and _threshold(each.facts) == _threshold(first.facts)
         if not same or (each.facts.classes or []) != (first.facts.classes or []):
             remedy = "Their scores could not be compared."
             raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
+
+
+def _threshold(facts: PublicFacts) -> float | None:
+    """Above which number a target is the second label; None for labels, and for numbers."""
+    return None if facts.bounds is None else facts.bounds.threshold
+
+
+def _check_same_columns(public: Trial, private: Trial) -> None:
+    """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
+    looks = [(each.ready.facts.n_features, each.ready.facts.features) for each in (public, private)]
+    if looks[0] != looks[1]:
+        rule = "must have the columns of the private rows, made by the same features"
+        raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
 
 
 def _check_values(trials: Sequence[Trial], plan: SearchPlan) -> None:

@@ -17,7 +17,7 @@ from dplr.fitting.release import Ready, check_values, release
 from dplr.ledger.budget import NullLedger
 from dplr.noise import Source
 from dplr.rows import Table
-from dplr.rows.scores import errors, linear, squared_errors
+from dplr.rows.scores import errors, linear, rates, squared_errors
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,8 +54,11 @@ def cost(fitted: Any, ready: Ready) -> int:
     """What a fitted model loses on rows, in units: errors, or squared errors within the target's range."""
     prep = fitted._record.prep
     X = ready.X.native if isinstance(ready.X, Table) else ready.X
-    rows = prep.counted(rows_to_predict(fitted, X, prep.layout))
+    rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
     values = linear(rows, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
     if ready.labels is not None:
         return errors(values, ready.labels)
-    return squared_errors(values, ready.y.as_float(), prep.target or (-1.0, 1.0))
+    target = prep.target or (-1.0, 1.0)
+    if prep.link == "log":
+        values = rates(values, target[1])
+    return squared_errors(values, ready.y.as_float(), target)

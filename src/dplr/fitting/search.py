@@ -74,15 +74,20 @@ def cut(n_rows: int, parts: int, seed: int) -> list[NDArray[np.intp]]:
     return list(np.array_split(np.random.default_rng(seed).permutation(n_rows), parts))
 
 
+def check_relation(neighbouring: str) -> None:
+    """A partition needs a public number of rows; said before any is counted."""
+    if neighbouring != Neighbouring.REPLACE_ONE:
+        remedy = 'Use method="random_stopping", or neighbouring="replace_one".'
+        rule = "must be 'replace_one' with a partition: one record more would move the others, and sizes are private"
+        raise ValueError(sentence("neighbouring", rule, str(neighbouring), remedy))
+
+
 def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: float, seed: int) -> SearchPlan:
     """A part of the rows for each candidate, and one to compare them on (theorem 1).
 
     `facts` are those of all rows; `sizes` are those of the parts of the candidates.
     """
-    if facts[0].neighbouring != Neighbouring.REPLACE_ONE:
-        remedy = 'Use method="random_stopping", or neighbouring="replace_one".'
-        rule = "must be 'replace_one' with a partition: one record more would move the others, and sizes are private"
-        raise ValueError(sentence("neighbouring", rule, str(facts[0].neighbouring), remedy))
+    check_relation(facts[0].neighbouring)
     planned = _planned([replace(each, n_rows=size) for each, size in zip(facts, sizes, strict=True)], eps)
     statements = [each.statement for each in planned]
     delta = max(each.delta for each in statements)
@@ -118,7 +123,7 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
             remedy = "Calibrations as printed may cost more than they are asked for: use the default ones."
             raise ValueError(sentence("mechanism", rule, fit.statement.eps, remedy))
     lost = lost_delta(law, max(fit.statement.delta for fit in planned))
-    noise = score_noise(run - exact(share))
+    noise = score_noise(run - max(exact(share), *(exact(fit.statement.eps) for fit in planned)))
     total = eps, max(delta, lost)
     return _stopping_plan(planned, facts[0], total, law, noise, "theorem 2")
 

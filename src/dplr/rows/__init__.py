@@ -20,7 +20,7 @@ from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
-from dplr.rows.tables.encoder import Encoder, numbers, predictors
+from dplr.rows.tables.encoder import Encoder, encoded, numbers, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
 from dplr.rows.tables.table import Table, as_table, declared_kinds
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
@@ -29,8 +29,8 @@ from dplr.solvers.certificate import Objective
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "Rows", "Selection",
     "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
-    "declared_kinds", "every", "explained", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
-    "survey",
+    "declared_kinds", "encoded", "every", "explained", "numbers", "of_numbers", "other_values", "predictors",
+    "resolve_labels", "survey",
 ]  # fmt: skip
 
 

@@ -6,6 +6,8 @@ column by column, since a product of matrices may round a row by where it lies. 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +34,13 @@ def errors(values: Matrix, labels: Labels) -> int:
         negative, positive = labels.codes
         wrong = labels.y != np.where(values[:, 0] > 0, positive, negative)
     return int(np.count_nonzero(wrong)) * SCORE_UNITS
+
+
+def rates(values: Matrix, high: float) -> Matrix:
+    """Expected counts (n, 1) of log-rates, up to the largest: one by one, as vectors may round by where they lie."""
+    largest = math.log(high)
+    found = [math.exp(value) if value < largest else high for value in values[:, 0].tolist()]
+    return np.array(found, np.float64)[:, None]
 
 
 def squared_errors(values: Matrix, y: NDArray[np.float64], target: Pair) -> int:

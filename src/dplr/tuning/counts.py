@@ -15,6 +15,7 @@ _MARGIN = 1 + 2.0**-40
 # Parameters of a law are whole numbers of these units, so that its coins have small fractions.
 _UNITS = 2**32
 # Smaller ones need thousands of coins to draw the number of runs.
+_LEAST_SHAPE = 2.0**-40  # means of smaller ones lose their digits
 _SMALLEST_GAMMA = 2.0**-12
 MOST_RUNS = 1000
 
@@ -102,6 +103,8 @@ def law_of(runs: float, shape: float) -> NegativeBinomial | TruncatedPoisson:
         raise ValueError(sentence("runs", f"must be above 1 and at most {MOST_RUNS}", runs))
     if not eta > -1:
         raise ValueError(sentence("shape", "must be above -1", shape, "0 is logarithmic, 1 geometric, inf Poisson."))
+    if 0 < abs(eta) < _LEAST_SHAPE:
+        raise ValueError(sentence("shape", f"must be 0 or at least {_LEAST_SHAPE:.3g} in size", shape))
     if math.isinf(eta):
         rate = _bisect(lambda value: value / -math.expm1(-value), mean, 2.0**-20, mean)
         return TruncatedPoisson(Fraction(max(math.floor(rate * _UNITS), 1), _UNITS))

@@ -123,17 +123,28 @@ class Encoder:
 
 
 def predictors(X: Any, layout: Layout | None) -> Matrix:
-    """All rows of a table, or of an array, with the columns of a model that was fitted."""
+    """All rows of a table, or of an array, with the columns of a fitted model; refused where an entry is missing."""
+    matrix, encoder = _encoded(X, layout)
+    if not np.isfinite(matrix).all():
+        remedy = "The model has no answer for them; it was fitted with bounds that refuse missing values."
+        raise ValueError(sentence("X", "must not hold NaN, infinity or missing values", encoder.not_finite(), remedy))
+    return matrix
+
+
+def encoded(X: Any, layout: Layout) -> Matrix:
+    """The same, and NaN for what bounds refuse: whether there is any is left to whoever may say it."""
+    matrix, _ = _encoded(X, layout)
+    return np.where(np.isfinite(matrix), matrix, np.nan)
+
+
+def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder]:
     if layout is not None and layout.named:
         missing = [name for name in layout.features if name not in X.columns]
         if missing:
             raise ValueError(sentence("X", "must have the columns that the model was fitted on; missing", missing))
     encoder = Encoder(X, layout)
     matrix, _ = encoder.block()
-    if not np.isfinite(matrix).all():
-        remedy = "The model has no answer for them; it was fitted with bounds that refuse missing values."
-        raise ValueError(sentence("X", "must not hold NaN, infinity or missing values", encoder.not_finite(), remedy))
-    return matrix
+    return matrix, encoder
 
 
 def plain_numbers(frame: Any, places: Sequence[int], rows: Any) -> Matrix | None:
