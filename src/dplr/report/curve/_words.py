@@ -22,11 +22,12 @@ PROTECTED = {
     ),
 }
 # What a mechanism adds noise to.
-OWN = {
-    "sums": "sums over all records, of which the model is made; the noise shown is that of one number among them",
-    "objective": "what is minimised, in its own units; the noise shown is that of its gradient",
-    "coefficients": "the coefficients of the scaled problem; the noise shown is that of one of them",
-}
+_OWN = (
+    ("sums", "sums over all records, of which the model is made; the noise shown is that of one number among them"),
+    ("objective", "what is minimised, in its own units; the noise shown is that of its gradient"),
+    ("coefficients", "the coefficients of the scaled problem; the noise shown is that of one of them"),
+)
+OWN = dict(_OWN)
 
 
 def headline(curve: Any) -> str:
