@@ -128,7 +128,11 @@ LOGISTIC = [
     ({"public": ([1.0, 1.0], 2.0), "fit_intercept": False}, ValueError, "`public` must have intercept 0"),
     ({"mechanism": "magic"}, ValueError, "`mechanism` must be one of 'auto', 'fm'.*got 'magic'"),
     ({"mechanism": dplr.FunctionalMechanism}, ValueError, "`mechanism` must be one of"),
-    ({"model": "probit"}, ValueError, "`model` must be one of 'logistic', 'linear', 'svm', 'huber', 'poisson'; got 'probit'"),
+    (
+        {"model": "probit"},
+        ValueError,
+        "`model` must be one of 'logistic', 'linear', 'svm', 'huber', 'poisson'; got 'probit'",
+    ),
     ({"neighbouring": "both"}, ValueError, "`neighbouring` must be one of"),
     ({"l2": -1.0}, ValueError, "`l2` must be 'auto', or at least 0"),
     ({"l2": math.inf}, ValueError, "`l2` must be 'auto', or at least 0 and finite"),
