@@ -379,3 +379,9 @@ def test_public_rows_look_like_the_private_ones():
         search.fit(features.fit_transform(X), y)
     with pytest.raises(ValueError, match="`public` must have the columns of the private rows"):
         search.fit(np.hstack([X, X]), y)
+
+
+def test_the_statement_of_a_partition_has_the_number_of_all_records():
+    search = dplr.PrivateSearch(logistic(eps=4.0), {"l2": [0.01, 0.1]}).fit(*rows(600))
+    said = " ".join(search.privacy_.assumptions)
+    assert "a part of its own of all 600 records (the number of records above is that of the part)" in said

@@ -92,8 +92,9 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
     statements = [each.statement for each in planned]
     delta = max(each.delta for each in statements)
     said = (
-        f"{CHOSEN}{len(facts)} candidates, each fitted to a part of the rows of its own, cut by position "
-        f"(seed {seed}), and one taken by the exponential mechanism for its score on a last part"
+        f"{CHOSEN}{len(facts)} candidates, each fitted to a part of its own of all {facts[0].n_rows} records (the "
+        f"number of records above is that of the part), cut by position (seed {seed}), and one taken by the "
+        "exponential mechanism for its score on a last part"
     )
     largest = max(eps, *(each.eps for each in statements))
     return _plan(planned, facts[0], (largest, delta), said, "parallel composition of parts; dplr tuning.md, theorem 1")
