@@ -26,7 +26,7 @@ BROKEN = [
     # Runs that are charged once, or twice where three times is needed; a score that is not charged.
     ("logarithmic", CALIBRATION, "return exact(eps) / (2 + law.shape)", "return exact(eps)"),
     ("geometric", CALIBRATION, "return exact(eps) / (2 + law.shape)", "return exact(eps) / 2"),
-    ("logarithmic", PLANS, "noise = score_noise(run - exact(share))", "noise = score_noise(run)"),
+    ("logarithmic", PLANS, "score_noise(run - max(exact(share),", "score_noise(run - 0 * max(exact(share),"),
 ]  # fmt: skip
 
 
