@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,23 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             progress=progress,
         )
         self.classes = classes
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Spend eps on a model of y given X.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels, or numbers if the bounds have a threshold.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
+        BudgetExceeded
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
+        """
+        return self._fit_model(X, y, refused)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) margins, positive for ``classes_[1]``; with more than two classes (n, n_classes)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,23 +102,6 @@ class LogisticRegression(PrivateClassifier):
     """
 
     _plain = linear_model.LogisticRegression
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Spend eps on a model of y given X.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels, or numbers if the bounds have a threshold.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
-        BudgetExceeded
-            The ledger cannot pay for the fit. No row was read, and nothing was spent.
-        """
-        return self._fit_model(X, y, refused)
 
     def _loss(self) -> Loss:
         return LOGISTIC

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.svm import LinearSVC
 
@@ -89,23 +89,6 @@ class MarginClassifier(PrivateClassifier):
             progress=progress,
         )
         self.loss = loss
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Spend eps on a model of y given X.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels, or numbers if the bounds have a threshold.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
-        BudgetExceeded
-            The ledger cannot pay for the fit. No row was read, and nothing was spent.
-        """
-        return self._fit_model(X, y, refused)
 
     def _loss(self) -> Loss:
         loss = self.loss

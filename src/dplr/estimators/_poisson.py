@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
@@ -51,23 +51,6 @@ class PoissonRegressor(PrivateRegressor):
     """
 
     _kind: ClassVar[str] = "poisson"
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Spend eps on a model of y given X.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) counts.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
-        BudgetExceeded
-            The ledger cannot pay for the fit. No row was read, and nothing was spent.
-        """
-        return self._fit_model(X, y, refused)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the Poisson deviance that is explained, as in scikit-learn's own Poisson regression."""

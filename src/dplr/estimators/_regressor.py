@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,23 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     """A linear model of numbers."""
 
     _plain = linear_model.LinearRegression
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Spend eps on a model of y given X.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) numbers.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
+        BudgetExceeded
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
+        """
+        return self._fit_model(X, y, refused)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions, clipped to the declared bounds of the target."""

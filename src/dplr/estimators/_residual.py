@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from dplr._keywords import suggests
 from dplr._validation import sentence
@@ -87,23 +87,6 @@ class ResidualRegressor(PrivateRegressor):
             progress=progress,
         )
         self.loss = loss
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Spend eps on a model of y given X.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) numbers.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
-        BudgetExceeded
-            The ledger cannot pay for the fit. No row was read, and nothing was spent.
-        """
-        return self._fit_model(X, y, refused)
 
     def _loss(self) -> Loss:
         loss = self.loss
