@@ -17,6 +17,7 @@ from dplr.mechanisms.functional.moments import (
     joint_sensitivity,
     moment_matrix,
 )
+from dplr.mechanisms.functional.noise import diagonal_deviation
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -25,7 +26,7 @@ from dplr.problem.fit import Fit
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
-from dplr.solvers import solve_quadratic
+from dplr.solvers import adassp_ridge, solve_quadratic
 from made_rows import make_data, make_groups, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -451,3 +452,28 @@ def test_printed_constants_know_no_layout():
     spec = FunctionalMechanism(calibration="paper")
     with_blocks, without = (spec.plan(problem_of(p), 1.0, 0.0).statement for p in (prep, plain))
     assert with_blocks == without
+
+
+# AdaSSP
+
+
+def test_the_ridge_of_adassp_lifts_the_smallest_eigenvalue_to_what_noise_may_take():
+    reach = 3.0 / math.sqrt(2) * math.sqrt(2 * math.log(2 * 4 / 0.05))
+    for least, ridge in ((-5.0, reach), (0.0, reach), (1.5 * reach, reach / 2), (2 * reach, 0.0), (99.0, 0.0)):
+        assert adassp_ridge(np.diag([least, 100.0]), 3.0) == pytest.approx(ridge, abs=1e-12)
+
+
+def test_adassp_solves_the_release_that_fm_has_with_that_ridge_and_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, (300, 3))
+    y = np.clip(X @ (0.5, -0.3, 0.2) + rng.normal(0, 0.1, 300), -1, 1)
+    own = FunctionalMechanism(unbounded="adassp", noise="gaussian")
+    est = dplr.LinearRegression(eps=1.0, delta=1e-6, mechanism=own, fit_intercept=False).fit(X, y)
+    plan, released = est._record.plan, est._record.parts[0]
+    usual = FunctionalMechanism(noise="gaussian").plan(plan.problem, 1.0, 1e-6)
+    assert plan.statement.released == usual.statement.released  # the same noise: all else is computed from it
+    matrix, vector = moment_matrix(plan.problem, released)
+    ridge = adassp_ridge(matrix, diagonal_deviation(plan.statement.released))
+    assert ridge > 0
+    assert_allclose(est.coef_, np.linalg.solve(matrix + ridge * np.eye(3), vector), rtol=1e-9)
+    assert any("shrunk by the ridge of AdaSSP" in said for said in est.privacy_.assumptions)

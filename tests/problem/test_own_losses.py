@@ -15,7 +15,7 @@ import own_losses
 import reference
 from dplr._core import cpu_paths
 from dplr.audit import search
-from dplr.bounds.scaling import ball_prep
+from dplr.bounds.scaling import ball_prep, layout_prep
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
@@ -540,3 +540,11 @@ def test_knots_that_fall_are_refused():
         loss_of("endless", knotted("margin", 0, 1.0, np.array([-1.0, -0.5])))
     assert SQUARED.knots is None
     assert own_losses.FORMS[2].link == "log"
+
+
+def test_coefficients_of_a_poisson_model_find_their_way_back():
+    """Public coefficients are a start in the scaled problem, offset and all."""
+    for intercept in (True, False):
+        prep = layout_prep(dplr.Bounds([(0, 4), (1, 9)]).layout, intercept, None, (2.0, 50.0), "log")
+        scaled = np.array([0.3, -0.2, 0.7][: 2 + intercept])
+        assert_allclose(prep.from_user_units(*prep.to_user_units(scaled)), scaled, rtol=1e-12)

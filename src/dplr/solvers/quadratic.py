@@ -42,7 +42,7 @@ def _kept(values: NDArray[np.float64], floor: float) -> NDArray[np.bool_]:
 
 
 def adassp_ridge(matrix: NDArray[np.float64], deviation: float, missed: float = 0.05) -> float:
-    """The ridge of AdaSSP (Wang 2018, Algorithm 2) for a matrix with noise of this deviation on its diagonal.
+    """The ridge of AdaSSP (Wang 2018, Algorithm 2) for a matrix with Gaussian noise, of this deviation on its diagonal.
 
     r = sd sqrt(q log(2 q^2 / missed)) is what the noise takes from an eigenvalue at most, with probability 1 - missed,
     sd the deviation off the diagonal. The smallest eigenvalue is then at least the released one less r, and the ridge

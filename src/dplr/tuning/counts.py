@@ -14,8 +14,9 @@ from dplr.privacy.composition import exact
 _MARGIN = 1 + 2.0**-40
 # Parameters of a law are whole numbers of these units, so that its coins have small fractions.
 _UNITS = 2**32
+# Means of laws with smaller shapes lose their digits.
+_LEAST_SHAPE = 2.0**-40
 # Smaller ones need thousands of coins to draw the number of runs.
-_LEAST_SHAPE = 2.0**-40  # means of smaller ones lose their digits
 _SMALLEST_GAMMA = 2.0**-12
 MOST_RUNS = 1000
 
