@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus wheel clean
+.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus papers wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -30,6 +30,9 @@ bench-peers: $(VENV)/.test $(VENV)-peers/.peers
 # opacus needs torch: it has an environment of its own.
 bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.compare_opacus $(VENV)-opacus/bin/python
+# Every figure and table of the papers, and the frontier: `make papers`, `make papers QUICK=1`, `make papers ONLY=fm12/figure4`.
+papers: $(VENV)/.test
+	$(BIN)/python -m bench.papers $(if $(QUICK),--quick) $(if $(FRESH),--fresh) $(ONLY)
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 

@@ -1,0 +1,149 @@
+"""Measures figures: two processes, a progress bar, and a file of finished cells, so that a run resumes where it stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import pathlib
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+import dplr
+from bench.papers.figure import Cell, Figure, figure_of, key_of, seed_of
+
+HERE = pathlib.Path(__file__).parent
+DOCS = pathlib.Path("docs/papers")
+# Where finished cells lie until their figure is whole; a quick run writes its summaries there too.
+WORK, QUICK = pathlib.Path("build/papers"), pathlib.Path("build/papers-quick")
+MEASURED = ("mean", "deviation", "repeats")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a figure: seconds of work, cells measured now, cells in all; or why it was skipped."""
+
+    name: str
+    seconds: float
+    measured: int
+    cells: int
+    skipped: str = ""
+
+
+def missing(figure: Figure) -> str:
+    """What a figure needs and this machine does not have; empty for nothing."""
+    folder = os.environ.get("DPLR_DATA")
+    if figure.needs and not folder:
+        return "DPLR_DATA names no folder with the real data"
+    absent = [name for name in figure.needs if not (pathlib.Path(str(folder)) / name).exists()]
+    return f"no {', '.join(absent)} in DPLR_DATA" if absent else ""
+
+
+def code_of(figure: Figure) -> str:
+    """A digest of what makes a figure's numbers: the scripts of its paper, and the version of dplr."""
+    digest = hashlib.sha256(dplr.__version__.encode())
+    for path in sorted((HERE / figure.name.split("/")[0]).glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Finished:
+    """The finished cells of a figure, in a file of JSON lines whose first line says which code measured them."""
+
+    def __init__(self, figure: Figure, folder: pathlib.Path) -> None:
+        self.path = folder / f"{figure.name}.jsonl"
+        self.lines: dict[str, dict[str, Any]] = {}
+        head = json.dumps({"figure": figure.name, "code": code_of(figure)})
+        if self.path.exists():
+            first, *rest = self.path.read_text().splitlines() or [""]
+            if first == head:
+                self.lines = {key_of(line["cell"]): line for line in map(json.loads, rest)}
+                return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(head + "\n")
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Write a line at once: whatever is in the file survives an interruption."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        self.lines[key_of(line["cell"])] = line
+
+
+def measured(name: str, cell: Cell) -> dict[str, Any]:
+    """Run one cell; what a worker process does."""
+    figure = figure_of(name)
+    seed, start = seed_of(figure, cell), time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = [dict(row) for row in figure.measure(cell, seed)]
+    return {"cell": dict(cell), "seed": seed, "seconds": round(time.perf_counter() - start, 3), "rows": rows}
+
+
+def summary(figure: Figure, lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Mean and deviation of every number over the repeats of its setting, beside what the paper printed."""
+    records = [
+        {key: value for key, value in line["cell"].items() if key != "repeat"} | row
+        for line in sorted(lines, key=lambda line: key_of(line["cell"]))
+        for row in line["rows"]
+    ]
+    frame = pd.DataFrame(records)
+    labels = [column for column in frame.columns if column != "value"]
+    groups = frame.groupby(labels, sort=False, dropna=False)["value"]
+    table = groups.agg(mean="mean", deviation="std", repeats="count").reset_index()
+    table["deviation"] = table["deviation"].fillna(0.0)
+    if figure.published:
+        table = table.merge(pd.DataFrame(figure.published), how="left", on=labels, validate="one_to_one")
+    return table
+
+
+def run(names: Sequence[str], *, quick: bool, processes: int) -> list[Report]:
+    """Measure what is not finished yet, figure by figure, and write each summary as soon as it is whole."""
+    os.environ.update(DPLR_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    folder = QUICK if quick else WORK
+    return [_run_figure(figure_of(name), folder, quick, processes) for name in names]
+
+
+def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, processes: int) -> Report:
+    why = missing(figure)
+    if why:
+        return Report(figure.name, 0.0, 0, 0, why)
+    cells = [cell for cell in figure.cells() if not quick or figure.quick(cell)]
+    finished = Finished(figure, folder)
+    left = [cell for cell in cells if key_of(cell) not in finished.lines]
+    for line in tqdm(_lines(figure, left, processes), total=len(left), desc=figure.name, disable=not left):
+        finished.add(line)
+    lines = [finished.lines[key_of(cell)] for cell in cells]
+    home = folder if quick else DOCS
+    path = home / f"{figure.name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    summary(figure, lines).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    return Report(figure.name, sum(line["seconds"] for line in lines), len(left), len(cells))
+
+
+def _lines(figure: Figure, cells: Sequence[Cell], processes: int) -> Iterator[dict[str, Any]]:
+    """Lines of the cells, as they come."""
+    if figure.alone or processes == 1 or len(cells) < 2:
+        yield from (measured(figure.name, cell) for cell in cells)
+        return
+    with _workers(processes) as pool:
+        for done in as_completed([pool.submit(measured, figure.name, cell) for cell in cells]):
+            yield done.result()
+
+
+@contextlib.contextmanager
+def _workers(processes: int) -> Iterator[Executor]:
+    """Fresh processes; on an interruption what was not begun is dropped."""
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
