@@ -1,4 +1,4 @@
-"""Measures figures: two processes, a progress bar, and a file of finished cells, so that a run resumes where it stopped."""
+"""Measures figures cell by cell in two processes, keeps finished cells in a file, and resumes where it stopped."""
 
 from __future__ import annotations
 
