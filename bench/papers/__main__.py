@@ -26,6 +26,8 @@ FIGURES: tuple[str, ...] = (
     "frontier/kdd",
     "frontier/heart",
     "frontier/income",
+    "frontier/summary",
+    "frontier/losses",
 )
 
 

@@ -114,6 +114,8 @@ def run(names: Sequence[str], *, quick: bool, processes: int) -> list[Report]:
 
 def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, processes: int) -> Report:
     why = missing(figure)
+    if quick and figure.derived:
+        why = "made of other figures"
     if why:
         return Report(figure.name, 0.0, 0, 0, why)
     cells = [cell for cell in figure.cells() if not quick or figure.quick(cell)]
@@ -125,7 +127,8 @@ def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, processes: in
     home = folder if quick else DOCS
     path = home / f"{figure.name}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    summary(figure, lines).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    numbers = figure.derived() if figure.derived else summary(figure, lines)
+    numbers.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
     return Report(figure.name, sum(line["seconds"] for line in lines), len(left), len(cells))
 
 
