@@ -62,14 +62,16 @@ class Finished:
     def __init__(self, figure: Figure, folder: pathlib.Path) -> None:
         self.path = folder / f"{figure.name}.jsonl"
         self.lines: dict[str, dict[str, Any]] = {}
-        head = json.dumps({"figure": figure.name, "code": code_of(figure)})
-        if self.path.exists():
-            first, *rest = self.path.read_text().splitlines() or [""]
-            if first == head:
-                self.lines = {key_of(line["cell"]): line for line in map(json.loads, rest)}
-                return
+        head = json.dumps({"figure": figure.name, "code": code_of(figure)}) + "\n"
+        old = self.path.read_text() if self.path.exists() else ""
+        # The last line of a run that was killed may be half a line.
+        whole = [line for line in old.splitlines(keepends=True) if line.endswith("\n")]
+        if whole[:1] == [head]:
+            self.lines = {key_of(line["cell"]): line for line in map(json.loads, whole[1:])}
+        else:
+            whole = [head]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(head + "\n")
+        self.path.write_text("".join(whole))
 
     def add(self, line: dict[str, Any]) -> None:
         """Write a line at once: whatever is in the file survives an interruption."""

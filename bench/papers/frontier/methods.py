@@ -26,7 +26,7 @@ from bench.papers.run import DOCS
 LEVELS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTA = 1e-6
 # Fits at each eps; more where few rows make them cheap, and their errors differ more.
-REPEATS = {"ACS 2k": 40, "heart": 40, "ACS income 2k": 40, "ACS 20k": 20, "ACS income 20k": 20}
+REPEATS = {"ACS 2k": 20, "heart": 40, "ACS income 2k": 20, "ACS 20k": 20, "ACS income 20k": 20}
 FEWEST, QUICK_REPEATS = 10, 1
 # The tables and the files that they need.
 TABLES = {
