@@ -19,6 +19,8 @@ from bench.papers.figure import figure_of
 from bench.papers.run import QUICK, WORK, Report, run
 
 FIGURES: tuple[str, ...] = (
+    "fm12/figure2",
+    "fm12/figure3",
     "frontier/adult",
     "frontier/acs_2k",
     "frontier/acs_20k",
