@@ -30,6 +30,7 @@ FIGURES: tuple[str, ...] = (
     "frontier/income",
     "frontier/summary",
     "frontier/losses",
+    "index/overview",
 )
 
 
