@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -44,7 +44,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
-_CHUNK = 2**16  # points of one step of a regression
+_THINNED = 64  # a logistic regression starts where one of every so many cells ends
 _MOST_BINS = 2**31
 
 
@@ -313,19 +313,36 @@ def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:
         raise ValueError(f"`bins` {rule}; got {got}. {remedy}")
 
 
-def _fitted(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fitted(
+    facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Coefficients of the scaled problem, from the cells alone: post-processing."""
+    cells = _scaled(facts, grid, positions, weights)
+    if not facts.prep.labels:
+        return regression.least_squares(cells)
+    few = slice(None, None, _THINNED)  # few of the cells tell where to start
+    return regression.logistic(cells, regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED)))
+
+
+def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> regression.Cells:
+    """The cells as rows of the scaled problem."""
     prep = facts.prep
-    d, q, constant = prep.geometry.d, prep.geometry.n_coefs, prep.geometry.intercept
-    shift, scale = prep.shift, prep.scale / GRID
-
-    def chunks(step: int) -> Iterator[tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]]:
-        places, heights = positions[::step], weights[::step]
-        for start in range(0, len(places), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            rows, targets = grid.points(places[part])
-            scaled = np.full((len(rows), q), constant, order="F")
-            scaled[:, :d] = (rows - shift[:d]) * scale[:d]
-            yield scaled, targets if prep.labels else (targets - shift[d]) * scale[d], heights[part] * step
-
-    return regression.logistic(chunks, q) if prep.labels else regression.least_squares(chunks, q)
+    d, shift, scale = prep.geometry.d, prep.shift, prep.scale / GRID
+    above, size = grid.halves
+    rest, columns = positions // size, positions % size
+    firsts = np.flatnonzero(np.append(True, rest[1:] != rest[:-1])) if len(rest) else np.empty(0, np.int64)
+    if size > len(positions):
+        known, columns = np.unique(columns, return_inverse=True)
+    else:
+        known = np.arange(size)
+    halves = []
+    for places, own in ((rest[firsts] * size, above), (known, ~above)):
+        rows, targets = grid.points(places)
+        half = np.zeros((len(rows), prep.geometry.n_coefs))
+        half[:, :d] = np.where(own, (rows - shift[:d]) * scale[:d], 0.0)
+        halves.append(half)
+    halves[1][:, d:] = prep.geometry.intercept
+    if not prep.labels:
+        targets = (targets - shift[d]) * scale[d]
+    ends = np.append(firsts, len(positions))
+    return regression.Cells(halves[0], ends, halves[1], columns.astype(np.intp), targets, weights)

@@ -66,6 +66,18 @@ class Grid:
         """Cells of the table."""
         return math.prod(self.sizes)
 
+    @property
+    def halves(self) -> tuple[NDArray[np.bool_], int]:
+        """Which columns belong to the first axes, and how many cells the last axes have: about as many as the first."""
+        size, first = 1, len(self.axes)
+        while first > 1 and size * size < self.cells:
+            first -= 1
+            size *= self.sizes[first]
+        above = np.zeros(self.width, bool)
+        for axis in self.axes[:first]:
+            above[axis.first : axis.first + axis.points.shape[1]] = True
+        return above, size
+
     def codes(self, rows: Matrix, target: Matrix) -> list[NDArray[np.int64]]:
         """The cell of each encoded row (n, width) with its target (n, 1) on every axis."""
         *axes, last = self.axes
