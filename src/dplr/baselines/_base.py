@@ -168,24 +168,14 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
         """Bins of each column and of the target; they count for numbers with bounds."""
         numeric = [isinstance(column, Numeric) for column in layout.columns] + [facts.prep.target is not None]
-        given = self.bins
-        if given is None or hasattr(given, "__index__"):
-            wanted: list[int | None] = [given] * len(numeric)  # type: ignore[list-item]
-        else:
-            wanted = list(given)
-            if len(wanted) != len(numeric):
-                rule = f"must be None, a number, or {len(numeric)} of them: of each column, and of y"
-                raise ValueError(sentence("bins", rule, given))
+        wanted = _for_each(self.bins, len(numeric))
         if any(each is None and counts for each, counts in zip(wanted, numeric, strict=True)):
             if facts.n_rows is None:
                 remedy = "The usual number of bins depends on it. Or give `bins`."
                 raise ValueError(sentence("n_rows", "must be declared under add_remove", None, remedy))
             usual = bins_per_column(facts.n_rows, len(numeric))
             wanted = [usual if each is None else each for each in wanted]
-        found = [check_count("bins", 1 if each is None else each) for each in wanted]
-        if max(found) > _MOST_BINS:
-            raise ValueError(sentence("bins", "must be at most 2^31", max(found)))
-        return found
+        return [1 if each is None else each for each in wanted]
 
     def _release(self, ready: Ready, plan: TablePlan, source: Source) -> tuple[Positions, NDArray[np.float64]]:
         """Check every value, count the rows of each cell, add noise."""
@@ -294,6 +284,20 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
         tags.non_deterministic = True
         return tags
+
+
+def _for_each(bins: Any, columns: int) -> list[int | None]:
+    """The user's number of bins of each column and of y; None for the usual one."""
+    if bins is None:
+        return [None] * columns
+    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
+    if listed and len(bins) != columns:
+        rule = f"must be None, a number, or {columns} of them: of each column, and of y"
+        raise ValueError(sentence("bins", rule, bins))
+    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
+    if any(each is not None and each > _MOST_BINS for each in found):
+        raise ValueError(sentence("bins", "must be at most 2^31", bins))
+    return found
 
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:

@@ -23,7 +23,7 @@ _DENSE = 14  # chances of at least 2^-14 are drawn cell by cell in compiled code
 _SPAN = 10  # a span has a hit with a chance of at most 2^-10
 _FINE = 32  # bits of a rate of the compiled process
 _EXTRA = 64  # bits of a chance that is rounded up
-_WORDS = 1024  # drawn at once
+_WORDS = 256  # drawn at once
 
 
 @dataclass(frozen=True, slots=True)
