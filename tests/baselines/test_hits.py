@@ -71,17 +71,19 @@ def test_dense_hits_are_independent(p):
 @pytest.mark.parametrize("bits", [64, 1])
 @pytest.mark.parametrize("p", [Fraction(1, 5), Fraction(1, 7), Fraction(2, 23)])
 def test_hits_by_spans_are_independent(p, bits, monkeypatch):
-    """Two cells and more in a span, a hit in every second one; with 1 bit a chance is rounded to twice of it, almost."""
+    """Two cells and more in a span, a hit in every second one; with 1 bit a chance is rounded up to almost twice."""
     monkeypatch.setattr(drawing, "_DENSE", 0)
     monkeypatch.setattr(drawing, "_SPAN", 1)
     monkeypatch.setattr(drawing, "_EXTRA", bits)
     assert subsets_are_independent(p, 6, 20_000)
 
 
-def test_what_a_rate_of_few_bits_leaves_of_a_chance_is_drawn_too(monkeypatch):
-    """1/3 is 1/4 or else 1/9."""
+@pytest.mark.parametrize("dense", [0, 14])
+def test_what_a_rate_of_few_bits_leaves_of_a_chance_is_drawn_too(dense, monkeypatch):
+    """1/3 is 1/4 or else 1/9; or, by spans, a span in two thirds of which is a hit is taken from three quarters."""
+    monkeypatch.setattr(drawing, "_DENSE", dense)
     monkeypatch.setattr(drawing, "_FINE", 2)
-    monkeypatch.setattr(drawing, "_SPAN", 1)
+    monkeypatch.setattr(drawing, "_SPAN", 1 if dense else 0)
     assert subsets_are_independent(Fraction(1, 3), 4, 20_000)
 
 

@@ -266,6 +266,17 @@ def test_a_strict_ledger_says_nothing_of_the_rows_and_gives_nothing_back(kind, t
         made(kind, eps=0.3, ledger=ledger).fit(X.tolist(), y > 0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_strict_ledger_is_silent_where_values_are_converted_before_the_reservation(tmp_path):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
+    X, y = data()
+    y = y.astype(np.longdouble)
+    y[0] = np.longdouble("1e400")  # no float64
+    bounds = dplr.Bounds([(0, 10), (-1, 1)], target={"threshold": 0})
+    made(baselines.DPME, eps=0.3, bounds=bounds, ledger=ledger).fit(X, y)
+    assert ledger.spent() == (0.3, 0.0)
+
+
 def test_the_data_holder_is_told_of_values_outside_the_bounds():
     X, y = data()
     X[:30] = 99

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.baselines.test_hits import agrees
 
 from dplr.baselines.law import TwoSided
 from dplr.baselines.table import counted, noisy, priority_sample
 from dplr.noise import Source
-from tests.baselines.test_hits import agrees
 
 STOP = 2**31  # a = 1/2
 HUGE = (10**9,) * 5
@@ -34,6 +34,7 @@ def test_lazy_table_has_the_law_of_the_listed_one(theta):
     source = Source(seed=theta)
     for _ in range(runs):
         cells, values = noisy(positions, np.array([3, 1]), 4, TwoSided(STOP), theta, source)
+        assert cells.tolist() == sorted(set(cells.tolist()))  # no order or repetition tells which cells are full
         outcome = [0] * 4
         for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
             outcome[cell] = min(value, most) - theta + 1

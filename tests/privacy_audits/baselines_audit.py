@@ -1,7 +1,7 @@
 """Empirical privacy of noisy tables: can neighbours be told apart by what DPME or Filter-Priority releases?
 
-As a script (``python baselines_audit.py RUNS CASE ...``) it prints the measured lower bound of eps of each case as JSON:
-tests run it on patched copies of the package to show that the audit sees a broken one.
+As a script (``python baselines_audit.py RUNS CASE ...``) it prints the measured lower bound of eps of each case as
+JSON: tests run it on patched copies of the package to show that the audit sees a broken one.
 """
 
 import json

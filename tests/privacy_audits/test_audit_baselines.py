@@ -25,7 +25,7 @@ FLOORS = {
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     eps = CASES[name].eps
-    assert FLOORS[name] * eps <= measure(name, 2_000) <= eps
+    assert FLOORS[name] * eps <= measure(name, 1_500) <= eps
 
 
 SENSITIVITY, LAW, TABLE = "privacy/sensitivity.py", "baselines/law.py", "baselines/table.py"
@@ -59,5 +59,5 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "file", "line", "broken"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(name, file, line, broken, tmp_path):
-    (found,) = measure_on_a_patched_copy("baselines_audit.py", [name], 1_500, file, line, broken, tmp_path)
+    (found,) = measure_on_a_patched_copy("baselines_audit.py", [name], 1_000, file, line, broken, tmp_path)
     assert found > CASES[name].eps

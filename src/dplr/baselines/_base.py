@@ -317,15 +317,14 @@ def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:
         raise ValueError(f"`bins` {rule}; got {got}. {remedy}")
 
 
-def _fitted(
-    facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _fitted(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coefficients of the scaled problem, from the cells alone: post-processing."""
     cells = _scaled(facts, grid, positions, weights)
     if not facts.prep.labels:
         return regression.least_squares(cells)
     few = slice(None, None, _THINNED)  # few of the cells tell where to start
-    return regression.logistic(cells, regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED)))
+    start = regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED))
+    return regression.logistic(cells, start)
 
 
 def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> regression.Cells:

@@ -130,8 +130,8 @@ def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[in
     kept = Chance(numerator << shift, rate * denominator)
     whole = 1 << shift
     span = whole // (rate << _SPAN)
-    units = -(-(span * rate * RATE_UNITS) // whole)
-    candidate = Chance(span * rate * RATE_UNITS, units * whole)
+    units = -(-(span * rate << _FINE) // whole)
+    candidate = Chance(span * rate << _FINE, units * whole)
 
     def first(length: int) -> int | None:
         """The first hit of that many cells, if any."""
@@ -143,7 +143,7 @@ def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[in
         return place if first(place) is None else None
 
     found = []
-    for block in words.source.bernoulli_indices(-(-cells // span), units).tolist():
+    for block in words.source.bernoulli_indices(-(-cells // span), units * (RATE_UNITS >> _FINE)).tolist():
         if not words.happens(candidate):
             continue
         start, place = block * span, placed(span)

@@ -70,7 +70,7 @@ class Cells:
         matrix = sparse.csr_array((values, span.columns, span.ends), shape=(len(span.left), len(self.right)))
         used = np.flatnonzero(self.right.any(axis=0))
         cross = np.zeros((self.left.shape[1],) * 2)
-        cross[:, used] = span.left.T @ (matrix @ self.right[:, used])
+        cross[:, used] = span.left.T @ np.asarray(matrix @ self.right[:, used])
         own = (span.left.T * matrix.sum(axis=1)) @ span.left
         return own + (self.right.T * matrix.sum(axis=0)) @ self.right + cross + cross.T
 
@@ -87,7 +87,7 @@ def least_squares(cells: Cells) -> Vector:
     for span in cells.spans():
         square += cells.products(span, span.weights)
         right += cells.sums(span, span.weights * cells.targets[span.columns])
-    return np.asarray(linalg.pinvh(square, rtol=_RANK) @ right)
+    return np.asarray(linalg.pinvh(square, rtol=_RANK) @ right, np.float64)
 
 
 def logistic(cells: Cells, start: Vector | None = None) -> Vector:
