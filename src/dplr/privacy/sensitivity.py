@@ -252,3 +252,11 @@ def clipped_sum(records: int, clip: float, radius: float, size: int, exponent: i
         return records * clip
     floored = math.sqrt(size) * math.ldexp(1.0, exponent)
     return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored
+
+
+def cell_counts(records_changed: int) -> int:
+    """Exact L1 sensitivity of the counts of a table: every record lies in one cell (baselines/histogram.md, lemma 1).
+
+    2 under replace_one, where a record moves from one cell to another, and 1 under add_remove.
+    """
+    return records_changed

@@ -1,0 +1,351 @@
+"""What both baselines share: a noisy table of counts, and a regression of its cells."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplr._validation import check_choice, check_count, check_eps, sentence
+from dplr.baselines import regression
+from dplr.baselines.grid import Grid, grid_of
+from dplr.baselines.hits import Positions
+from dplr.baselines.law import MOST_CELLS, TwoSided, bins_per_column, two_sided
+from dplr.baselines.table import Counts, counted, noisy
+from dplr.bounds.columns import Numeric
+from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.layout import Layout
+from dplr.estimators import LinearRegression, LogisticRegression, _clients
+from dplr.estimators._strict import check_types
+from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
+from dplr.fitting.release import Ready, Record
+from dplr.fitting.run import accounted
+from dplr.fitting.silence import silence
+from dplr.ledger.budget import Budget
+from dplr.ledger.handle import as_ledger
+from dplr.mechanisms import NoPrivacy
+from dplr.noise import Source
+from dplr.privacy.guarantees import Pure
+from dplr.privacy.sensitivity import cell_counts
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.geometry import GRID
+from dplr.problem.plan import Plan
+from dplr.rows import as_rows, encoded
+from dplr.rows.queries.moments import Moments
+from dplr.typing import BoundsLike, LedgerLike
+
+MODELS = ("logistic", "linear")
+_THINNED = 64  # a logistic regression starts where one of every so many cells ends
+_MOST_BINS = 2**31
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TablePlan:
+    """What will be released, from public facts alone."""
+
+    grid: Grid
+    law: TwoSided
+    theta: int
+    statement: PrivacyStatement
+
+
+def _classifies(estimator: Any) -> bool:
+    return bool(estimator.model == "logistic")
+
+
+class TableModel(BaseEstimator):  # type: ignore[misc]
+    """A model of the cells of a noisy table of counts."""
+
+    _mechanism: ClassVar[str]
+    _source_of: ClassVar[str]
+
+    eps: float
+    model: str
+    bounds: BoundsLike
+    classes: Any
+    fit_intercept: bool
+    neighbouring: str
+    n_rows: int | None
+    bins: int | Sequence[int | None] | None
+    ledger: LedgerLike
+    rng: int | None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Spend eps on a table of the rows, and fit the model to its cells.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        y : (n_rows,) labels, or numbers with ``model="linear"``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
+        BudgetExceeded
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
+        """
+        model = self._plain_model()
+        _clients.refuse(model)
+        ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
+        if not ledger.strict:
+            return self._fit(model, X, y, ledger, bounds)
+        check_types(X, y, bounds)
+        model._check_declared()
+        with silence():  # values are converted before the reservation too
+            return self._fit(model, X, y, ledger, bounds)
+
+    def _fit(self, model: Any, X: Any, y: Any, ledger: Budget, bounds: Bounds | None) -> Self:
+        eps = check_eps(self.eps)
+        ready = model._prepared(X, y, bounds, [eps])
+        plan = self._plan(ready.facts, eps)
+        check_promise([eps], ready.facts, False)
+        source = model._source()
+        statement = replace(plan.statement, reproducible=source.reproducible)
+        work = functools.partial(self._release, ready, plan, source)
+        with ready.explaining():
+            released = accounted(ledger, [statement], source, work)
+        return self._take(model, ready, plan.grid, statement, released)
+
+    def _plain_model(self) -> Any:
+        """The model without privacy that reads rows and predicts: the same checks, units and conventions."""
+        kind = LogisticRegression if check_choice("model", self.model, MODELS) == "logistic" else LinearRegression
+        shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
+        own = {"classes": self.classes} if self.model == "logistic" else {}
+        return kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+
+    def _plan(self, facts: PublicFacts, eps: float) -> TablePlan:
+        """Fix the table, the noise, the threshold and the statement."""
+        layout = facts.layout
+        if layout is None:
+            remedy = "Declare bounds=dplr.Bounds(...) of the columns of X: they say which cells there are."
+            raise ValueError(sentence("bounds", "must be declared for a table of counts", self.bounds, remedy))
+        if layout.products:
+            raise ValueError(sentence("bounds", "must have no products with a table of counts", self.bounds))
+        if facts.classes is not None and is_several(facts.classes):
+            rule = "must be two labels with a table of counts"
+            raise ValueError(sentence("classes", rule, list(facts.classes), "Fit one label against the rest."))
+        problem = facts.problem
+        sensitivity = cell_counts(problem.neighbouring.records_changed)
+        law = two_sided(eps, sensitivity)
+        grid = grid_of(layout, facts.prep.target, self._bins(layout, facts))
+        theta, said = self._threshold(law, grid.cells, facts.n_rows)
+        _check_size(law, grid, theta)
+        shape = " x ".join(str(size) for size in grid.sizes)
+        named = f"counts of {shape} cells, L1 sensitivity {sensitivity}; a = 1 - {law.stop} / 2^32; {said}"
+        statement = PrivacyStatement(
+            mechanism=self._mechanism,
+            eps=eps,
+            delta=0.0,
+            guarantee=Pure(eps),
+            neighbouring=problem.neighbouring,
+            released={"counts": _block(law, grid, sensitivity)},
+            calibration=named,
+            assumptions=tuple(each for each in problem.assumptions if each != l2_sentence(None)),
+            arithmetic="integer",
+            reproducible=False,
+            source=f"{self._source_of}; dplr baselines/histogram.md, theorems 1 and 2",
+        )
+        return TablePlan(grid, law, theta, statement)
+
+    @abstractmethod
+    def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
+        """The least noisy count that is released, and what the statement says of it."""
+
+    def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Any:
+        """What becomes of the noisy counts: positions and weights."""
+        return positions, counts.astype(np.float64)
+
+    def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
+        """Bins of each column and of the target; they count for numbers with bounds."""
+        numeric = [isinstance(column, Numeric) for column in layout.columns] + [facts.prep.target is not None]
+        wanted = _for_each(self.bins, len(numeric))
+        if any(each is None and counts for each, counts in zip(wanted, numeric, strict=True)):
+            if facts.n_rows is None:
+                remedy = "The usual number of bins depends on it. Or give `bins`."
+                raise ValueError(sentence("n_rows", "must be declared under add_remove", None, remedy))
+            usual = bins_per_column(facts.n_rows, len(numeric))
+            wanted = [usual if each is None else each for each in wanted]
+        return [1 if each is None else each for each in wanted]
+
+    def _release(self, ready: Ready, plan: TablePlan, source: Source) -> tuple[Positions, NDArray[np.float64]]:
+        """Check every value, count the rows of each cell, add noise."""
+        facts, labels = ready.facts, ready.labels
+        geometry = facts.prep.geometry
+        y = ready.y.values if labels is None else labels.y
+        as_rows(ready.X, y, facts.prep).total(Moments(geometry.d, geometry.intercept > 0))  # raises for faulty rows
+        assert facts.layout is not None
+        if labels is None:
+            target = ready.y.as_float()
+        else:
+            target = np.asarray(np.asarray(y, np.float64) == labels.codes[1], np.float64)
+        codes = plan.grid.codes(encoded(ready.X, facts.layout), target[:, None])
+        positions, counts = counted(codes, plan.grid.sizes)
+        found = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
+        done: tuple[Positions, NDArray[np.float64]] = self._sampled(*found, facts.n_rows, source)
+        return done
+
+    def _take(
+        self,
+        model: Any,
+        ready: Ready,
+        grid: Grid,
+        statement: PrivacyStatement,
+        released: tuple[Positions, NDArray[np.float64]],
+    ) -> Self:
+        """Fit the model to what was released, and become it."""
+        positions, weights = released
+        facts = ready.facts
+        coef, intercept = facts.prep.to_user_units(_fitted(facts, grid, positions, weights))
+        model._name_columns(facts)
+        model._name_target(ready)
+        model._set_coef(np.array([coef]), np.array([intercept]))
+        model._record = Record(NoPrivacy(), Plan(facts.problem, statement), facts.prep, [{}], {}, facts.bounds)
+        self._model, self._grid = model, grid
+        self.privacy_ = statement
+        self.released_ = {"cells": positions, "counts": weights}
+        names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_")
+        for name in names:
+            self.__dict__.pop(name, None)
+            if name in model.__dict__:
+                setattr(self, name, getattr(model, name))
+        return self
+
+    def points(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+        """The released cells as points: rows in the columns of `coef_`, targets, and weights.
+
+        Returns
+        -------
+        rows : (cells, n_columns) middles of the cells.
+        targets : (cells,) middles of the cells of a number, or labels.
+        weights : (cells,) noisy counts.
+
+        Privacy
+        -------
+        A function of `released_` and of public facts.
+        """
+        check_is_fitted(self)
+        rows, targets = self._grid.points(self.released_["cells"])
+        if _classifies(self):
+            targets = self.classes_[targets.astype(np.intp)]
+        return rows, targets, self.released_["counts"]
+
+    @property
+    def coef_names_(self) -> tuple[str, ...]:
+        """Names of the entries of `coef_`."""
+        check_is_fitted(self)
+        names: tuple[str, ...] = self._model.coef_names_
+        return names
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """(n,) labels; or numbers, clipped to the declared bounds of the target."""
+        check_is_fitted(self)
+        return np.asarray(self._model.predict(X))
+
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) probabilities, columns in the order of ``classes_``."""
+        check_is_fitted(self)
+        return np.asarray(self._model.predict_proba(X))
+
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n,) margins, positive for ``classes_[1]``."""
+        check_is_fitted(self)
+        return np.asarray(self._model.decision_function(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of right labels, or R^2: a function of X and y, and as private as they are."""
+        check_is_fitted(self)
+        return float(self._model.score(X, y))
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy that is not fitted, unless a client asks for it that would break the promise."""
+        model = self._plain_model()
+        _clients.refuse(model)
+        _clients.warn_of_folds(model)
+        copied: Self = super().__sklearn_clone__()
+        return copied
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = self._plain_model().__sklearn_tags__()
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
+        tags.non_deterministic = True
+        return tags
+
+
+def _for_each(bins: Any, columns: int) -> list[int | None]:
+    """The user's number of bins of each column and of y; None for the usual one."""
+    if bins is None:
+        return [None] * columns
+    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
+    if listed and len(bins) != columns:
+        rule = f"must be None, a number, or {columns} of them: of each column, and of y"
+        raise ValueError(sentence("bins", rule, bins))
+    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
+    if any(each is not None and each > _MOST_BINS for each in found):
+        raise ValueError(sentence("bins", "must be at most 2^31", bins))
+    return found
+
+
+def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
+    """What the statement says of the table."""
+    name = "discrete Laplace" if law.scale else "none"
+    return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)
+
+
+def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:
+    """Refuse a table of which too many empty cells would pass."""
+    expected = law.expected(theta, grid.cells)
+    if expected > MOST_CELLS:
+        sizes = " x ".join(str(size) for size in grid.sizes)
+        rule = f"must leave at most {MOST_CELLS} empty cells that pass with noise"
+        got = f"about {expected:.3g} of {sizes} cells"
+        remedy = "Give fewer bins, or declare the levels of columns that take few values."
+        raise ValueError(f"`bins` {rule}; got {got}. {remedy}")
+
+
+def _fitted(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coefficients of the scaled problem, from the cells alone: post-processing."""
+    cells = _scaled(facts, grid, positions, weights)
+    if not facts.prep.labels:
+        return regression.least_squares(cells)
+    few = slice(None, None, _THINNED)  # few of the cells tell where to start
+    start = regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED))
+    return regression.logistic(cells, start)
+
+
+def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> regression.Cells:
+    """The cells as rows of the scaled problem."""
+    prep = facts.prep
+    d, shift, scale = prep.geometry.d, prep.shift, prep.scale / GRID
+    above, size = grid.halves
+    rest, columns = positions // size, positions % size
+    firsts = np.flatnonzero(np.append(True, rest[1:] != rest[:-1])) if len(rest) else np.empty(0, np.int64)
+    if size > len(positions):
+        known, columns = np.unique(columns, return_inverse=True)
+    else:
+        known = np.arange(size)
+    halves = []
+    for places, own in ((rest[firsts] * size, above), (known, ~above)):
+        rows, targets = grid.points(places)
+        half = np.zeros((len(rows), prep.geometry.n_coefs))
+        half[:, :d] = np.where(own, (rows - shift[:d]) * scale[:d], 0.0)
+        halves.append(half)
+    halves[1][:, d:] = prep.geometry.intercept
+    if not prep.labels:
+        targets = (targets - shift[d]) * scale[d]
+    ends = np.append(firsts, len(positions))
+    return regression.Cells(halves[0], ends, halves[1], columns.astype(np.intp), targets, weights)

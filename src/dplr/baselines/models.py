@@ -1,0 +1,210 @@
+"""DPME and Filter-Priority: what FM12 compared the functional mechanism with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from dplr._keywords import suggests
+from dplr._validation import check_count, sentence
+from dplr.baselines._base import TableModel
+from dplr.baselines.hits import Positions
+from dplr.baselines.law import TwoSided, usual_threshold
+from dplr.baselines.table import Counts, priority_sample
+from dplr.noise import Source
+from dplr.typing import BoundsLike, LedgerLike
+
+
+class DPME(TableModel):
+    """Differentially private M-estimator (Lei, NIPS 2011): a regression of the cells of a noisy table of counts.
+
+    Every count gets two-sided geometric noise, negative counts become 0, and the model is fitted to the middles of the
+    cells, each with its noisy count as its weight.
+
+    Parameters
+    ----------
+    eps : privacy loss, positive; ``float("inf")`` leaves only the loss of the bins.
+    model : `"logistic"` for two labels, or `"linear"`.
+    bounds : `dplr.Bounds` of all columns, from public knowledge: they say which cells there are. A number has `bins` of
+        equal width, levels and bins are cells of their own. Declare levels for columns that take few values. With
+        ``model="linear"`` they declare the range of the target.
+    classes : two labels; as in `dplr.LogisticRegression`.
+    fit_intercept : whether the model has an intercept. FM12's figures have none.
+    neighbouring : `"replace_one"` or `"add_remove"`.
+    n_rows : public number of rows; len(X) under replace_one, a declared reference under add_remove, which the usual
+        number of bins needs there.
+    bins : bins of every number; or a list with an entry for each column of the bounds and one for y, those of levels
+        None. None for Lei's ceil(1 / h), h = (sqrt(log n) / n)^(2 / (2 + D)), D the number of columns with the target.
+    ledger : the budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
+    rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
+
+    Attributes
+    ----------
+    coef_, intercept_ : in the units of the user's columns, as in `dplr.LogisticRegression` and
+        `dplr.LinearRegression`.
+    coef_names_ : names of the columns.
+    classes_ : the labels, with ``model="logistic"``.
+    privacy_ : the `dplr.PrivacyStatement`.
+    released_ : ``"cells"``, positions of the cells with a positive noisy count in the table, the target's axis fastest,
+        and ``"counts"``. The noisy counts of all other cells are 0.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On `fit`: a parameter or the data break a rule, or more than 2^26 cells would be released.
+
+    Privacy
+    -------
+    Pure eps-DP, for the computed numbers (histogram.md, theorems 1 and 3). Released are the noisy counts; the model is
+    post-processing of them. Assumed public: all parameters, the bounds, the labels, and the number of rows under
+    replace_one. Every call of `fit` spends eps anew.
+
+    See Also
+    --------
+    dplr.fit : better models at the same eps. This one is for comparisons.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from dplr import baselines
+    >>> X = np.random.default_rng(0).uniform(0, 10, (5000, 2))
+    >>> bounds = dplr.Bounds([(0, 10), (0, 10)])
+    >>> est = baselines.DPME(eps=1.0, bounds=bounds).fit(X, X[:, 0] > X[:, 1])
+    >>> est.score(X, X[:, 0] > X[:, 1]) > 0.9
+    True
+    >>> est.privacy_.guarantee
+    Pure(eps=1.0)
+    """
+
+    _mechanism: ClassVar[str] = "dpme"
+    _source_of: ClassVar[str] = "Lei 2011"
+
+    @suggests
+    def __init__(
+        self,
+        *,
+        eps: float = 1.0,
+        model: str = "logistic",
+        bounds: BoundsLike = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        neighbouring: str = "replace_one",
+        n_rows: int | None = None,
+        bins: int | Sequence[int | None] | None = None,
+        ledger: LedgerLike = None,
+        rng: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.model = model
+        self.bounds = bounds
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.neighbouring = neighbouring
+        self.n_rows = n_rows
+        self.bins = bins
+        self.ledger = ledger
+        self.rng = rng
+
+    def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
+        return 1, "negative counts become 0"
+
+
+class FilterPriority(TableModel):
+    """Filter and priority sampling of a noisy table (Cormode, Procopiuc, Srivastava and Tran, ICDT 2012).
+
+    Of all counts with two-sided geometric noise, those of at least `theta` are kept, and of these a priority sample of
+    at most `size`; the model is fitted to the middles of their cells. Empty cells that pass are drawn without a list of
+    all cells, so the table may have any number of them.
+
+    Parameters
+    ----------
+    eps, model, bounds, classes, fit_intercept, neighbouring, n_rows, bins, ledger, rng : as in `DPME`.
+    theta : least noisy count that is kept, an integer of at least 1. None for the least one at which at most n/10 empty
+        cells pass on average: the paper recommends none.
+    size : most cells that are kept. None for n, the public number of rows.
+
+    Attributes
+    ----------
+    coef_, intercept_, coef_names_, classes_, privacy_, n_features_in_, feature_names_in_ : as in `DPME`.
+    released_ : ``"cells"``, positions of the sampled cells in the table, Python's integers where there are 2^62 cells
+        or more; and ``"counts"``, their weights.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On `fit`, as in `DPME`.
+
+    Privacy
+    -------
+    Pure eps-DP, for the computed numbers (histogram.md, theorems 1, 2 and 3). The filter, the sample and the model are
+    post-processing of the noisy counts. `theta` and `size` are public, and so is all that `DPME` assumes.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from dplr import baselines
+    >>> X = np.random.default_rng(0).uniform(0, 10, (5000, 2))
+    >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-10, 10))
+    >>> est = baselines.FilterPriority(eps=1.0, model="linear", bounds=bounds, bins=8).fit(X, X[:, 0] - X[:, 1])
+    >>> est.score(X, X[:, 0] - X[:, 1]) > 0.9
+    True
+    """
+
+    _mechanism: ClassVar[str] = "filter-priority"
+    _source_of: ClassVar[str] = "Cormode et al. 2012"
+
+    @suggests
+    def __init__(
+        self,
+        *,
+        eps: float = 1.0,
+        model: str = "logistic",
+        bounds: BoundsLike = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        neighbouring: str = "replace_one",
+        n_rows: int | None = None,
+        bins: int | Sequence[int | None] | None = None,
+        theta: int | None = None,
+        size: int | None = None,
+        ledger: LedgerLike = None,
+        rng: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.model = model
+        self.bounds = bounds
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.neighbouring = neighbouring
+        self.n_rows = n_rows
+        self.bins = bins
+        self.theta = theta
+        self.size = size
+        self.ledger = ledger
+        self.rng = rng
+
+    def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
+        size = self._size(n_rows)
+        if self.theta is not None:
+            theta = check_count("theta", self.theta)
+        elif n_rows is None:
+            raise _no_reference("theta")
+        else:
+            theta = usual_threshold(law, cells, n_rows)
+        return theta, f"counts of at least {theta} are kept, and a priority sample of {size} of them"
+
+    def _size(self, n_rows: int | None) -> int:
+        if self.size is not None:
+            return check_count("size", self.size)
+        if n_rows is None:
+            raise _no_reference("size")
+        return n_rows
+
+    def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Any:
+        return priority_sample(positions, counts, self._size(rows), source)
+
+
+def _no_reference(name: str) -> ValueError:
+    remedy = f"The usual `{name}` depends on it. Or give `{name}`."
+    return ValueError(sentence("n_rows", "must be declared under add_remove", None, remedy))
