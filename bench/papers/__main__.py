@@ -18,7 +18,12 @@ from bench.papers import check, pages
 from bench.papers.figure import figure_of
 from bench.papers.run import QUICK, WORK, Report, run
 
-FIGURES: tuple[str, ...] = ()
+FIGURES: tuple[str, ...] = (
+    "cm08/figure1",
+    "cm08/figure2ab",
+    "cm08/figure2cd",
+    "cm08/errors",
+)
 
 
 def main() -> int:
