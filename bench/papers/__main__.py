@@ -23,6 +23,10 @@ FIGURES: tuple[str, ...] = (
     "cm08/figure2ab",
     "cm08/figure2cd",
     "cm08/errors",
+    "cms11/tradeoff",
+    "cms11/learning",
+    "cms11/tuning",
+    "cms11/errors",
 )
 
 
