@@ -27,6 +27,16 @@ FIGURES: tuple[str, ...] = (
     "cms11/learning",
     "cms11/tuning",
     "cms11/errors",
+    "hha23/table1",
+    "hha23/figure4",
+    "hha23/figure5",
+    "hha23/figure6",
+    "hha23/figure7",
+    "hha23/figure8",
+    "hha23/figure9",
+    "hha23/figure10",
+    "hha23/figure11",
+    "hha23/errors",
 )
 
 
