@@ -15,7 +15,7 @@ from bench.papers.hha23.descents import DATA, MECHANISMS, TRUE_EPS, TWIN
 LEVELS = (0.1, 0.5, 150.0)
 # Gains in points, as printed. Differences of the printed accuracies are 1.00, 6.75 and 10.50.
 GAINS = {0.1: 1.25, 0.5: 7.25, 150.0: 11.50}
-FITS, REPEATS = 20, 5
+FITS, REPEATS = 20, 3
 
 
 def cells() -> list[Cell]:
