@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,6 @@ from bench.papers import pages
 from bench.papers.cms11 import people
 from bench.papers.cms11.people import MODELS, OBJECTIVE, PRINTED, TABLES, WIDTH
 from bench.papers.figure import Cell, Figure, Row
-from dplr import fit
 
 RIDGES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 LEVELS = (0.05, 0.2, 1.0)
@@ -35,12 +35,11 @@ def measure(cell: Cell, seed: int) -> Sequence[Row]:
     train, held = people.split(table, cell["repeat"])
     X, y, rest, truth = table.unit[train], table.y[train], table.unit[held], table.y[held]
     options: dict[str, Any] = {"eps": eps, "fit_intercept": False, "rng": seed}
-    options |= {"width": WIDTH} if model == "svm" else {}
+    kind: Any = functools.partial(dplr.HuberSVC, width=WIDTH) if model == "svm" else dplr.LogisticRegression
     printed = options | PRINTED[OBJECTIVE]
-    fits = {f"l2 = {ridge:g}": fit(X, y, model=model, l2=ridge, **printed) for ridge in RIDGES}
-    kind = dplr.HuberSVC if model == "svm" else dplr.LogisticRegression
+    fits = {f"l2 = {ridge:g}": kind(l2=ridge, **printed).fit(X, y) for ridge in RIDGES}
     fits[TUNED] = dplr.PrivateSearch(kind(**printed), {"l2": list(RIDGES)}, seed=seed).fit(X, y).best_estimator_
-    fits[OWN] = fit(X, y, model=model, mechanism="objective", **options)
+    fits[OWN] = kind(mechanism="objective", **options).fit(X, y)
     rows = [{"series": name, "value": float(np.mean(est.predict(rest) != truth))} for name, est in fits.items()]
     return [*rows, {"series": TRUE_EPS, "value": fits[TUNED].privacy_.eps}]
 
