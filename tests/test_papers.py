@@ -1,4 +1,4 @@
-"""The figures of the papers: measured from seeds, resumed, summarised, held against what is committed, shown as made."""
+"""The figures of the papers: measured from seeds, resumed, summarised, held against what is committed."""
 
 import importlib
 import pathlib
