@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.papers.figure import Figure
 from bench.papers.pages import markdown
-from bench.papers.run import DOCS
+from bench.papers.run import DOCS, MEASURED
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _ahead(numbers: pd.DataFrame, better: str, worse: str, **kept: object) -> st
     """At how many points one method has the smaller error."""
     for label, value in kept.items():
         numbers = numbers[numbers[label] == value]
-    keys = [name for name in numbers if name not in ("method", "mean", "deviation", "repeats", "published")]
+    keys = [name for name in numbers if name not in ("method", "published", *MEASURED)]
     wide = numbers.pivot(index=keys, columns="method", values="mean").dropna(subset=[better, worse])
     return f"{better} better than {worse} at {int((wide[better] < wide[worse]).sum())} of {len(wide)} points"
 
