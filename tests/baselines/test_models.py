@@ -61,9 +61,10 @@ def test_without_noise_the_logistic_model_is_that_of_as_many_rows(kind, fit_inte
 
 def test_a_column_that_never_changes_leaves_the_solution_of_least_norm():
     X, y = data()
-    X[:, 1], y = 0.5, 2 * X[:, 0] - 10
-    est = made(baselines.DPME, "linear", eps=INF, bins=8).fit(X, y)
+    X[:, 1], y = 0.9, 2 * X[:, 0] - 10
+    est = made(baselines.DPME, "linear", eps=INF, bins=7).fit(X, y)
     assert est.coef_[0] == pytest.approx(2, rel=0.05)
+    assert abs(est.coef_[1]) < 0.1  # it and the intercept could be anything together
     assert est.score(X, y) > 0.98
 
 
@@ -296,7 +297,7 @@ REFUSED = [
     ({"bins": 0}, ValueError, "`bins` must be at least 1; got 0"),
     ({"bins": 2.5}, TypeError, "`bins` must be an integer"),
     ({"bins": [3, 4]}, ValueError, "`bins` must be None, a number, or 3 of them"),
-    ({"bins": 2**40}, ValueError, "`bins` must be at most 2\\^31"),
+    ({"bins": 2**40}, ValueError, "`bins` must be at most 2\\^20"),
     ({"bins": "many"}, TypeError, "`bins` must be an integer"),
     ({"eps": 0.0}, ValueError, "`eps` must be positive"),
     ({"rng": "now"}, TypeError, "`rng` must be None or an int"),

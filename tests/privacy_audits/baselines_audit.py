@@ -80,7 +80,7 @@ def scores(case, side, runs):
     X, y = case.rows(side)
     found = np.zeros(runs)
     pair = list(zip(case.counts(0), case.counts(1), strict=True))
-    for run, (positions, weights) in enumerate(releases(case.estimator, X, y, runs)):
+    for run, (positions, weights) in enumerate(releases(case.estimator, X, y, runs, side)):
         cells = positions.tolist()
         known = dict(zip(cells, weights.tolist(), strict=True))
         if case.lowest:
@@ -93,11 +93,12 @@ def scores(case, side, runs):
     return np.round(found, 6)
 
 
-def releases(est, X, y, runs):
-    """What so many fits release: all of a fit except the regression, which sees only what is released."""
+def releases(est, X, y, runs, seed):
+    """What that many fits release: all of a fit except the regression, which sees only what is released."""
     ready = est._plain_model()._prepared(X, y, est.bounds, [est.eps])
     plan = est._plan(ready.facts, est.eps)
-    return [est._release(ready, plan, Source()) for _ in range(runs)]
+    source = Source(seed=seed)
+    return [est._release(ready, plan, source) for _ in range(runs)]
 
 
 def log_chance(seen, count, case):

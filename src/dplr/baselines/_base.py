@@ -45,7 +45,7 @@ from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
 _THINNED = 64  # a logistic regression starts where one of every so many cells ends
-_MOST_BINS = 2**31
+_MOST_BINS = 2**20  # of one column: their middles are listed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -296,7 +296,7 @@ def _for_each(bins: Any, columns: int) -> list[int | None]:
         raise ValueError(sentence("bins", rule, bins))
     found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
     if any(each is not None and each > _MOST_BINS for each in found):
-        raise ValueError(sentence("bins", "must be at most 2^31", bins))
+        raise ValueError(sentence("bins", "must be at most 2^20", bins))
     return found
 
 
