@@ -1,4 +1,4 @@
-"""What the figures of CM08 and HHA23 are measured on is what the papers say, and tables of errata show both numbers."""
+"""CM08 and HHA23: what is measured on is what the papers say, and tables of errata show both numbers."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.papers import errata
+from bench.papers import check, errata
 from bench.papers.cm08 import spheres
 from bench.papers.hha23 import descents, figure9
 
@@ -69,3 +69,9 @@ def test_a_table_of_errata_shows_what_is_printed_and_what_is_found():
     toy = errata.figure("toy", {"Lemma": errata.Erratum("one", "two", "count", lambda: 1.0, lambda: 2.0)})
     rows = [row | {"mean": row["value"]} for row in ({"error": "Lemma", **row} for row in toy.measure(*toy.cells(), 0))]
     assert "| Lemma | one | two | count | 1 | 2 |" in toy.table(pd.DataFrame(rows))
+
+
+def test_an_infinite_number_agrees_with_itself_alone():
+    committed = pd.DataFrame([{"method": "a", "mean": math.inf, "deviation": 0.0, "repeats": 1}])
+    assert check.differences(committed, committed) == []
+    assert check.differences(committed.assign(mean=1.0), committed) != []

@@ -8,9 +8,9 @@ import json
 import math
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,9 @@ from bench.data.tables import LONG_TAILS
 from bench.papers import drawing, pages
 from bench.papers.figure import Row
 from dplr import fit_many
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -141,12 +144,14 @@ def shown(numbers: pd.DataFrame, x: str, methods: Sequence[str], series: str = "
 
 
 def panels(
-    numbers: pd.DataFrame, x: str, called: str, methods: Sequence[str], quiet: Sequence[str], series: str = "method"
-) -> Picture:
-    """A panel for each table and model."""
+    numbers: pd.DataFrame, x: str, called: str, methods: Sequence[str], quiet: Sequence[str] = (),
+    series: str = "method", behind: Callable[[Axes, pd.DataFrame], None] = lambda ax, part: None,
+) -> Picture:  # fmt: skip
+    """A panel for each table and model; `behind` draws what lies behind its curves."""
     picture, axes = drawing.panels(4, height=2.8)
     for ax, (table, model) in zip(axes, itertools.product(TABLES, MODELS), strict=True):
         part = numbers[(numbers["table"] == table) & (numbers["model"] == model)]
+        behind(ax, part)
         drawing.curves(ax, part, x, series, methods, quiet=quiet)
         ax.set(title=f"{table}, {MODELS[model]}", xlabel=called, ylabel="test error (share wrong)", xscale="log")
         marks = sorted(set(part[x]))

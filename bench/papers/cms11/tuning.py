@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from bench.papers import pages
 from bench.papers.cms11 import people
 from bench.papers.cms11.people import MODELS, OBJECTIVE, PRINTED, TABLES, WIDTH
 from bench.papers.figure import Cell, Figure, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RIDGES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 LEVELS = (0.05, 0.2, 1.0)
@@ -65,9 +68,14 @@ def table(numbers: pd.DataFrame) -> str:
 
 
 def draw(numbers: pd.DataFrame) -> Picture:
-    """A panel for each table and model; fixed ridges are grey."""
-    order = (*SERIES[: len(RIDGES)], TUNED, OWN)
-    return people.panels(numbers, "eps", "eps, of the whole search", order, order[: len(RIDGES)], "series")
+    """A panel for each table and model; fixed ridges are a band, from the best to the worst."""
+
+    def band(ax: Axes, part: pd.DataFrame) -> None:
+        fixed = part[part["series"].isin(SERIES[: len(RIDGES)])].groupby("eps")["mean"]
+        ax.fill_between(*fixed.min().reset_index().T.to_numpy(), fixed.max(), color="0.85",
+                        label="five fixed l2, best to worst")  # fmt: skip
+
+    return people.panels(numbers, "eps", "eps, of the whole search", (TUNED, OWN), series="series", behind=band)
 
 
 FIGURE = Figure("cms11/tuning", "private tuning of l2", cells, measure, draw, table, quick, people.FILES)
