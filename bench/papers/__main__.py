@@ -18,7 +18,10 @@ from bench.papers import check, pages
 from bench.papers.figure import figure_of
 from bench.papers.run import QUICK, WORK, Report, run
 
-FIGURES: tuple[str, ...] = ()
+FIGURES: tuple[str, ...] = (
+    *(f"fm12/figure{number}" for number in range(4, 10)),
+    "fm12/errors",
+)
 
 
 def main() -> int:
