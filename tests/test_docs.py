@@ -165,8 +165,10 @@ def test_benchmarks_that_are_named_exist():
     for page in [*GUIDES, *PAGES, ROOT / "Makefile", *(ROOT / "bench").rglob("*.py")]:
         text = page.read_text()
         named = re.findall(r"`(bench/[\w/]+\.py)", text)
-        named += [f"{module.replace('.', '/')}.py" for module in re.findall(r"-m (bench[\w.]*\w)", text)]
         assert [path for path in named if not (ROOT / path).exists()] == [], name(page)
+        modules = [ROOT / module.replace(".", "/") for module in re.findall(r"-m (bench[\w.]*\w)", text)]
+        found = [module.with_suffix(".py").exists() or (module / "__main__.py").exists() for module in modules]
+        assert all(found), name(page)
 
 
 def test_errors_in_the_readme_are_those_of_the_page_on_accuracy():

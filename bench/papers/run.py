@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).parent
 DOCS = pathlib.Path("docs/papers")
 # Where finished cells lie until their figure is whole; a quick run writes its summaries there too.
 WORK, QUICK = pathlib.Path("build/papers"), pathlib.Path("build/papers-quick")
-MEASURED = ("mean", "deviation", "repeats")
+MEASURED = ("mean", "deviation", "repeats", "median")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def measured(name: str, cell: Cell) -> dict[str, Any]:
 
 
 def summary(figure: Figure, lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Mean and deviation of every number over the repeats of its setting, beside what the paper printed."""
+    """Mean, deviation and median of every number over the repeats of its setting, beside what the paper printed."""
     records = [
         {key: value for key, value in line["cell"].items() if key != "repeat"} | row
         for line in sorted(lines, key=lambda line: key_of(line["cell"]))
@@ -100,7 +100,7 @@ def summary(figure: Figure, lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(records)
     labels = [column for column in frame.columns if column != "value"]
     groups = frame.groupby(labels, sort=False, dropna=False)["value"]
-    table = groups.agg(mean="mean", deviation="std", repeats="count").reset_index()
+    table = groups.agg(mean="mean", deviation="std", repeats="count", median="median").reset_index()
     table["deviation"] = table["deviation"].fillna(0.0)
     if figure.published:
         table = table.merge(pd.DataFrame(figure.published), how="left", on=labels, validate="one_to_one")
