@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus papers wheel clean
+.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -33,6 +33,9 @@ bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
 # Every figure and table of the papers, and the frontier: `make papers`, `make papers QUICK=1`, `make papers ONLY=fm12/figure4`.
 papers: $(VENV)/.test
 	$(BIN)/python -m bench.papers $(if $(QUICK),--quick) $(if $(FRESH),--fresh) $(ONLY)
+# What the peers score on the data sets of the frontier (half an hour): `make papers` draws it.
+papers-peers: $(VENV)/.test $(VENV)-peers/.peers $(VENV)-opacus/.opacus
+	$(BIN)/python -m bench.peers.frontier diffprivlib $(VENV)-peers/bin/python opacus $(VENV)-opacus/bin/python
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 

@@ -6,6 +6,7 @@ choose constants use `training`, whose rows are all from training parts.
 
 from __future__ import annotations
 
+import functools
 import json
 import pathlib
 from collections.abc import Iterator
@@ -51,6 +52,12 @@ def tables(folder: str | pathlib.Path, official: bool) -> Iterator[Table]:
     yield _split("RAND", "logistic", *_rand(), official, "visits")
     for name in SYNTHETIC:
         yield _synthetic(name)
+
+
+@functools.cache
+def table_of(name: str, folder: str) -> Table:
+    """The table of that name, scored on its official test split."""
+    return next(table for table in tables(folder, official=True) if table.name == name)
 
 
 def _adult(folder: pathlib.Path) -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bounds]:

@@ -34,15 +34,18 @@ def panels(count: int, columns: int = 2, height: float = 2.7) -> tuple[Picture, 
 def curves(ax: Axes, table: pd.DataFrame, x: str, series: str, order: Sequence[str], quiet: Sequence[str] = ()) -> None:
     """A curve for each series, in colours and markers by its place in `order`; `quiet` ones are grey and dashed.
 
-    Error bars are two standard errors of the mean. Published values are hollow markers of the series' colour.
+    Error bars are two standard errors of the mean. Published values are hollow markers of the series' colour. From the
+    seventh series on colours come again, with dashed lines.
     """
     for number, name in enumerate(order):
         part = table[table[series] == name].sort_values(x)
         if part.empty:
             continue
         color, marker = COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
-        look = {"color": QUIET, "linestyle": (0, (4, 1 + 2 * number)), "marker": None} if name in quiet else {
-            "color": color, "marker": marker, "markersize": 4.5}  # fmt: skip
+        look = {"color": color, "marker": marker, "markersize": 4.5}
+        look["linestyle"] = "--" if number >= len(COLORS) else "-"
+        if name in quiet:
+            look = {"color": QUIET, "linestyle": (0, (4, 1 + 2 * number))}
         errors = BARS * part["deviation"] / np.sqrt(part["repeats"])
         ax.errorbar(part[x], part["mean"], errors, label=name, linewidth=1.3, capsize=2, **look)
         if PUBLISHED in part and part[PUBLISHED].notna().any():

@@ -19,6 +19,16 @@ Cell: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = Mapping[str, Any]
 
 
+def nothing() -> Sequence[Cell]:
+    """No cells: of what is derived from other figures."""
+    return ()
+
+
+def measures_nothing(cell: Cell, seed: int) -> Sequence[Row]:
+    """No numbers: of what is derived from other figures."""
+    return ()
+
+
 def every(cell: Cell) -> bool:
     """All cells."""
     return True
@@ -45,18 +55,21 @@ class Figure:
     quick : which cells are measured in a quick run.
     needs : files of the folder that DPLR_DATA names.
     published : what the paper printed: labels as in the summary, and `published`.
+    derived : makes the summary from those of other figures, which stand before it; it has no cells then, and no
+        quick run.
     alone : whether it measures time: nothing runs beside it, and a quick run is not held to its numbers.
     """
 
     name: str
     title: str
-    cells: Callable[[], Sequence[Cell]]
-    measure: Callable[[Cell, int], Sequence[Row]]
+    cells: Callable[[], Sequence[Cell]] = nothing
+    measure: Callable[[Cell, int], Sequence[Row]] = measures_nothing
     draw: Callable[[pd.DataFrame], Picture] | None = None
     table: Callable[[pd.DataFrame], str] | None = None
     quick: Callable[[Cell], bool] = every
     needs: tuple[str, ...] = ()
     published: Sequence[Row] = ()
+    derived: Callable[[], pd.DataFrame] | None = None
     alone: bool = False
 
 

@@ -62,14 +62,16 @@ class Finished:
     def __init__(self, figure: Figure, folder: pathlib.Path) -> None:
         self.path = folder / f"{figure.name}.jsonl"
         self.lines: dict[str, dict[str, Any]] = {}
-        head = json.dumps({"figure": figure.name, "code": code_of(figure)})
-        if self.path.exists():
-            first, *rest = self.path.read_text().splitlines() or [""]
-            if first == head:
-                self.lines = {key_of(line["cell"]): line for line in map(json.loads, rest)}
-                return
+        head = json.dumps({"figure": figure.name, "code": code_of(figure)}) + "\n"
+        old = self.path.read_text() if self.path.exists() else ""
+        # The last line of a run that was killed may be half a line.
+        whole = [line for line in old.splitlines(keepends=True) if line.endswith("\n")]
+        if whole[:1] == [head]:
+            self.lines = {key_of(line["cell"]): line for line in map(json.loads, whole[1:])}
+        else:
+            whole = [head]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(head + "\n")
+        self.path.write_text("".join(whole))
 
     def add(self, line: dict[str, Any]) -> None:
         """Write a line at once: whatever is in the file survives an interruption."""
@@ -109,39 +111,45 @@ def run(names: Sequence[str], *, quick: bool, processes: int) -> list[Report]:
     """Measure what is not finished yet, figure by figure, and write each summary as soon as it is whole."""
     os.environ.update(DPLR_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     folder = QUICK if quick else WORK
-    return [_run_figure(figure_of(name), folder, quick, processes) for name in names]
+    with _workers(processes) as pool:
+        return [_run_figure(figure_of(name), folder, quick, pool) for name in names]
 
 
-def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, processes: int) -> Report:
+def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, pool: Executor | None) -> Report:
     why = missing(figure)
+    if quick and figure.derived:
+        why = "made of other figures"
     if why:
         return Report(figure.name, 0.0, 0, 0, why)
     cells = [cell for cell in figure.cells() if not quick or figure.quick(cell)]
     finished = Finished(figure, folder)
     left = [cell for cell in cells if key_of(cell) not in finished.lines]
-    for line in tqdm(_lines(figure, left, processes), total=len(left), desc=figure.name, disable=not left):
+    for line in tqdm(_lines(figure, left, pool), total=len(left), desc=figure.name, disable=not left):
         finished.add(line)
     lines = [finished.lines[key_of(cell)] for cell in cells]
     home = folder if quick else DOCS
     path = home / f"{figure.name}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    summary(figure, lines).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    numbers = figure.derived() if figure.derived else summary(figure, lines)
+    numbers.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
     return Report(figure.name, sum(line["seconds"] for line in lines), len(left), len(cells))
 
 
-def _lines(figure: Figure, cells: Sequence[Cell], processes: int) -> Iterator[dict[str, Any]]:
+def _lines(figure: Figure, cells: Sequence[Cell], pool: Executor | None) -> Iterator[dict[str, Any]]:
     """Lines of the cells, as they come."""
-    if figure.alone or processes == 1 or len(cells) < 2:
+    if figure.alone or pool is None or len(cells) < 2:
         yield from (measured(figure.name, cell) for cell in cells)
         return
-    with _workers(processes) as pool:
-        for done in as_completed([pool.submit(measured, figure.name, cell) for cell in cells]):
-            yield done.result()
+    for done in as_completed([pool.submit(measured, figure.name, cell) for cell in cells]):
+        yield done.result()
 
 
 @contextlib.contextmanager
-def _workers(processes: int) -> Iterator[Executor]:
-    """Fresh processes; on an interruption what was not begun is dropped."""
+def _workers(processes: int) -> Iterator[Executor | None]:
+    """Fresh processes, or none for one; on an interruption what was not begun is dropped."""
+    if processes == 1:
+        yield None
+        return
     pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
     try:
         yield pool

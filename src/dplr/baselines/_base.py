@@ -45,7 +45,7 @@ from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
 _THINNED = 64  # a logistic regression starts where one of every so many cells ends
-_MOST_BINS = 2**31
+_MOST_BINS = 2**20  # of one column: their middles are listed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -168,24 +168,14 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
         """Bins of each column and of the target; they count for numbers with bounds."""
         numeric = [isinstance(column, Numeric) for column in layout.columns] + [facts.prep.target is not None]
-        given = self.bins
-        if given is None or hasattr(given, "__index__"):
-            wanted: list[int | None] = [given] * len(numeric)  # type: ignore[list-item]
-        else:
-            wanted = list(given)
-            if len(wanted) != len(numeric):
-                rule = f"must be None, a number, or {len(numeric)} of them: of each column, and of y"
-                raise ValueError(sentence("bins", rule, given))
+        wanted = _for_each(self.bins, len(numeric))
         if any(each is None and counts for each, counts in zip(wanted, numeric, strict=True)):
             if facts.n_rows is None:
                 remedy = "The usual number of bins depends on it. Or give `bins`."
                 raise ValueError(sentence("n_rows", "must be declared under add_remove", None, remedy))
             usual = bins_per_column(facts.n_rows, len(numeric))
             wanted = [usual if each is None else each for each in wanted]
-        found = [check_count("bins", 1 if each is None else each) for each in wanted]
-        if max(found) > _MOST_BINS:
-            raise ValueError(sentence("bins", "must be at most 2^31", max(found)))
-        return found
+        return [1 if each is None else each for each in wanted]
 
     def _release(self, ready: Ready, plan: TablePlan, source: Source) -> tuple[Positions, NDArray[np.float64]]:
         """Check every value, count the rows of each cell, add noise."""
@@ -296,6 +286,20 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _for_each(bins: Any, columns: int) -> list[int | None]:
+    """The user's number of bins of each column and of y; None for the usual one."""
+    if bins is None:
+        return [None] * columns
+    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
+    if listed and len(bins) != columns:
+        rule = f"must be None, a number, or {columns} of them: of each column, and of y"
+        raise ValueError(sentence("bins", rule, bins))
+    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
+    if any(each is not None and each > _MOST_BINS for each in found):
+        raise ValueError(sentence("bins", "must be at most 2^20", bins))
+    return found
+
+
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
     """What the statement says of the table."""
     name = "discrete Laplace" if law.scale else "none"
@@ -313,15 +317,14 @@ def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:
         raise ValueError(f"`bins` {rule}; got {got}. {remedy}")
 
 
-def _fitted(
-    facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _fitted(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coefficients of the scaled problem, from the cells alone: post-processing."""
     cells = _scaled(facts, grid, positions, weights)
     if not facts.prep.labels:
         return regression.least_squares(cells)
     few = slice(None, None, _THINNED)  # few of the cells tell where to start
-    return regression.logistic(cells, regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED)))
+    start = regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED))
+    return regression.logistic(cells, start)
 
 
 def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> regression.Cells:

@@ -21,7 +21,9 @@ LARGEST_INT64 = 2**62
 
 _DENSE = 14  # chances of at least 2^-14 are drawn cell by cell in compiled code, smaller ones by spans of cells
 _SPAN = 10  # a span has a hit with a chance of at most 2^-10
-_WORDS = 1024  # drawn at once
+_FINE = 32  # bits of a rate of the compiled process
+_EXTRA = 64  # bits of a chance that is rounded up
+_WORDS = 256  # drawn at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,15 @@ def geometric(source: Source, count: int, stop: int) -> NDArray[np.int64]:
     """Independent numbers, P[g] = a^g (1 - a) with a = 1 - stop / 2^32: the gaps of a Bernoulli process (lemma 3)."""
     found, total, start = [np.full(1, -1, np.int64)], 0, 0
     while total < count:
-        cells = int((count - total) * (RATE_UNITS / stop) * 1.01) + 64 * RATE_UNITS // stop
+        cells = _stretch(count - total, stop)
         found.append(source.bernoulli_indices(cells, stop) + start)
         total, start = total + len(found[-1]), start + cells
     return np.diff(np.concatenate(found)[: count + 1]) - 1
+
+
+def _stretch(count: int, stop: int) -> int:
+    """Cells that most likely hold that many hits; more are looked at if they do not."""
+    return int(count * (RATE_UNITS / stop) * 1.01) + 64 * RATE_UNITS // stop
 
 
 def two_sided(source: Source, count: int, stop: int) -> NDArray[np.int64]:
@@ -104,9 +111,9 @@ def hits(words: Words, cells: int, numerator: int, denominator: int) -> Position
     found = np.empty(0, np.int64 if cells < LARGEST_INT64 else object)
     if numerator << _DENSE >= denominator:
         # With chance u / 2^32, or else with the rest of the chance: the union of two processes (lemma 4).
-        units = (numerator << 32) // denominator
-        found = words.source.bernoulli_indices(cells, units)
-        numerator, denominator = (numerator << 32) - units * denominator, denominator * (RATE_UNITS - units)
+        units = (numerator << _FINE) // denominator
+        found = words.source.bernoulli_indices(cells, units * (RATE_UNITS >> _FINE))
+        numerator, denominator = (numerator << _FINE) - units * denominator, denominator * ((1 << _FINE) - units)
     rare = _rare(words, cells, numerator, denominator) if numerator else []
     if rare and len(found):
         return np.union1d(found, np.array(rare, found.dtype))
@@ -118,13 +125,13 @@ def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[in
 
     The chance is rounded up to a number of few bits, and each position is kept with the ratio of the two.
     """
-    shift = 64 + denominator.bit_length() - numerator.bit_length()
+    shift = _EXTRA + denominator.bit_length() - numerator.bit_length()
     rate = -(-(numerator << shift) // denominator)
     kept = Chance(numerator << shift, rate * denominator)
     whole = 1 << shift
     span = whole // (rate << _SPAN)
-    units = -(-(span * rate * RATE_UNITS) // whole)
-    candidate = Chance(span * rate * RATE_UNITS, units * whole)
+    units = -(-(span * rate << _FINE) // whole)
+    candidate = Chance(span * rate << _FINE, units * whole)
 
     def first(length: int) -> int | None:
         """The first hit of that many cells, if any."""
@@ -136,7 +143,7 @@ def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[in
         return place if first(place) is None else None
 
     found = []
-    for block in words.source.bernoulli_indices(-(-cells // span), units).tolist():
+    for block in words.source.bernoulli_indices(-(-cells // span), units * (RATE_UNITS >> _FINE)).tolist():
         if not words.happens(candidate):
             continue
         start, place = block * span, placed(span)

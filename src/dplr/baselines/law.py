@@ -56,14 +56,14 @@ def two_sided(eps: float, sensitivity: int) -> TwoSided:
     """The least noise of the kind that is eps-DP for counts of this L1 sensitivity: a >= exp(-eps / sensitivity).
 
     The units of 1 - a are rounded down, from 60 decimal digits less a margin, so a is rounded up (theorem 1). The
-    smallest eps that is taken anywhere, 1e-9, has 2 units.
+    smallest eps that is taken anywhere, 1e-9, has 2 units; the margin keeps the largest one below 2^32.
     """
     if math.isinf(eps):
         return TwoSided(RATE_UNITS)
     with decimal.localcontext(decimal.Context(prec=_DIGITS)):
         share = decimal.Decimal(eps) / sensitivity
         stop = int((1 - (-share).exp() - _MARGIN) * RATE_UNITS)
-    return TwoSided(min(stop, RATE_UNITS - 1))
+    return TwoSided(stop)
 
 
 def bins_per_column(n_rows: int, columns: int) -> int:

@@ -17,7 +17,8 @@ from scipy import linalg, sparse
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-_RIDGE = 1.0  # of the sum objective: that of mechanism="none"
+_RIDGE = 1.0  # of the logistic sum objective: that of mechanism="none"
+_RANK = 1e-12  # of the largest eigenvalue of the moments: smaller ones count as 0
 _CLOSE = 1e-6  # of the sum objective, which noise moves by far more than 1
 _MOST_STEPS = 200
 _CHUNK = 2**20  # cells at once
@@ -69,7 +70,7 @@ class Cells:
         matrix = sparse.csr_array((values, span.columns, span.ends), shape=(len(span.left), len(self.right)))
         used = np.flatnonzero(self.right.any(axis=0))
         cross = np.zeros((self.left.shape[1],) * 2)
-        cross[:, used] = span.left.T @ (matrix @ self.right[:, used])
+        cross[:, used] = span.left.T @ np.asarray(matrix @ self.right[:, used])
         own = (span.left.T * matrix.sum(axis=1)) @ span.left
         return own + (self.right.T * matrix.sum(axis=0)) @ self.right + cross + cross.T
 
@@ -80,13 +81,13 @@ class Cells:
 
 
 def least_squares(cells: Cells) -> Vector:
-    """Minimise sum weight (y - v.w)^2 / 2 + ||w||^2 / 2."""
+    """Minimise sum weight (y - v.w)^2; of several minima the one of least norm."""
     q = cells.left.shape[1]
-    square, right = np.eye(q) * _RIDGE, np.zeros(q)
+    square, right = np.zeros((q, q)), np.zeros(q)
     for span in cells.spans():
         square += cells.products(span, span.weights)
         right += cells.sums(span, span.weights * cells.targets[span.columns])
-    return np.asarray(linalg.solve(square, right, assume_a="pos"))
+    return np.asarray(linalg.pinvh(square, rtol=_RANK) @ right, np.float64)
 
 
 def logistic(cells: Cells, start: Vector | None = None) -> Vector:

@@ -1,0 +1,5 @@
+"""The frontier on Adult."""
+
+from bench.papers.frontier.methods import figure
+
+FIGURE = figure("adult", "Adult")
