@@ -64,7 +64,7 @@ def sensitivity(model: str, rng: np.random.Generator) -> Numbers:
     return {
         "printed": printed_delta,
         "largest that a search finds": found,
-        "true loss at eps = 0.8": 0.8 * found / printed_delta,
+        "loss that it finds at eps = 0.8": 0.8 * found / printed_delta,
         "noise of a sum y x, printed over tight": printed["linear"] / tight["linear"],
         "noise of a sum x x', printed over tight": printed["diagonal"] / tight["diagonal"],
     }
