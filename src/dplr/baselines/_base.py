@@ -68,6 +68,14 @@ class Known:
     classes: NDArray[Any] | None
 
 
+class _Labels(LogisticRegression):
+    """The part that reads rows and predicts labels. A type of its own, so no file is made of it alone."""
+
+
+class _Numbers(LinearRegression):
+    """The part that reads rows and predicts numbers."""
+
+
 def _classifies(estimator: Any) -> bool:
     return bool(estimator.model == "logistic")
 
@@ -130,7 +138,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
     def _plain_model(self) -> Any:
         """The model without privacy that reads rows and predicts: the same checks, units and conventions."""
-        kind = LogisticRegression if check_choice("model", self.model, MODELS) == "logistic" else LinearRegression
+        kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         own = {"classes": self.classes} if self.model == "logistic" else {}
         return kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
@@ -220,7 +228,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
-        self.privacy_ = statement
+        self.privacy_ = model.privacy_ = statement
         self.released_ = {"cells": positions, "counts": weights}
         names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_")
         for name in names:
