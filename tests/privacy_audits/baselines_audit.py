@@ -153,7 +153,8 @@ def measure(name, runs):
         return largest_loss(case)
     runs = runs // 4 if case.whole else runs
     one, other = scores(case, 0, runs), scores(case, 1, runs)
-    return max(eps_lower_bound(one, other), eps_lower_bound(other, one) if case.lowest else -math.inf)
+    both = case.lowest or case.whole  # a fault may show on either side
+    return max(eps_lower_bound(one, other), eps_lower_bound(other, one) if both else -math.inf)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ FLOORS = {
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     eps = CASES[name].eps
-    assert FLOORS[name] * eps <= measure(name, 1_500) <= eps
+    assert FLOORS[name] * eps <= measure(name, 1_200) <= eps
 
 
 SENSITIVITY, LAW, TABLE = "privacy/sensitivity.py", "baselines/law.py", "baselines/table.py"
