@@ -217,7 +217,8 @@ def test_a_value_that_is_none_of_the_levels_of_a_number_counts_in_the_middle_and
     est = baselines.DPME(eps=INF, bounds=bounds).fit(frame, [1])
     assert est._grid.sizes == (len(levels), 3, 2)  # a cell of its own for no work, none for no grade
     assert np.unravel_index(est.released_["cells"], est._grid.sizes) == (middle, 0, 1)
-    rule = "a value that is none of the levels of grade counts in the cell of the middle level, the later one of two"
+    cell = "in the cell of the middle level, the later one of two"
+    rule = f"in the table, a value of grade that is none of the levels lies {cell}"
     assert est.privacy_.assumptions[-1] == rule
     hot = baselines.DPME(eps=INF, bounds=dplr.Bounds({"work": {"levels": ["none", "all"]}})).fit(frame[["work"]], [1])
     assert not any("the middle level" in said for said in hot.privacy_.assumptions)

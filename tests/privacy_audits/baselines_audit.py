@@ -84,7 +84,6 @@ CASES = {
     "sample of empty cells": Case(0, 30, 1, size=3),
     "lowest count": Case(0, 30, 0, "add_remove", 1.0, lowest=True),
     "whole fit": Case(30, 30, whole=True),
-    "whole fit of a sample": Case(30, 30, 1, size=3, whole=True),
     "theory": Case(1, 1),
     "theory, add_remove": Case(1, 1, 0, "add_remove"),
     "theory of a small eps": Case(1, 1, 0, "replace_one", 1e-3),

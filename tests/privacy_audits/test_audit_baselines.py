@@ -19,7 +19,6 @@ FLOORS = {
     "sample of empty cells": 0.5,
     "lowest count": 0.4,
     "whole fit": 0.1,
-    "whole fit of a sample": 0.1,
     "theory": 1 - 1e-8,
     "theory, add_remove": 1 - 1e-8,
     "theory of a small eps": 1 - 1e-5,
@@ -45,7 +44,6 @@ BROKEN = [
     # The ratio a is rounded down.
     ("theory; theory of a small eps", LAW, "- _MARGIN) * RATE_UNITS)", "- _MARGIN) * RATE_UNITS) + 1"),
     # Empty cells have no noise, too little of it, or other noise than cells with rows.
-    ("empty", TABLE, PASSED, "passed = positions[:0]"),
     ("empty", TABLE, PASSED, f"{PASSED}; passed = passed[passed % 4 != 0]"),
     ("lowest count", TABLE, ABOVE, "above = theta + 1 + geometric("),
     ("filter of empty cells", TABLE, PASSED, "passed = hits(Words(source), cells, *law.passing(3 * theta))"),
@@ -56,14 +54,12 @@ BROKEN = [
     ("lowest count", TABLE, KEPT, "kept = values > theta"),
     ("large", TABLE, NOISE, f"{NOISE}; values = np.where(counts < 100, values, counts)"),
     ("full", HITS, GIVEN, "return geometric(source, count, stop)"),
-    # Counts are released without noise.
-    ("full", TABLE, NOISE, "values = counts"),
     # A sample of the true counts; a sample of the cells that hold rows.
     ("sample", BASE, SAMPLED, SAMPLED.replace("*found", "positions, counts")),
     ("sample of empty cells", BASE, SAMPLED,
         SAMPLED.replace("*found", "*(each[np.isin(found[0], positions)] for each in found)")),
     # The model knows more than the table: the mean of y.
-    ("whole fit; whole fit of a sample", BASE, TAKEN,
+    ("whole fit", BASE, TAKEN,
         TAKEN.replace("return ", "") + "; self.coef_ = self.coef_ + 1e-3 * np.mean(y); return self"),
 ]  # fmt: skip
 

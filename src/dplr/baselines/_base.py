@@ -340,8 +340,8 @@ def _middles(layout: Layout) -> tuple[str, ...]:
     names = [name for name, column in named if isinstance(column, Levels) and column.number is not None]
     if not names:
         return ()
-    cell = "the cell of the middle level, the later one of two"
-    return (f"a value that is none of the levels of {', '.join(names)} counts in {cell}",)
+    cell = "in the cell of the middle level, the later one of two"
+    return (f"in the table, a value of {', '.join(names)} that is none of the levels lies {cell}",)
 
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
