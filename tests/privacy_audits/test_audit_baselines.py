@@ -43,17 +43,17 @@ BROKEN = [
     ("theory, add_remove", LAW, "decimal.Decimal(eps) / sensitivity", "decimal.Decimal(eps) / sensitivity * 2"),
     # The ratio a is rounded down.
     ("theory; theory of a small eps", LAW, "- _MARGIN) * RATE_UNITS)", "- _MARGIN) * RATE_UNITS) + 1"),
-    # Empty cells have no noise, too little of it, or other noise than cells with rows.
+    # Empty cells have too little noise, or other noise than cells with rows.
     ("empty", TABLE, PASSED, f"{PASSED}; passed = passed[passed % 4 != 0]"),
     ("lowest count", TABLE, ABOVE, "above = theta + 1 + geometric("),
     ("filter of empty cells", TABLE, PASSED, "passed = hits(Words(source), cells, *law.passing(3 * theta))"),
     ("empty", TABLE, "empty = passed[~_among(passed, positions)]", "empty = passed"),
     # The threshold is applied to true counts; large counts have no noise; noise that has one side alone.
     ("filter; filter, add_remove", TABLE, KEPT, "kept = counts >= theta"),
-    # A count of theta is left out where rows are.
-    ("lowest count", TABLE, KEPT, "kept = values > theta"),
     ("large", TABLE, NOISE, f"{NOISE}; values = np.where(counts < 100, values, counts)"),
     ("full", HITS, GIVEN, "return geometric(source, count, stop)"),
+    # A count of theta is left out where rows are.
+    ("lowest count", TABLE, KEPT, "kept = values > theta"),
     # A sample of the true counts; a sample of the cells that hold rows.
     ("sample", BASE, SAMPLED, SAMPLED.replace("*found", "positions, counts")),
     ("sample of empty cells", BASE, SAMPLED,
