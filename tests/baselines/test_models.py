@@ -7,9 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import linear_model
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import KFold, cross_val_score
 
 import dplr
 from dplr import baselines
@@ -70,17 +67,35 @@ def test_a_column_that_never_changes_leaves_the_solution_of_least_norm():
 
 @BOTH
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_the_model_is_a_function_of_what_was_released(kind, model):
+def test_the_model_is_a_function_of_what_was_released(kind, model, monkeypatch):
     X, y = data()
     y = y if model == "linear" else y > 0
     est = made(kind, model, eps=1.0, bins=6).fit(X, y)
     cells, counts = est.released_["cells"], est.released_["counts"]
     assert (np.diff(cells) > 0).all()
     assert counts.min() >= 1
-    other = made(kind, model, eps=1.0, bins=6).fit(*((data(50, 1)[0], data(50, 1)[1] * 0)))
-    ready = est._plain_model()._prepared(X, y, est.bounds, [1.0])
-    other._take(est._plain_model(), ready, est._grid, est.privacy_, (cells, counts))
+    monkeypatch.setattr(kind, "_release", lambda *_: (cells, counts))  # the same release of other rows
+    other = made(kind, model, eps=1.0, bins=6).fit(np.zeros_like(X), np.zeros_like(y))
     assert np.array_equal(other.coef_, est.coef_)
+    assert np.array_equal(other.intercept_, est.intercept_)
+    assert pickle.dumps(other) == pickle.dumps(est)
+
+
+KEPT = {"coef_", "intercept_", "n_features_in_", "target_name_"}
+
+
+@BOTH
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_a_fitted_model_keeps_no_more_than_parameters_public_facts_and_the_release(kind, model):
+    X, y = data()
+    est = made(kind, model, eps=1.0, bins=6).fit(X, y if model == "linear" else y > 0)
+    labels = set() if model == "linear" else {"classes_"}
+    own = {"released_", "privacy_", "_model", "_grid"}
+    assert set(vars(est)) == set(est.get_params()) | KEPT | labels | own
+    assert set(vars(est._model)) == set(est._model.get_params()) | KEPT | labels | {"_record", "privacy_"}
+    assert set(vars(est._grid)) == {"axes", "width"}
+    assert list(est._model._record.parts) == [{}]
+    assert len(pickle.dumps(est)) < 8 * X.size  # no room for the rows
 
 
 @BOTH
@@ -115,7 +130,10 @@ def test_threshold_and_size_of_filter_priority_are_kept_and_said():
     est = made(baselines.FilterPriority, eps=0.8, theta=9, size=20).fit(X, y > 0)
     assert len(est.released_["cells"]) <= 20
     assert est.released_["counts"].min() >= 9
-    assert "counts of at least 9 are kept, and a priority sample of 20" in est.privacy_.calibration
+    assert (
+        "counts of at least 9 are kept, and a priority sample of 20 of them, with weights for counts"
+        in est.privacy_.calibration
+    )
 
 
 @BOTH
@@ -190,6 +208,22 @@ def test_every_kind_of_column_has_its_cells():
     assert set(targets.tolist()) == {0, 1}
 
 
+@pytest.mark.filterwarnings("ignore::dplr.DataWarning")
+@pytest.mark.parametrize(("levels", "middle"), [(["a", "b"], 1), (["a", "b", "c"], 1), (["a", "b", "c", "d"], 2)])
+def test_a_value_that_is_none_of_the_levels_of_a_number_counts_in_the_middle_and_the_statement_says_so(levels, middle):
+    kind = {"binary": True} if len(levels) == 2 else {"ordinal": True}
+    bounds = dplr.Bounds({"grade": {"levels": levels} | kind, "work": {"levels": ["none", "all"]}})
+    frame = pd.DataFrame({"grade": ["odd"], "work": ["odd"]})
+    est = baselines.DPME(eps=INF, bounds=bounds).fit(frame, [1])
+    assert est._grid.sizes == (len(levels), 3, 2)  # a cell of its own for no work, none for no grade
+    assert np.unravel_index(est.released_["cells"], est._grid.sizes) == (middle, 0, 1)
+    cell = "in the cell of the middle level, the later one of two"
+    rule = f"in the table, a value of grade that is none of the levels lies {cell}"
+    assert est.privacy_.assumptions[-1] == rule
+    hot = baselines.DPME(eps=INF, bounds=dplr.Bounds({"work": {"levels": ["none", "all"]}})).fit(frame[["work"]], [1])
+    assert not any("the middle level" in said for said in hot.privacy_.assumptions)
+
+
 def test_a_reference_has_a_cell_and_no_column():
     bounds = dplr.Bounds({"work": {"levels": ["none", "some", "all"], "reference": "none"}})
     frame = pd.DataFrame({"work": ["none", "some", "all", "none"]})
@@ -211,176 +245,6 @@ def test_the_cell_of_a_record_depends_on_that_record_alone():
         (cell,) = made(baselines.DPME, "linear", eps=INF, bins=7).fit(row[None], [target]).released_["cells"].tolist()
         total[cell] = total.get(cell, 0) + 1
     assert dict(zip(whole["cells"].tolist(), whole["counts"].tolist(), strict=True)) == total
-
-
-# Accounts
-
-
-@BOTH
-def test_a_fit_spends_its_eps_and_more_than_there_is_is_refused_before_a_row_is_read(kind, tmp_path, entropy):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
-    X, y = data()
-    made(kind, eps=0.6, ledger=ledger).fit(X, y > 0)
-    assert ledger.spent() == (0.6, 0.0)
-    used = entropy.bytes
-    with pytest.raises(dplr.BudgetExceeded):
-        made(kind, eps=0.6, ledger=ledger).fit(X * np.nan, y > 0)
-    assert (ledger.spent(), entropy.bytes) == ((0.6, 0.0), used)
-
-
-def test_a_table_beyond_64_bits_is_entered_in_a_ledger(tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
-    X = np.random.default_rng(0).uniform(0, 1, (200, 8))
-    bounds = dplr.Bounds([(0, 1)] * 8)
-    baselines.FilterPriority(eps=0.5, bounds=bounds, bins=10**3, ledger=ledger).fit(X, X[:, 0] > 0.5)
-    assert ledger.spent() == (0.5, 0.0)
-    assert len(ledger.entries()) == 1
-
-
-@BOTH
-@pytest.mark.parametrize("fault", ["nan", "label"])
-def test_faulty_rows_are_refused_before_any_noise_and_the_budget_comes_back(kind, fault, tmp_path, entropy):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
-    X, y = data()
-    y = (y > 0).astype(int)
-    if fault == "nan":
-        X[7, 1] = np.nan
-    else:
-        y[7] = 5
-    with pytest.raises(ValueError, match="finite; got 1 of 3000" if fault == "nan" else "only its labels; got 1"):
-        made(kind, eps=0.6, ledger=ledger).fit(X, y)
-    assert (ledger.spent(), entropy.bytes) == ((0.0, 0.0), 0)
-
-
-@BOTH
-@pytest.mark.filterwarnings("error")
-def test_a_strict_ledger_says_nothing_of_the_rows_and_gives_nothing_back(kind, tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    X, y = data()
-    X[3] = 1e6  # outside the bounds: no warning
-    made(kind, eps=0.3, ledger=ledger).fit(X, y > 0)
-    X[7, 1] = np.nan
-    with pytest.raises(RuntimeError, match="the ledger is strict: it says no more"):
-        made(kind, eps=0.3, ledger=ledger).fit(X, y > 0)
-    assert ledger.spent() == (0.6, 0.0)
-    with pytest.raises(TypeError, match="`X` must be an array or a frame"):
-        made(kind, eps=0.3, ledger=ledger).fit(X.tolist(), y > 0)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_strict_ledger_is_silent_where_values_are_converted_before_the_reservation(tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    X, y = data()
-    y = y.astype(np.longdouble)
-    y[0] = np.longdouble("1e400")  # no float64
-    bounds = dplr.Bounds([(0, 10), (-1, 1)], target={"threshold": 0})
-    made(baselines.DPME, eps=0.3, bounds=bounds, ledger=ledger).fit(X, y)
-    assert ledger.spent() == (0.3, 0.0)
-
-
-def test_the_data_holder_is_told_of_values_outside_the_bounds():
-    X, y = data()
-    X[:30] = 99
-    with pytest.warns(dplr.DataWarning, match="outside their bounds"):
-        made(baselines.DPME, eps=1.0).fit(X, y > 0)
-
-
-# What is refused
-
-
-REFUSED = [
-    ({"bounds": None}, ValueError, "`bounds` must be declared for a table of counts; got None"),
-    ({"bounds": dplr.Bounds([(0, 10), (-1, 1)], products=[(0, 1)])}, ValueError, "`bounds` must have no products"),
-    ({"model": "svm"}, ValueError, "`model` must be one of 'logistic', 'linear'"),
-    ({"classes": (0, 1, 2)}, ValueError, "`classes` must be two labels"),
-    ({"neighbouring": "add_remove"}, ValueError, "`n_rows` must be declared under add_remove"),
-    ({"bins": 0}, ValueError, "`bins` must be at least 1; got 0"),
-    ({"bins": 2.5}, TypeError, "`bins` must be an integer"),
-    ({"bins": [3, 4]}, ValueError, "`bins` must be None, a number, or 3 of them"),
-    ({"bins": 2**40}, ValueError, "`bins` must be at most 2\\^20"),
-    ({"bins": "many"}, TypeError, "`bins` must be an integer"),
-    ({"eps": 0.0}, ValueError, "`eps` must be positive"),
-    ({"rng": "now"}, TypeError, "`rng` must be None or an int"),
-]
-
-
-@BOTH
-@pytest.mark.parametrize(("options", "error", "said"), REFUSED)
-def test_bad_parameters_are_refused_before_any_noise(kind, options, error, said, entropy):
-    X, y = data()
-    with pytest.raises(error, match=said):
-        made(kind, **options).fit(X, y > 0)
-    assert entropy.bytes == 0
-
-
-def test_tables_of_which_too_many_empty_cells_would_pass_are_refused(entropy):
-    X, y = data()
-    for kind, options in ((baselines.DPME, {}), (baselines.FilterPriority, {"theta": 3})):
-        with pytest.raises(ValueError, match="`bins` must leave at most 67108864 empty cells"):
-            made(kind, bins=100_000, **options).fit(X, y > 0)
-    assert entropy.bytes == 0
-
-
-@pytest.mark.parametrize(("name", "value"), [("theta", 0), ("size", 0), ("theta", 1.5), ("size", None)])
-def test_bad_thresholds_and_sizes_are_refused(name, value):
-    X, y = data()
-    options = {name: value} if value is not None else {"neighbouring": "add_remove", "bins": 3, "theta": 2}
-    with pytest.raises((ValueError, TypeError), match=f"`{name}` must be|`n_rows` must be declared.*`{name}`"):
-        made(baselines.FilterPriority, **options).fit(X, y > 0)
-
-
-def test_a_linear_model_needs_the_range_of_its_target():
-    X, y = data()
-    with pytest.raises(ValueError, match="`bounds` must declare the range of a numeric target"):
-        made(baselines.DPME, "linear", bounds=LABELLED).fit(X, y)
-
-
-# scikit-learn
-
-
-@BOTH
-def test_estimators_follow_the_conventions_of_scikit_learn(kind):
-    X, y = data()
-    est = made(kind, eps=2.0, bins=4)
-    assert clone(est).get_params() == est.get_params()
-    assert is_classifier(est)
-    assert is_regressor(made(kind, "linear"))
-    before = set(vars(est))
-    assert before == set(est.get_params())
-    est.fit(X, y > 0)
-    assert est.predict(X).dtype == bool
-    assert est.predict_proba(X).shape == (3000, 2)
-    assert np.array_equal(est.decision_function(X) > 0, est.predict(X))
-    assert est.score(X, y > 0) == (est.predict(X) == (y > 0)).mean()
-    assert (est.n_features_in_, est.coef_.shape, est.classes_.tolist()) == (2, (1, 2), [False, True])
-    assert np.array_equal(pickle.loads(pickle.dumps(est)).predict(X), est.predict(X))
-    linear = made(kind, "linear", bins=4).fit(X, y)
-    assert linear.coef_.shape == (2,)
-    assert not hasattr(linear, "predict_proba")
-    assert (np.abs(linear.predict(X * 100)) <= 20).all()
-    assert not hasattr(linear.fit(X, y), "classes_")
-
-
-def test_keywords_of_others_are_refused_with_ours():
-    with pytest.raises(TypeError, match="Use `eps`"):
-        baselines.DPME(epsilon=1.0)
-
-
-def test_folds_are_fitted_and_calibration_is_refused():
-    X, y = data()
-    est = made(baselines.DPME, eps=5.0, bins=4)
-    assert cross_val_score(est, X, (y > 0).astype(int), cv=KFold(3)).mean() > 0.8
-    with pytest.raises(ValueError, match="CalibratedClassifierCV"):
-        CalibratedClassifierCV(est, cv=KFold(3)).fit(X, (y > 0).astype(int))
-
-
-def test_a_fit_to_one_table_after_another_forgets_the_first():
-    X, y = data()
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    est = made(baselines.DPME, bounds=dplr.Bounds({"a": (0, 10), "b": (-1, 1)}), eps=3.0).fit(frame, y > 0)
-    assert est.feature_names_in_.tolist() == ["a", "b"]
-    est.bounds = LABELLED
-    assert not hasattr(est.fit(X, y > 0), "feature_names_in_")
 
 
 # Truncated

@@ -28,7 +28,7 @@ def listed_law(counts, theta, most):
 
 @pytest.mark.parametrize("theta", [1, 2])
 def test_lazy_table_has_the_law_of_the_listed_one(theta):
-    counts, runs, most = (0, 3, 0, 1), 20_000, theta + 2
+    counts, runs, most = (0, 3, 0, 1), 12_000, theta + 2
     positions = np.array([1, 3])
     seen = Counter()
     source = Source(seed=theta)

@@ -15,6 +15,7 @@ import numpy as np
 import dplr
 from dplr import baselines
 from dplr.audit import eps_lower_bound
+from dplr.baselines import _base
 from dplr.noise import Source
 
 EPS, BINS = 2.0, 5
@@ -32,6 +33,8 @@ class Case:
     relation : of the neighbours.
     eps : of the fit.
     lowest : whether to look at the first cell alone: has it the least count that is released?
+    size : of the sample of Filter-Priority: usually of the whole table.
+    whole : whether to look at coefficients of whole fits too, each with entropy of its own.
     """
 
     here: int
@@ -40,13 +43,22 @@ class Case:
     relation: str = "replace_one"
     eps: float = EPS
     lowest: bool = False
+    size: int = 2 * BINS
+    whole: bool = False
 
     @property
     def estimator(self):
         options = {"eps": self.eps, "bounds": dplr.Bounds([(0, BINS)]), "bins": BINS, "neighbouring": self.relation}
+        if self.whole:
+            options |= {"model": "linear", "bounds": dplr.Bounds([(0, BINS)], target=(0, 1)), "bins": [BINS, 2]}
         if self.theta:
-            return baselines.FilterPriority(theta=self.theta, size=2 * BINS, **options)
+            return baselines.FilterPriority(theta=self.theta, size=self.size, **options)
         return baselines.DPME(**options)
+
+    @property
+    def places(self):
+        """Positions of the two cells in the table: rows of the second one have the target 1 in whole fits."""
+        return HERE, THERE + self.whole
 
     def counts(self, side):
         """Rows of the two cells."""
@@ -56,7 +68,7 @@ class Case:
     def rows(self, side):
         here, there = self.counts(side)
         X = np.repeat([HERE / 2 + 0.5, THERE / 2 + 0.5], [here, there])[:, None]
-        return X, np.zeros(here + there, bool)
+        return X, np.repeat([0.0, 1.0], [here, there]) if self.whole else np.zeros(here + there, bool)
 
 
 CASES = {
@@ -68,7 +80,10 @@ CASES = {
     "filter": Case(3, 30, 4),
     "filter of empty cells": Case(0, 30, 2),
     "filter, add_remove": Case(3, 30, 4, "add_remove"),
-    "lowest count": Case(0, 30, 0, "add_remove", lowest=True),
+    "sample": Case(3, 30, 1, size=3),
+    "sample of empty cells": Case(0, 30, 1, size=3),
+    "lowest count": Case(0, 30, 0, "add_remove", 1.0, lowest=True),
+    "whole fit": Case(30, 30, whole=True),
     "theory": Case(1, 1),
     "theory, add_remove": Case(1, 1, 0, "add_remove"),
     "theory of a small eps": Case(1, 1, 0, "replace_one", 1e-3),
@@ -80,16 +95,18 @@ def scores(case, side, runs):
     X, y = case.rows(side)
     found = np.zeros(runs)
     pair = list(zip(case.counts(0), case.counts(1), strict=True))
-    for run, (positions, weights) in enumerate(releases(case.estimator, X, y, runs, side)):
+    released = whole_fits(case.estimator, X, y, runs) if case.whole else releases(case.estimator, X, y, runs, side)
+    for run, (positions, weights, residue) in enumerate(released):
         cells = positions.tolist()
         known = dict(zip(cells, weights.tolist(), strict=True))
         if case.lowest:
             found[run] = known.get(HERE) == max(case.theta, 1)
             continue
-        for cell, (one, other) in zip((HERE, THERE), pair, strict=True):
+        for cell, (one, other) in zip(case.places, pair, strict=True):
             seen = known.get(cell)
             found[run] += log_chance(seen, one, case) - log_chance(seen, other, case)
         found[run] += 1e3 * (cells.count(HERE) > 1)  # no table has a cell twice
+        found[run] += 1e6 * np.round(residue, 6)  # no model knows more than the table
     return np.round(found, 6)
 
 
@@ -98,12 +115,24 @@ def releases(est, X, y, runs, seed):
     ready = est._plain_model()._prepared(X, y, est.bounds, [est.eps])
     plan = est._plan(ready.facts, est.eps)
     source = Source(seed=seed)
-    return [est._release(ready, plan, source) for _ in range(runs)]
+    rows = _base._rows_of(ready)
+    return [(*est._release(ready, rows, plan, source), 0.0) for _ in range(runs)]
+
+
+def whole_fits(est, X, y, runs):
+    """The same for whole fits, and how far a coefficient is from that of least squares of the released cells."""
+    for _ in range(runs):
+        est.fit(X, y)
+        rows, targets, weights = est.points()
+        root = np.sqrt(weights)
+        design = np.column_stack([rows, np.ones(len(rows))]) * root[:, None]
+        own, *_ = np.linalg.lstsq(design, targets * root)
+        yield *est.released_.values(), est.coef_[0] - own[0]
 
 
 def log_chance(seen, count, case):
     """Of a noisy count, or of none, where that many rows lie in the cell."""
-    a, theta = math.exp(-EPS / (2 if case.relation == "replace_one" else 1)), max(case.theta, 1)
+    a, theta = math.exp(-case.eps / (2 if case.relation == "replace_one" else 1)), max(case.theta, 1)
     if seen is not None:
         return math.log((1 - a) / (1 + a)) + math.log(a) * abs(seen - count)
     passes = a ** (theta - count) / (1 + a) if theta > count else 1 - a ** (count - theta + 1) / (1 + a)
@@ -121,7 +150,10 @@ def measure(name, runs):
     case = CASES[name]
     if name.startswith("theory"):
         return largest_loss(case)
-    return eps_lower_bound(scores(case, 0, runs), scores(case, 1, runs))
+    runs = runs // 4 if case.whole else runs
+    one, other = scores(case, 0, runs), scores(case, 1, runs)
+    both = case.lowest or case.whole  # a fault may show on either side
+    return max(eps_lower_bound(one, other), eps_lower_bound(other, one) if both else -math.inf)
 
 
 if __name__ == "__main__":

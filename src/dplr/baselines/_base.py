@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +19,12 @@ from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.baselines import regression
 from dplr.baselines.grid import Grid, grid_of
 from dplr.baselines.hits import Positions
-from dplr.baselines.law import MOST_CELLS, TwoSided, bins_per_column, two_sided
+from dplr.baselines.law import MOST_CELLS, MOST_THETA, MOST_WALK, TwoSided, bins_per_column, two_sided
 from dplr.baselines.table import Counts, counted, noisy
-from dplr.bounds.columns import Numeric
+from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.estimators import LinearRegression, LogisticRegression, _clients
+from dplr.estimators import LinearRegression, LogisticRegression, _clients, _html
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
@@ -39,7 +40,7 @@ from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.geometry import GRID
 from dplr.problem.plan import Plan
-from dplr.rows import as_rows, encoded
+from dplr.rows import Rows, as_rows, encoded
 from dplr.rows.queries.moments import Moments
 from dplr.typing import BoundsLike, LedgerLike
 
@@ -56,6 +57,23 @@ class TablePlan:
     law: TwoSided
     theta: int
     statement: PrivacyStatement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Known:
+    """All that a model may know of the rows beside what was released: public facts, the target's name, the labels."""
+
+    facts: PublicFacts
+    target_name: str | None
+    classes: NDArray[Any] | None
+
+
+class _Labels(LogisticRegression):
+    """The part that reads rows and predicts labels. A type of its own, so no file is made of it alone."""
+
+
+class _Numbers(LinearRegression):
+    """The part that reads rows and predicts numbers."""
 
 
 def _classifies(estimator: Any) -> bool:
@@ -95,7 +113,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
         model = self._plain_model()
-        _clients.refuse(model)
+        _clients.refuse(model, type(self).__name__)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         if not ledger.strict:
             return self._fit(model, X, y, ledger, bounds)
@@ -110,15 +128,17 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         plan = self._plan(ready.facts, eps)
         check_promise([eps], ready.facts, False)
         source = model._source()
-        statement = replace(plan.statement, reproducible=source.reproducible)
-        work = functools.partial(self._release, ready, plan, source)
+        plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
         with ready.explaining():
-            released = accounted(ledger, [statement], source, work)
-        return self._take(model, ready, plan.grid, statement, released)
+            rows = _rows_of(ready)  # what is wrong with the columns is said before anything is reserved
+            work = functools.partial(self._release, ready, rows, plan, source)
+            released = accounted(ledger, [plan.statement], source, work)
+        known = Known(ready.facts, ready.name, None if ready.labels is None else ready.labels.classes)
+        return self._take(model, known, plan, released)
 
     def _plain_model(self) -> Any:
         """The model without privacy that reads rows and predicts: the same checks, units and conventions."""
-        kind = LogisticRegression if check_choice("model", self.model, MODELS) == "logistic" else LinearRegression
+        kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         own = {"classes": self.classes} if self.model == "logistic" else {}
         return kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
@@ -136,9 +156,11 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError(sentence("classes", rule, list(facts.classes), "Fit one label against the rest."))
         problem = facts.problem
         sensitivity = cell_counts(problem.neighbouring.records_changed)
+        _check_walk(eps, sensitivity)
         law = two_sided(eps, sensitivity)
         grid = grid_of(layout, facts.prep.target, self._bins(layout, facts))
         theta, said = self._threshold(law, grid.cells, facts.n_rows)
+        _check_threshold(theta)
         _check_size(law, grid, theta)
         shape = " x ".join(str(size) for size in grid.sizes)
         named = f"counts of {shape} cells, L1 sensitivity {sensitivity}; a = 1 - {law.stop} / 2^32; {said}"
@@ -150,7 +172,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             neighbouring=problem.neighbouring,
             released={"counts": _block(law, grid, sensitivity)},
             calibration=named,
-            assumptions=tuple(each for each in problem.assumptions if each != l2_sentence(None)),
+            assumptions=(*(each for each in problem.assumptions if each != l2_sentence(None)), *_middles(layout)),
             arithmetic="integer",
             reproducible=False,
             source=f"{self._source_of}; dplr baselines/histogram.md, theorems 1 and 2",
@@ -177,41 +199,36 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             wanted = [usual if each is None else each for each in wanted]
         return [1 if each is None else each for each in wanted]
 
-    def _release(self, ready: Ready, plan: TablePlan, source: Source) -> tuple[Positions, NDArray[np.float64]]:
+    def _release(
+        self, ready: Ready, rows: Rows, plan: TablePlan, source: Source
+    ) -> tuple[Positions, NDArray[np.float64]]:
         """Check every value, count the rows of each cell, add noise."""
         facts, labels = ready.facts, ready.labels
-        geometry = facts.prep.geometry
-        y = ready.y.values if labels is None else labels.y
-        as_rows(ready.X, y, facts.prep).total(Moments(geometry.d, geometry.intercept > 0))  # raises for faulty rows
+        rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
         assert facts.layout is not None
         if labels is None:
             target = ready.y.as_float()
         else:
-            target = np.asarray(np.asarray(y, np.float64) == labels.codes[1], np.float64)
+            target = np.asarray(np.asarray(labels.y, np.float64) == labels.codes[1], np.float64)
         codes = plan.grid.codes(encoded(ready.X, facts.layout), target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
         found = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
         done: tuple[Positions, NDArray[np.float64]] = self._sampled(*found, facts.n_rows, source)
         return done
 
-    def _take(
-        self,
-        model: Any,
-        ready: Ready,
-        grid: Grid,
-        statement: PrivacyStatement,
-        released: tuple[Positions, NDArray[np.float64]],
-    ) -> Self:
-        """Fit the model to what was released, and become it."""
+    def _take(self, model: Any, known: Known, plan: TablePlan, released: tuple[Positions, NDArray[np.float64]]) -> Self:
+        """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
         positions, weights = released
-        facts = ready.facts
-        coef, intercept = facts.prep.to_user_units(_fitted(facts, grid, positions, weights))
+        facts, statement = known.facts, plan.statement
+        coef, intercept = facts.prep.to_user_units(_fitted(facts, plan.grid, positions, weights))
         model._name_columns(facts)
-        model._name_target(ready)
+        model.target_name_ = known.target_name
+        if known.classes is not None:
+            model.classes_ = known.classes
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, statement), facts.prep, [{}], {}, facts.bounds)
-        self._model, self._grid = model, grid
-        self.privacy_ = statement
+        self._model, self._grid = model, plan.grid
+        self.privacy_ = model.privacy_ = statement
         self.released_ = {"cells": positions, "counts": weights}
         names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_")
         for name in names:
@@ -227,7 +244,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         -------
         rows : (cells, n_columns) middles of the cells.
         targets : (cells,) middles of the cells of a number, or labels.
-        weights : (cells,) noisy counts.
+        weights : (cells,) noisy counts; with `FilterPriority` weights of the sample.
 
         Privacy
         -------
@@ -268,17 +285,28 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return float(self._model.score(X, y))
 
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, whose parser of docstrings does not know the section Privacy, and the statement."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unknown section Privacy")
+            return str(super()._html_repr()) + _html.privacy_note(self)
+
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
         model = self._plain_model()
-        _clients.refuse(model)
+        _clients.refuse(model, type(self).__name__)
         _clients.warn_of_folds(model)
         copied: Self = super().__sklearn_clone__()
         return copied
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        own = self._plain_model().__sklearn_tags__()
+        model = self._plain_model()
+        if "privacy_" in self.__dict__:
+            model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
+        else:
+            _clients.refuse(model, type(self).__name__)
+        own = model.__sklearn_tags__()
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
@@ -300,10 +328,41 @@ def _for_each(bins: Any, columns: int) -> list[int | None]:
     return found
 
 
+def _rows_of(ready: Ready) -> Rows:
+    """The rows, of which no value has been looked at."""
+    y = ready.y.values if ready.labels is None else ready.labels.y
+    return as_rows(ready.X, y, ready.facts.prep)
+
+
+def _middles(layout: Layout) -> tuple[str, ...]:
+    """What a statement says of values that are none of the levels where those have no cell: 0, 1, ... are numbers."""
+    named = zip(layout.features, layout.columns, strict=True)
+    names = [name for name, column in named if isinstance(column, Levels) and column.number is not None]
+    if not names:
+        return ()
+    cell = "in the cell of the middle level, the later one of two"
+    return (f"in the table, a value of {', '.join(names)} that is none of the levels lies {cell}",)
+
+
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
     """What the statement says of the table."""
     name = "discrete Laplace" if law.scale else "none"
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)
+
+
+def _check_walk(eps: float, sensitivity: int) -> None:
+    """Refuse so much noise that drawing it would take hours: a number is found by passing over cells."""
+    least = sensitivity / MOST_WALK
+    if eps < least:
+        rule = f"must be at least {least!r} for a table of counts, whose noise would take too long to draw"
+        raise ValueError(sentence("eps", rule, eps, "Give a larger eps."))
+
+
+def _check_threshold(theta: int) -> None:
+    """Refuse a threshold whose chance, an exact fraction, would take long to divide."""
+    if theta > MOST_THETA:
+        remedy = "Left out it follows from eps and the cells. Give a smaller `theta`, a larger `eps`, or fewer `bins`."
+        raise ValueError(sentence("theta", f"must be at most {MOST_THETA}", theta, remedy))
 
 
 def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:

@@ -15,6 +15,8 @@ from dplr.privacy.calibration import RATE_UNITS
 _DIGITS = 60
 _MARGIN = decimal.Decimal(10) ** -50  # above all roundings of 60 digits
 MOST_CELLS = 2**26  # expected to pass: a few gigabytes
+MOST_THETA = 2**15  # a^theta has 32 bits for each: a tenth of a second, and twice as much takes three times as long
+MOST_WALK = 2**18  # cells that are passed over for one number, about sensitivity / eps: some 6 microseconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class DPME(TableModel):
 
     Parameters
     ----------
-    eps : privacy loss, positive; ``float("inf")`` leaves only the loss of the bins.
+    eps : privacy loss, at least 2^-17, or 2^-18 under add_remove; ``float("inf")`` leaves only the loss of the bins.
     model : `"logistic"` for two labels, or `"linear"`.
     bounds : `dplr.Bounds` of all columns, from public knowledge: they say which cells there are. A number has `bins` of
         equal width, levels and bins are cells of their own. Declare levels for columns that take few values. With
@@ -120,7 +120,7 @@ class FilterPriority(TableModel):
     Parameters
     ----------
     eps, model, bounds, classes, fit_intercept, neighbouring, n_rows, bins, ledger, rng : as in `DPME`.
-    theta : least noisy count that is kept, an integer of at least 1. None for the least one at which at most n/10 empty
+    theta : least noisy count that is kept, an integer in 1..32768. None for the least one at which at most n/10 empty
         cells pass on average: the paper recommends none.
     size : most cells that are kept. None for n, the public number of rows.
 
@@ -192,7 +192,8 @@ class FilterPriority(TableModel):
             raise _no_reference("theta")
         else:
             theta = usual_threshold(law, cells, n_rows)
-        return theta, f"counts of at least {theta} are kept, and a priority sample of {size} of them"
+        said = f"counts of at least {theta} are kept, and a priority sample of {size} of them, with weights for counts"
+        return theta, said
 
     def _size(self, n_rows: int | None) -> int:
         if self.size is not None:

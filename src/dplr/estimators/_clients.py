@@ -188,12 +188,12 @@ FOLDING = frozenset(
 _told: dict[int, weakref.ref[Any]] = {}
 
 
-def refuse(estimator: Any) -> None:
-    """Raise ValueError if a client is asking that breaks the promise."""
+def refuse(estimator: Any, name: str | None = None) -> None:
+    """Raise ValueError if a client is asking that breaks the promise; `name` is the user's, if not the estimator's."""
     client, _ = _asking(estimator)
     if client is not None and _promises(estimator):
         rule = f"must not be fitted to private rows in {client.name}: it {client.what}"
-        raise ValueError(sentence("estimator", rule, type(estimator).__name__, client.remedy))
+        raise ValueError(sentence("estimator", rule, name or type(estimator).__name__, client.remedy))
 
 
 def warn_of_own_fit(estimator: Any) -> None:

@@ -16,8 +16,9 @@ def privacy_note(estimator: Any) -> str:
     if hasattr(estimator, "privacy_"):
         said = str(estimator.privacy_)
     else:
+        delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
         said = (
-            f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {estimator.delta!r} "
+            f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "
             f"({estimator.neighbouring}); "
             + ("its bounds are declared." if estimator.bounds is not None else "it needs public bounds of the columns.")
         )
