@@ -8,7 +8,7 @@ import pytest
 from tests.baselines.test_models import BOTH, LABELLED, data, made
 
 import dplr
-from dplr import baselines
+from dplr import baselines, report
 
 # The ledger
 
@@ -178,3 +178,10 @@ def test_a_linear_model_needs_the_range_of_its_target():
     X, y = data()
     with pytest.raises(ValueError, match="`bounds` must declare the range of a numeric target"):
         made(baselines.DPME, "linear", bounds=LABELLED).fit(X, y)
+
+
+def test_a_report_of_a_baseline_is_refused_by_a_sentence():
+    X = np.random.default_rng(0).uniform(0, 10, (50, 2))
+    est = baselines.DPME(eps=1.0, bounds=dplr.Bounds([(0, 10), (0, 10)]), rng=0).fit(X, X[:, 0] > 5)
+    with pytest.raises(ValueError, match="`est` must be a model by a mechanism of dplr; got 'DPME'"):
+        report.report_html(est)

@@ -49,7 +49,7 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
     ModuleNotFoundError
         jinja2 or matplotlib is not installed.
     ValueError
-        The model is not fitted, or has no privacy statement.
+        The model is not fitted, has no privacy statement, or is a baseline.
     OSError
         The file cannot be written.
 
@@ -87,7 +87,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     ModuleNotFoundError
         jinja2 or matplotlib is not installed.
     ValueError
-        The model is not fitted, or has no privacy statement.
+        The model is not fitted, has no privacy statement, or is a baseline.
 
     Privacy
     -------
@@ -106,6 +106,9 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     statement = model.statement
     if not isinstance(statement, PrivacyStatement):
         raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", type(est).__name__))
+    if statement.mechanism not in SHORTHANDS:
+        remedy = "A baseline has no report; its statement, `privacy_`, says what it promises."
+        raise ValueError(sentence("est", "must be a model by a mechanism of dplr", type(est).__name__, remedy))
     style = source("page.css")
     heads, rows = _table(model)
     pictures = [{"svg": mark_safe(svg), "caption": caption} for svg, caption in _pictures(est, model)]
