@@ -182,6 +182,6 @@ def test_a_linear_model_needs_the_range_of_its_target():
 
 def test_a_report_of_a_baseline_is_refused_by_a_sentence():
     X = np.random.default_rng(0).uniform(0, 10, (50, 2))
-    est = baselines.DPME(eps=1.0, bounds=dplr.Bounds([(0, 10), (0, 10)]), rng=0).fit(X, X[:, 0] > 5)
+    est = baselines.DPME(eps=1.0, bounds=dplr.Bounds([(0, 10), (0, 10)])).fit(X, X[:, 0] > 5)
     with pytest.raises(ValueError, match="`est` must be a model by a mechanism of dplr; got 'DPME'"):
         report.report_html(est)
