@@ -126,6 +126,8 @@ def peers() -> pd.DataFrame:
     parts = []
     for peer, (name, setting) in PEERS.items():
         part = lines[lines["peer"] == peer]
+        if part.empty:
+            continue
         settings = part.groupby("table")["setting"].transform("nunique")
         parts.append(part[(part["setting"] == setting) | (settings == 1)].assign(method=name))
         part = part[settings > 1]
