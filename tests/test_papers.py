@@ -40,9 +40,10 @@ def runs(**options):
 def test_numbers_are_averaged_over_repeats(toy):
     runs()
     numbers = pd.read_csv(toy / "docs/toy/figure1.csv")
-    assert numbers.columns.tolist() == ["method", "eps", "mean", "deviation", "repeats"]
+    assert numbers.columns.tolist() == ["method", "eps", "mean", "deviation", "repeats", "median"]
     assert numbers["mean"].tolist() == [2.5, 5.0, 2.5, 5.0]
     assert numbers["deviation"].tolist() == pytest.approx([1.29099, 2.58199] * 2, rel=1e-5)
+    assert numbers["median"].tolist() == [2.5, 5.0, 2.5, 5.0]
     assert numbers["repeats"].tolist() == [4] * 4
 
 
