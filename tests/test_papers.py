@@ -102,6 +102,14 @@ def test_a_number_without_noise_must_agree_to_rounding():
     assert check.differences(pd.DataFrame([line | {"mean": 0.5001}]), committed) != []
 
 
+def test_labels_agree_whatever_else_their_column_holds():
+    numbers = {"mean": [0.5, 0.7], "deviation": 0.0, "repeats": 1}
+    committed = pd.DataFrame({"eps": [1, 0.5], "by": [None, "dplr"], **numbers})
+    part = committed.drop(index=1).assign(eps=1, by=float("nan"))
+    assert check.differences(part, committed) == []
+    assert check.differences(part.assign(eps=2), committed) == ["eps 2, by nan: not among the committed numbers"]
+
+
 def test_a_figure_without_its_data_says_so(toy, monkeypatch):
     monkeypatch.delenv("DPLR_DATA", raising=False)
     needy = Figure("toy/figure1", "a toy", lambda: CELLS, measure, needs=("adult.parquet",))

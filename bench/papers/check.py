@@ -19,7 +19,8 @@ ROUNDING = 1e-6
 def differences(quick: pd.DataFrame, committed: pd.DataFrame) -> list[str]:
     """Say of each number of the quick run that it is missing among the committed ones, or too far from its own."""
     labels = [name for name in quick.columns if name not in (*MEASURED, "published")]
-    both = quick.merge(committed, how="left", on=labels, suffixes=("", "_committed"))
+    texts = [frame.assign(**{label: frame[label].map(_text) for label in labels}) for frame in (quick, committed)]
+    both = texts[0].merge(texts[1], how="left", on=labels, suffixes=("", "_committed"))
     found = []
     for row in both.to_dict("records"):
         named = ", ".join(f"{label} {row[label]}" for label in labels)
@@ -33,6 +34,11 @@ def differences(quick: pd.DataFrame, committed: pd.DataFrame) -> list[str]:
         if math.isinf(expected) or not abs(row["mean"] - expected) <= WIDTH * spread + ROUNDING * max(1, abs(expected)):
             found.append(f"{named}: {row['mean']:.6g}, committed {expected:.6g} with a standard error of {spread:.2g}")
     return found
+
+
+def _text(label: object) -> str:
+    """A label as text: a column of whole numbers, of fractions or of nothing may have another type in a part."""
+    return f"{label:g}" if isinstance(label, int | float) else str(label)
 
 
 def check(figure: Figure, quick: pathlib.Path = QUICK, committed: pathlib.Path = DOCS) -> list[str]:
