@@ -103,12 +103,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     """
     template, mark_safe = page_template("page.html")
     model = read_model(est)
-    statement = model.statement
-    if not isinstance(statement, PrivacyStatement):
-        raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", type(est).__name__))
-    if statement.mechanism not in SHORTHANDS:
-        remedy = "A baseline has no report; its statement, `privacy_`, says what it promises."
-        raise ValueError(sentence("est", "must be a model by a mechanism of dplr", type(est).__name__, remedy))
+    statement = _statement(model.statement, type(est).__name__)
     style = source("page.css")
     heads, rows = _table(model)
     pictures = [{"svg": mark_safe(svg), "caption": caption} for svg, caption in _pictures(est, model)]
@@ -139,6 +134,16 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         breakable=breakable,
     )
     return str(page)
+
+
+def _statement(found: Any, name: str) -> PrivacyStatement:
+    """The statement that a page is about; raise ValueError where there is none, or none that a page has words for."""
+    if not isinstance(found, PrivacyStatement):
+        raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", name))
+    if found.mechanism not in SHORTHANDS:
+        remedy = "A baseline has no report; its statement, `privacy_`, says what it promises."
+        raise ValueError(sentence("est", "must be a model by a mechanism of dplr", name, remedy))
+    return found
 
 
 def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
