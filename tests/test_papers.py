@@ -70,6 +70,18 @@ def test_other_code_measures_all_cells_again(toy, monkeypatch):
     assert runs().measured == 8
 
 
+def test_a_change_of_the_package_is_other_code(monkeypatch, tmp_path):
+    """Its version stays for months; what it computes may not."""
+    monkeypatch.setattr(run, "PACKAGE", tmp_path)
+    kernel = tmp_path / "_core" / "kernel.so"
+    kernel.parent.mkdir()
+    digests = []
+    for content in ("one", "two", "one"):
+        kernel.write_text(content)
+        digests.append(run.code_of(TOY))
+    assert digests[0] == digests[2] != digests[1]
+
+
 def test_seeds_are_a_function_of_figure_and_cell():
     assert seed_of(TOY, {"method": "a", "repeat": 0}) == seed_of(TOY, {"repeat": 0, "method": "a"}) == 2712233656
     assert len({seed_of(TOY, cell) for cell in CELLS}) == len(CELLS)

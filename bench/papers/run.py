@@ -21,7 +21,7 @@ from tqdm import tqdm
 import dplr
 from bench.papers.figure import Cell, Figure, figure_of, key_of, seed_of
 
-HERE = pathlib.Path(__file__).parent
+HERE, PACKAGE = pathlib.Path(__file__).parent, pathlib.Path(dplr.__file__).parent
 DOCS = pathlib.Path("docs/papers")
 # Where finished cells lie until their figure is whole; a quick run writes its summaries there too.
 WORK, QUICK = pathlib.Path("build/papers"), pathlib.Path("build/papers-quick")
@@ -49,9 +49,11 @@ def missing(figure: Figure) -> str:
 
 
 def code_of(figure: Figure) -> str:
-    """A digest of what makes a figure's numbers: the scripts of its paper, and the version of dplr."""
-    digest = hashlib.sha256(dplr.__version__.encode())
-    for path in sorted((HERE / figure.name.split("/")[0]).glob("*.py")):
+    """A digest of all that makes a figure's numbers: its paper's scripts, what they share, and the package itself."""
+    shared = [HERE / "figure.py", HERE / "errata.py", *(HERE.parent / "data").glob("*.py")]
+    package = (path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".so"))
+    digest = hashlib.sha256()
+    for path in sorted({*(HERE / figure.name.split("/")[0]).glob("*.py"), *shared, *package}):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
