@@ -33,7 +33,7 @@ bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
 # Every figure and table of the papers, and the frontier: `make papers`, `make papers QUICK=1`, `make papers ONLY=fm12/figure4`.
 papers: $(VENV)/.test
 	$(BIN)/python -m bench.papers $(if $(QUICK),--quick) $(if $(FRESH),--fresh) $(ONLY)
-# What the peers score on the data sets of the frontier (half an hour): `make papers` draws it.
+# What the peers score on the data sets of the frontier (an hour): `make papers` draws it.
 papers-peers: $(VENV)/.test $(VENV)-peers/.peers $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.frontier diffprivlib $(VENV)-peers/bin/python opacus $(VENV)-opacus/bin/python
 wheel: $(VENV)/.test

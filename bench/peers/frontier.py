@@ -1,4 +1,4 @@
-"""diffprivlib and opacus on the tables of the frontier (make papers-peers; about half an hour).
+"""diffprivlib and opacus on the tables of the frontier (make papers-peers; about an hour).
 
     DPLR_DATA=<folder> python -m bench.peers.frontier diffprivlib PYTHON opacus PYTHON
 
