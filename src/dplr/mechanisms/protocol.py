@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dplr.inference.reading import Reading
     from dplr.noise import Source
     from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
@@ -151,6 +152,19 @@ class Mechanism(ABC):
         A function of what was released for the model. None where rows stay as they are; else statements say `CLIPS`.
         """
         return None
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        """Say why releases of this plan allow no confidence intervals; empty where they do."""
+        return "what it releases does not tell how far the coefficients are from those of the rows"
+
+    def readings(
+        self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
+    ) -> list[Reading]:
+        """The noisy equation of each model that its intervals come from: post-processing of `parts`.
+
+        `coefs` are the scaled coefficients of each model. Not called where `lacks_intervals` says something.
+        """
+        raise NotImplementedError("a mechanism that does not lack intervals makes their readings here")
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Scaled coefficients of every model from the numbers that were released for it: post-processing."""

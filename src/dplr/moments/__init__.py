@@ -1,0 +1,1 @@
+"""Noisy moments of a table, released once: many regressions from them."""
