@@ -34,12 +34,17 @@ def starts(rng, d, domain, c, count):
     return project((np.abs(x) if domain == "corner" else x) * 10, domain, c)
 
 
-def worst_change(d, domain, c, linear, quadratic, iota, relation, seed=0, count=300, steps=200):
-    """Largest change found between neighbours with rows in the domain (ball of radius c, or cube of half-width c)."""
+def worst_change(
+    d, domain, c, linear, quadratic, iota, relation, seed=0, count=300, steps=200, square=0.0, targets=(1.0, -1.0)
+):
+    """Largest change found between neighbours with rows in the domain (ball of radius c, or cube of half-width c).
+
+    The change of sum y^2 counts with weight `square`; the second record has one of `targets`, the first has 1.
+    """
     rng = np.random.default_rng(seed)
     best = 0.0
-    for t in (1.0, -1.0) if relation == "replace_one" else (0.0,):
-        s = np.ones((count, 1))
+    for t in targets if relation == "replace_one" else (0.0,):
+        s, squares = np.ones((count, 1)), square * (1 - t * t)
         x, other = starts(rng, d, domain, c, count), starts(rng, d, domain, c, count)
         other[: count // 2] = x[: count // 2] * (1 if t < 0 else -1)
         if domain != "ball":  # one number describes the worst pair of a cube: try many
@@ -51,7 +56,7 @@ def worst_change(d, domain, c, linear, quadratic, iota, relation, seed=0, count=
         t = np.full((count, 1), t)
         for step in range(steps):
             value = change(x, s, other, t, linear, quadratic, iota, relation != "replace_one")
-            best = max(best, float(value.max()))
+            best = max(best, float(value.max()) + squares)
             rate = 0.3 * c * (1 - step / steps)
             up = gradient(x, s, other, t, linear, quadratic, iota)
             x_next = project(x + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
@@ -105,13 +110,18 @@ def random_rows(rng, geometry, count):
     return rows
 
 
-def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=100, steps=300):
-    """Largest change found between neighbours: random pairs, then one group of one record at a time drawn anew."""
+def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=100, steps=300, square=0.0, ratio=1.0):
+    """Largest change found between neighbours: random pairs, then one group of one record at a time drawn anew.
+
+    The change of sum y^2 counts with weight `square`; targets are 1 and `ratio` or -`ratio`.
+    """
     replaced = relation == "replace_one"
-    labels = np.array([np.ones(count), np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)])
+    others = ratio * np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)
+    labels = np.array([np.ones(count), others])
 
     def value(pair):
-        return released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
+        moved = released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
+        return moved + square * (1 - others**2)
 
     return _climb(value, geometry, replaced, seed, count, steps)
 

@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dplr.mechanisms.functional.moments import best_weight, blocks, joint_l2_sensitivity, joint_sensitivity
+from dplr.mechanisms.functional.moments import (
+    best_weight,
+    blocks,
+    joint_l2_sensitivity,
+    joint_sensitivity,
+    square_l2_weight,
+    square_weight,
+)
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
@@ -419,3 +426,80 @@ def test_quadratic_block_comes_free_up_to_the_stated_weight():
     """Weight 1/sqrt 2 costs nothing; ten percent above costs 0.45 percent."""
     assert sensitivity.l2_replace_one(1.0, 1.0, 1 / math.sqrt(2)) == pytest.approx(2.0, rel=1e-15)
     assert sensitivity.l2_replace_one(1.0, 1.0, 1.1 / math.sqrt(2)) == pytest.approx(2 * 1.0045, rel=1e-4)
+
+
+RATIOS = (0.01, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("domain", ["ball", "cube"])
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("d", [1, 3, 13])
+def test_search_over_records_and_targets_never_exceeds_moments_with_sum_y_squared_and_reaches_them(
+    d, iota, domain, weight, relation
+):
+    c = 1.0 if domain == "ball" else 1 / math.sqrt(d)
+    geometry = Geometry(d, half_width=None if domain == "ball" else c, intercept=iota)
+    square, joint = square_weight(geometry, relation, weight)
+    targets = [sign * ratio for ratio in RATIOS for sign in (1.0, -1.0)]
+    found = worst_change(d, domain, c, 1.0, weight, iota, relation, count=60, steps=100, square=square, targets=targets)
+    assert found <= joint * (1 + 1e-9)
+    assert joint <= found * (1.05 if domain == "ball" and relation == "replace_one" else 1.002)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.25, 0.5])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "m2", "mn2", "npq"])
+def test_search_over_groups_and_targets_never_exceeds_moments_with_sum_y_squared_and_reaches_them(
+    kinds, iota, relation
+):
+    geometry = layout(kinds, iota)
+    weight, _ = best_weight(geometry, relation, 2.0)
+    square, joint = square_weight(geometry, relation, weight)
+    found = max(
+        worst_released_change(geometry, relation, 1.0, weight, count=60, steps=200, square=square, ratio=ratio)
+        for ratio in RATIOS
+    )
+    assert found <= joint * (1 + 1e-9)
+    assert joint <= found * 1.005
+
+
+@pytest.mark.parametrize(
+    ("d", "weight", "free"), [(1, 1.0, 0.375), (3, 1.0, 0.4375), (10, 1.0, 0.477273), (30, 0.5, 0.9758)]
+)
+def test_sum_y_squared_is_free_up_to_these_weights_in_a_cube(d, weight, free):
+    geometry = Geometry(d, half_width=1 / math.sqrt(d), intercept=0.5)
+    square, joint = square_weight(geometry, Neighbouring.REPLACE_ONE, weight)
+    assert square == pytest.approx(free, rel=0.005)
+    assert joint == pytest.approx(joint_sensitivity(geometry, Neighbouring.REPLACE_ONE, weight), rel=2e-5)
+
+
+def squared_l2_change(weight, square, radius):
+    """Largest L2 change found of (b, weight S, square T) over norms and angles of two rows, and over targets."""
+    norms, cosines, targets = np.linspace(0, radius, 9), np.linspace(-1, 1, 401), np.linspace(-1, 1, 81)
+    a, b, rho, t = np.meshgrid(norms, norms, cosines, targets, indexing="ij", sparse=True)
+    product = a * b * rho
+    linear = a**2 + t**2 * b**2 - 2 * t * product
+    quadratic = weight**2 * (a**4 + b**4 - 2 * product**2)
+    return math.sqrt(float((linear + quadratic + square**2 * (1 - t**2) ** 2).max()))
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.7071, 1.0, math.sqrt(2), 4.0])
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+def test_sum_y_squared_is_free_in_l2_at_its_weight_and_not_far_above_it(iota, weight):
+    geometry = Geometry(3, intercept=iota)
+    square, joint = square_l2_weight(geometry, Neighbouring.REPLACE_ONE, weight)
+    assert joint == joint_l2_sensitivity(geometry, Neighbouring.REPLACE_ONE, weight)
+    radius = math.hypot(1.0, iota)
+    found = squared_l2_change(weight, square, radius)
+    assert joint * (1 - 1e-4) <= found <= joint * (1 + 1e-12)
+    if weight <= 0.7071:  # beyond, two rows at right angles change most, and sum y^2 may weigh more
+        assert squared_l2_change(weight, 2.5 * square, radius) > joint * 1.01
+
+
+def test_sum_y_squared_has_this_weight_in_l2():
+    assert square_l2_weight(Geometry(3, intercept=0.5), Neighbouring.REPLACE_ONE, math.sqrt(2)) == (
+        pytest.approx(0.353553, abs=1e-6),
+        pytest.approx(3.0),
+    )

@@ -126,6 +126,13 @@ CASES = {
     "number times levels": Case(
         2, (1.0, 0.0), 1.0, (1.0, 0.0), 0.0, times_levels=True, fit_intercept=True, spec=LINEAR
     ),
+    # Sum y^2 moves, and little else: a target of 1 against one of 0. Targets beyond their bounds count as 1.
+    "sum y^2 d=1": Case(1, (1.0,), 1.0, (1.0,), 0.0, labels=False, bounds=True, spec=LINEAR),
+    "gaussian, sum y^2 d=1": Case(1, (1.0,), 1.0, (1.0,), 0.0, labels=False, bounds=True, spec=FREE, delta=1e-5),
+    "sum y^2, add_remove d=1": Case(
+        1, (1.0,), 1.0, (), 0.0, labels=False, bounds=True, relation=Neighbouring.ADD_REMOVE
+    ),
+    "target beyond its bounds": Case(1, (1.0,), 4.0, (1.0,), -1.0, labels=False, bounds=True, spec=LINEAR),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, ReleaseAlone(calibration="paper")),
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 # its second derivative, which is at most 1.5 times the maximum: 1.2e-7 of it, covered by the margin.
 _ANGLES = 4_001
 _ANGLE_MARGIN = 1 + 1e-6
+# Ratios of two targets at which the change of moments with sum y^2 is computed.
+_RATIOS = tuple(step / 64 for step in range(65))
 
 
 @functools.cache
@@ -170,6 +172,41 @@ def l2_replace_one(radius: float, linear: float, quadratic: float, iota: float =
     signal, cost = linear**2 * squared, quadratic**2 * squared**2
     rho = min(1.0, signal / (2 * cost)) if cost else 1.0
     return math.sqrt(2 * signal * (1 + rho) + 2 * cost * (1 - rho * rho))
+
+
+def square_replace_one(moments: Callable[[float], float], reach: float, square: float) -> float:
+    """L1 sensitivity of (moments, square * sum y^2); exact in cubes and groups (functional.md, lemma 13).
+
+    `moments` is that of (linear * sum y (x, iota), the quadratic block) as a function of linear, and `reach` the
+    largest ||(x, iota)||_1. Targets 1 and -ratio or ratio cost at most moments(ratio) + (1 - ratio) reach +
+    square (1 - ratio^2). The first two terms are convex in the ratio, so between two points of the grid the sum exceeds
+    the larger of its ends by at most square spacing^2 / 4.
+    """
+    largest = max(moments(ratio) + (1 - ratio) * reach + square * (1 - ratio * ratio) for ratio in _RATIOS)
+    return largest + square * _RATIOS[1] ** 2 / 4
+
+
+def free_square(moments: Callable[[float], float], reach: float) -> float:
+    """The largest `square` for which no ratio in `square_replace_one` costs more than moments(1); 0 for none."""
+    whole = moments(1.0)
+    gains = ((whole - moments(ratio) - (1 - ratio) * reach) / (1 - ratio * ratio) for ratio in _RATIOS[:-1])
+    return max(0.0, min(gains))
+
+
+def free_square_l2(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
+    """The weight of sum y^2 at which `l2_replace_one` stays what it is (functional.md, lemma 14)."""
+    least = linear / (math.sqrt(2) * math.hypot(radius, iota))
+    return linear**2 / (2 * max(quadratic, least))
+
+
+def square_add_remove(moments: float, square: float) -> float:
+    """Exact L1 sensitivity of (moments, square * sum y^2): the record with the largest moments has |y| = 1."""
+    return moments + square
+
+
+def square_l2_add_remove(moments: float, square: float) -> float:
+    """The same in L2."""
+    return math.hypot(moments, square)
 
 
 def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: float) -> float:

@@ -16,6 +16,9 @@ from dplr.problem.problem import Problem
 
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 _SMALL = 200
+SQUARE = "target_square"  # the block of sum y^2
+# Sum y^2 has at least this weight, in units of the sensitivity of the other blocks, where it is not free.
+_LEAST_SQUARE = 1 / 32
 
 
 def moment_matrix(
@@ -92,6 +95,12 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
     return {name: pair for name, pair in cells.items() if len(pair[0])}
 
 
+def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The cell of the moment matrix that holds sum y^2."""
+    last = np.array([geometry.n_coefs])
+    return last, last
+
+
 @functools.lru_cache(maxsize=16)
 def _triangle(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Indices of the strict upper triangle, kept for the sizes at which finding them takes longer than the sums."""
@@ -138,6 +147,34 @@ def joint_l2_sensitivity(
         return one_record
     same_class = sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
     return max(same_class, math.sqrt(2) * one_record) if by_class else same_class
+
+
+@functools.lru_cache(maxsize=64)
+def square_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> tuple[float, float]:
+    """The weight of sum y^2 beside (linear, weight * quadratic), and the joint L1 sensitivity of all three.
+
+    Under replace_one the weight is the largest that costs nothing, if it is not too small to be of use.
+    """
+
+    def moments(linear: float) -> float:
+        return _joint_sensitivity(geometry, neighbouring, linear, weight)
+
+    alone = moments(1.0)
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        square = _LEAST_SQUARE * alone
+        return square, sensitivity.square_add_remove(alone, square)
+    reach = _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+    square = max(sensitivity.free_square(moments, reach), _LEAST_SQUARE * alone)
+    return square, sensitivity.square_replace_one(moments, reach, square)
+
+
+def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> tuple[float, float]:
+    """The weight of sum y^2 in L2, at which it is free under replace_one, and the joint sensitivity of all three."""
+    square = sensitivity.free_square_l2(geometry.radius, 1.0, weight, geometry.intercept)
+    alone = joint_l2_sensitivity(geometry, neighbouring, weight)
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        return square, sensitivity.square_l2_add_remove(alone, square)
+    return square, alone
 
 
 def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False) -> float:

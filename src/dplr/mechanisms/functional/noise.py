@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dplr.mechanisms.functional.moments import best_weight
+from dplr.mechanisms.functional.moments import SQUARE, best_weight, square_l2_weight, square_weight
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.statement import Release
@@ -22,6 +22,9 @@ def laplace_release(
     """Blocks with discrete Laplace noise that are eps-DP together, and the calibration's name; `paper` for FM12's."""
     weight, joint, named = _printed_sensitivity(problem) if paper else _tight_sensitivity(problem, coef_norm, classes)
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
+    if SQUARE in sizes:
+        weights[SQUARE], joint = square_weight(problem.geometry, problem.neighbouring, weight)
+        named = _named("L1", joint, weight, problem, weights[SQUARE])
     charged, noises = calibration.discrete_laplace(
         joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
@@ -35,10 +38,12 @@ def gaussian_release(
     geometry = problem.geometry
     weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes))
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+    if SQUARE in sizes:
+        weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight)
     charged, mu, noises = calibration.discrete_gaussian(
         joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
-    named = f"tight: L2 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+    named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
     return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
 
 
@@ -59,9 +64,10 @@ def gradient_noise(released: Mapping[str, Release], coef_norm: float) -> float:
     A model of one class against the rest is made of the sums of all classes.
     """
     linear = [block for name, block in released.items() if name.startswith("linear")]
-    cells = [(block, 1 if name == "diagonal" else 2) for name, block in released.items() if block not in linear]
+    times = {"diagonal": 1, "off_diagonal": 2}
+    cells = [(released[name], count) for name, count in times.items() if name in released]
     size = linear[0].shape[0]
-    quadratic = sum(times * block.shape[0] * block.deviation**2 for block, times in cells)
+    quadratic = sum(count * block.shape[0] * block.deviation**2 for block, count in cells)
     return math.sqrt(sum(block.deviation**2 for block in linear) + quadratic * (coef_norm / size) ** 2)
 
 
@@ -69,7 +75,13 @@ def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tupl
     """Weight of the quadratic block, joint L1 sensitivity of (linear, weight * quadratic), and its name."""
     geometry = problem.geometry
     weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, False, max(1, classes))
-    return weight, joint, f"tight: L1 sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic), {geometry}"
+    return weight, joint, _named("L1", joint, weight, problem)
+
+
+def _named(norm: str, joint: float, weight: float, problem: Problem, square: float = 0.0) -> str:
+    """What a statement says of the joint sensitivity."""
+    squared = f", {square:.4g} sum y^2" if square else ""
+    return f"tight: {norm} sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic{squared}), {problem.geometry}"
 
 
 def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
