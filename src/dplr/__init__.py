@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PrivateSearch,
         RandomFourierFeatures,
         ResidualRegressor,
+        compare,
         fit,
         fit_many,
     )
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
+    from dplr.summary.table import Summary
 
 __all__ = [
     "Assumptions",
@@ -69,7 +71,9 @@ __all__ = [
     "PrivateSearch",
     "RandomFourierFeatures",
     "ResidualRegressor",
+    "Summary",
     "check",
+    "compare",
     "fit",
     "fit_many",
     "load_model",
@@ -107,7 +111,9 @@ _HOMES = {
     "PrivateSearch": "dplr.estimators",
     "RandomFourierFeatures": "dplr.estimators",
     "ResidualRegressor": "dplr.estimators",
+    "Summary": "dplr.summary.table",
     "check": "dplr.fitting.checking",
+    "compare": "dplr.estimators",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
