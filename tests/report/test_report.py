@@ -26,8 +26,8 @@ from made_models import HOSTILE, fitted, of_three_labels
 VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 PAGE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "p",
-    "ul", "li", "dl", "dt", "caption", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "thead", "tbody", "tr", "th",
-    "td", "data", "wbr",
+    "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "caption", "thead", "tbody",
+    "tr", "th", "td", "data", "wbr",
 }  # fmt: skip
 PICTURE_TAGS = {"svg", "g", "path", "defs", "use", "text", "tspan", "clippath", "rect"}
 
