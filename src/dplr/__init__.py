@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         NoPrivacy,
         ObjectivePerturbation,
         OutputPerturbation,
+        ScoreRelease,
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
@@ -69,6 +70,7 @@ __all__ = [
     "PrivateSearch",
     "RandomFourierFeatures",
     "ResidualRegressor",
+    "ScoreRelease",
     "check",
     "fit",
     "fit_many",
@@ -107,6 +109,7 @@ _HOMES = {
     "PrivateSearch": "dplr.estimators",
     "RandomFourierFeatures": "dplr.estimators",
     "ResidualRegressor": "dplr.estimators",
+    "ScoreRelease": "dplr.mechanisms",
     "check": "dplr.fitting.checking",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from dplr.mechanisms.functional.stein import stein_coef
+from dplr.solvers.stein import stein_coef
 from dplr.problem.losses import LOGISTIC, SQUARED
 
 BOUNDS = dplr.Bounds([(-1, 1)] * 3)
