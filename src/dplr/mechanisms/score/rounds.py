@@ -84,12 +84,13 @@ def _at_zero(moments: Total) -> Total:
 
 def _fit(rows: Rows, query: ScoreMoments, total: Total, plan: Plan, source: Source) -> Fit:
     released: dict[str, Vector] = {}
-    count = rounds_of(plan)
-    for number in range(count):
+    point, last = start_of(plan.problem), rounds_of(plan) - 1
+    for number in range(last + 1):
         if number:
-            total = rows.total(query, points_of(plan, released)[-1])
+            point = _next_point(plan, released, point, number - 1)
+            total = rows.total(query, point)
         released |= _add_noise(total, plan, number, source)
-    return Fit(coef_of(plan, released), plan.statement, released)
+    return Fit(_coef(plan, released, point), plan.statement, released)
 
 
 def _add_noise(total: Total, plan: Plan, number: int, source: Source) -> dict[str, Vector]:
@@ -110,14 +111,19 @@ def rounds_of(plan: Plan) -> int:
     return sum(name.endswith("_score") for name in plan.statement.released)
 
 
-def points_of(plan: Plan, released: Part) -> list[Vector]:
-    """Where each of these rounds was made, and where the next one is: no further than coefficients may be."""
-    points = [start_of(plan.problem)]
-    for number in range(sum(name.endswith("_score") for name in released)):
-        reached = _step(plan, equation_of(plan, released, number), points[-1], number)
-        largest = defaults.reach(len(reached))
-        points.append(on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest))))
-    return points
+def last_point(plan: Plan, released: Part) -> Vector:
+    """Where the last round was made: a function of what the others released."""
+    point = start_of(plan.problem)
+    for number in range(rounds_of(plan) - 1):
+        point = _next_point(plan, released, point, number)
+    return point
+
+
+def _next_point(plan: Plan, released: Part, point: Vector, number: int) -> Vector:
+    """Where the round after this one is made, whose point is given: no further than coefficients may be."""
+    reached = _step(plan, equation_of(plan, released, number), point, number)
+    largest = defaults.reach(len(reached))
+    return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
 
 
 def equation_of(plan: Plan, released: Part, number: int) -> Equation:
@@ -186,10 +192,10 @@ def _lengthened(problem: Problem, equation: Equation, coef: Vector) -> Vector:
     return stein_coef(coef, 4 * equation.hessian / n_rows, iota, mean_label)
 
 
-def coef_of(plan: Plan, released: Part) -> Vector:
+def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
     """The coefficients: a step from the last round, with the ridge asked for or one that the noise asks for."""
     last, problem = rounds_of(plan) - 1, plan.problem
-    equation, point = equation_of(plan, released, last), points_of(plan, released)[-2]
+    equation = equation_of(plan, released, last)
     if problem.l2 is None:
         return _step(plan, equation, point, last)
     assert problem.n_rows is not None
@@ -201,7 +207,7 @@ def coef_of(plan: Plan, released: Part) -> Vector:
 def reading_of(plan: Plan, released: Part) -> Reading:
     """What the last round says of log odds theta: score - hessian (theta - point) has mean 0, to second order."""
     geometry, last = plan.problem.geometry, rounds_of(plan) - 1
-    equation, point = equation_of(plan, released, last), points_of(plan, released)[-2]
+    equation, point = equation_of(plan, released, last), last_point(plan, released)
     q = geometry.n_coefs
     cells, tied = np.zeros((q, q)), np.zeros(q)
     for kind, (rows, columns) in cells_of(geometry).items():
