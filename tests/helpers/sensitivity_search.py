@@ -149,7 +149,7 @@ def _climb(value, geometry, replaced, seed, count, steps):
 
 
 def score_change(rows, labels, others, other_labels, points, weight, replaced=True):
-    """L2 change of (U, weight * H in Frobenius norm) at `points` when `others` take the place of rows (n, q). Batched."""
+    """L2 change of (U, weight * H in Frobenius norm) at `points` where `others` replace `rows`, or those are added."""
     parts = []
     for v, y in ((rows, labels), (others, other_labels)):
         p = 1 / (1 + np.exp(y * np.sum(v * points, axis=1)))

@@ -172,7 +172,7 @@ def l2_replace_one(radius: float, linear: float, quadratic: float, iota: float =
     return math.sqrt(2 * signal * (1 + rho) + 2 * cost * (1 - rho * rho))
 
 
-# ((1 + sqrt 5) / 2)^(5/2), rounded down: up to this weight times norm the Hessian of a record is free (score.md, lemma 1).
+# ((1 + sqrt 5) / 2)^(5/2), rounded down: up to this weight, times the norm, a Hessian is free (score.md, lemma 1).
 FREE_HESSIAN = 3.330190676
 
 

@@ -19,7 +19,6 @@ from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import moment_matrix
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
-from dplr.solvers.stein import stein_coef
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
@@ -32,6 +31,7 @@ from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
+from dplr.solvers.stein import stein_coef
 
 _CALIBRATIONS = ("tight", "paper")
 _APPROXIMATIONS = ("minimax", "taylor", "stein")
