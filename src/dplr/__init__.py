@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NoPrivacy,
         ObjectivePerturbation,
         OutputPerturbation,
+        ScoreRelease,
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
@@ -71,6 +72,7 @@ __all__ = [
     "PrivateSearch",
     "RandomFourierFeatures",
     "ResidualRegressor",
+    "ScoreRelease",
     "Summary",
     "check",
     "compare",
@@ -112,6 +114,7 @@ _HOMES = {
     "RandomFourierFeatures": "dplr.estimators",
     "ResidualRegressor": "dplr.estimators",
     "Summary": "dplr.summary.table",
+    "ScoreRelease": "dplr.mechanisms",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "fit": "dplr.estimators",
