@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
+    from dplr.moments.file import load_moments
+    from dplr.moments.release import release_moments
+    from dplr.moments.released import ReleasedMoments
     from dplr.planner import Assumptions, plan
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
@@ -68,13 +71,16 @@ __all__ = [
     "PrivacyWarning",
     "PrivateSearch",
     "RandomFourierFeatures",
+    "ReleasedMoments",
     "ResidualRegressor",
     "check",
     "fit",
     "fit_many",
     "load_model",
+    "load_moments",
     "margin_loss",
     "plan",
+    "release_moments",
     "residual_loss",
     "save_model",
     "smoothed_hinge",
@@ -106,13 +112,16 @@ _HOMES = {
     "PrivacyStatement": "dplr.privacy",
     "PrivateSearch": "dplr.estimators",
     "RandomFourierFeatures": "dplr.estimators",
+    "ReleasedMoments": "dplr.moments.released",
     "ResidualRegressor": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
+    "load_moments": "dplr.moments.file",
     "margin_loss": "dplr.problem.losses",
     "plan": "dplr.planner",
+    "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",
     "smoothed_hinge": "dplr.problem.losses",

@@ -1,0 +1,1 @@
+"""A linear model made of released moments."""
