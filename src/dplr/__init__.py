@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PrivateSearch,
         RandomFourierFeatures,
         ResidualRegressor,
+        compare,
         fit,
         fit_many,
     )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
+    from dplr.summary.table import Summary
 
 __all__ = [
     "Assumptions",
@@ -73,7 +75,9 @@ __all__ = [
     "RandomFourierFeatures",
     "ReleasedMoments",
     "ResidualRegressor",
+    "Summary",
     "check",
+    "compare",
     "fit",
     "fit_many",
     "load_model",
@@ -114,7 +118,9 @@ _HOMES = {
     "RandomFourierFeatures": "dplr.estimators",
     "ReleasedMoments": "dplr.moments.released",
     "ResidualRegressor": "dplr.estimators",
+    "Summary": "dplr.summary.table",
     "check": "dplr.fitting.checking",
+    "compare": "dplr.estimators",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",

@@ -11,6 +11,7 @@ from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._huber import HuberRegressor
+from dplr.estimators._inference import Comparison, compare
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._margin import MarginClassifier
@@ -25,8 +26,9 @@ from dplr.problem.losses import Loss, model_of, own_form
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
-    "BoundsEncoder", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression", "MarginClassifier",
-    "PoissonRegressor", "PrivateSearch", "RandomFourierFeatures", "ResidualRegressor", "UnitBall", "fit", "fit_many",
+    "BoundsEncoder", "Comparison", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression",
+    "MarginClassifier", "PoissonRegressor", "PrivateSearch", "RandomFourierFeatures", "ResidualRegressor", "UnitBall",
+    "compare", "fit", "fit_many",
 ]  # fmt: skip
 
 Estimator: TypeAlias = PrivateClassifier | PrivateRegressor

@@ -22,6 +22,7 @@ from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
 from dplr.estimators._columns import names_of, rows_to_predict, target_name
 from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared, handed_over, transformer_of
+from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
 from dplr.estimators.export.methods import Exports
@@ -42,7 +43,7 @@ from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, chec
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
-class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[misc]
     """What the models share: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
@@ -87,7 +88,14 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         self.rng = rng
         self.progress = progress
 
-    def refit(self, *, l2: float | str | None = None, approximation: str | None = None, aim: str | None = None) -> Self:
+    def refit(
+        self,
+        *,
+        l2: float | str | None = None,
+        approximation: str | None = None,
+        aim: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
         """Make another model from the same release: post-processing, without further privacy loss.
 
         Parameters
@@ -96,6 +104,8 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         approximation : of the logistic loss, as in `FunctionalMechanism`; None leaves it as it was.
         aim : `"coefficients"` for the options that bias them least, `"prediction"` for the usual ones; None for no
             change.
+        columns : names of columns, or of coefficients, that the new model is made of; the others get a coefficient of
+            0. None leaves them as they were.
 
         Returns
         -------
@@ -120,7 +130,7 @@ class PrivateLinearModel(Exports, BaseEstimator):  # type: ignore[misc]
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)
-        other: Self = _refit.refit(self, l2, approximation, aim)
+        other: Self = _refit.refit(self, l2, approximation, aim, columns)
         return other
 
     def _take(self, done: Released) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,11 +16,18 @@ from dplr.mechanisms.protocol import AIMS
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
+from dplr.summary.columns import positions
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
 
 
-def refit(fitted: Any, l2: float | str | None, approximation: str | None, aim: str | None) -> Any:
+def refit(
+    fitted: Any,
+    l2: float | str | None,
+    approximation: str | None,
+    aim: str | None,
+    columns: Sequence[str] | None,
+) -> Any:
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
     record: Record = fitted._record
     mechanism: Any = record.mechanism  # a frozen dataclass of options
@@ -35,6 +43,8 @@ def refit(fitted: Any, l2: float | str | None, approximation: str | None, aim: s
         mechanism = replace(mechanism, approximation=approximation)
     if aim is not None:
         mechanism = _aimed(mechanism, check_choice("aim", aim, AIMS), plan.problem.loss, approximation)
+    if columns is not None:
+        mechanism = replace(mechanism, columns=positions(fitted.coef_names_, record.prep.layout, columns))
     if l2 is not None:
         plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
         mechanism.check(plan.problem)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.inference.sampling import classical_sampling, residual_sum
 
 # What coefficients are of: all that a table must know to name them.
 MEAN, PROBABILITY, LOG_ODDS = "mean", "probability", "log-odds"
@@ -13,7 +16,7 @@ MEAN, PROBABILITY, LOG_ODDS = "mean", "probability", "log-odds"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reading:
-    """A released equation: at the coefficients that it is about, ``vector - matrix @ theta`` has mean 0.
+    """A released equation: at the coefficients that it is about, ``vector - matrix @ (theta - center)`` has mean 0.
 
     Everything is in scaled units, with the constant's coordinate last where there is an intercept. q coordinates.
 
@@ -26,14 +29,18 @@ class Reading:
     tied : (q,) the noise of a diagonal cell (j, j) that was not released is tied[j] times that of cell (j, q - 1); 0
         for the others. ``cells[j, j]`` is 0 there.
     vector_noise : (q, q) covariance of the noise on `vector`, which is independent of that on `matrix`.
-    sampling : (q, q) covariance of ``vector - matrix @ theta`` that the choice of the rows causes, without any noise.
+    sampling : (q, q) covariance of ``vector - matrix @ (theta - center)`` that the choice of the rows causes, without
+        any noise: `inference.sampling` computes it.
     laplace : whether the noise has discrete Laplace laws; else Gaussian.
-    center : (q,) point around which coefficients are sought: 0, or that at which the equation was released.
+    center : (q,) 0 where `vector` and `matrix` are moments; else the point at which they were released, a score and its
+        derivative.
     reach : public guess of the largest distance of the coefficients from 0; what depends on it is not reported.
     estimand : `"mean"`, `"probability"` or `"log-odds"`: what a unit of a column adds to.
     factor : coefficients of the estimand are `factor` times theta.
     n_rows : number of rows, public or released; None where it is not known.
     robust : whether `sampling` holds for unequal variances.
+    square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
+    square_noise : variance of the noise on `square`; 0 where it is public.
     """
 
     matrix: NDArray[np.float64]
@@ -49,10 +56,52 @@ class Reading:
     factor: float = 1.0
     n_rows: float | None = None
     robust: bool = False
+    square: float | None = None
+    square_noise: float = 0.0
 
     def subset(self, keep: NDArray[np.intp]) -> Reading:
         """The equation of the model with these coordinates alone: another estimand, from the same release.
 
-        The constant, if it is kept, stays last. `sampling` is taken over: it is that of the larger model.
+        `keep` is increasing, so that the constant, if it is kept, stays last. `sampling` is that of the smaller model,
+        whose residuals are larger (intervals.md, section 6).
         """
-        raise NotImplementedError
+        keep = np.asarray(keep, np.intp)
+        if not len(keep) or np.any(np.diff(keep) <= 0) or keep[0] < 0 or keep[-1] >= len(self.vector):
+            raise ValueError(sentence("keep", "must be increasing positions of coefficients", keep.tolist()))
+        if len(keep) == len(self.vector):
+            return self
+        if np.any(self.center):
+            remedy = "Fit a model of these columns: it has a release of its own."
+            raise ValueError(sentence("keep", "must be all coefficients of a score at a point", keep.tolist(), remedy))
+        if self.square is None or self.n_rows is None:
+            remedy = "Without them nobody knows how large the residuals of the smaller model are."
+            raise ValueError(sentence("keep", "needs the target's sum of squares and n_rows", keep.tolist(), remedy))
+        last, square = len(self.vector) - 1, np.ix_(keep, keep)
+        cells, tied = self.cells[square].copy(), self.tied[keep]
+        if keep[-1] != last:  # a tied cell is then a multiple of a cell that nothing else depends on
+            np.fill_diagonal(cells, np.diag(cells) + tied**2 * self.cells[keep, last])
+            tied = np.zeros(len(keep))
+        small = replace(
+            self, matrix=self.matrix[square], vector=self.vector[keep], cells=cells, tied=tied,
+            vector_noise=self.vector_noise[square], center=self.center[keep], sampling=self.sampling[square],
+            reach=self.reach * float(np.sqrt(len(keep) / len(self.vector))),
+        )  # fmt: skip
+        return replace(small, sampling=small._resampled(self), robust=False)
+
+    def _resampled(self, larger: Reading) -> NDArray[np.float64]:
+        """Classical: from its own residuals. Robust: what the larger residuals add is taken as equal in all rows."""
+        assert self.square is not None
+        assert self.n_rows is not None
+        if not larger.robust:
+            return classical_sampling(
+                self.matrix, self.vector, self.cells, self.tied, self.vector_noise, self.square, self.square_noise,
+                self.n_rows,
+            )  # fmt: skip
+        before, _ = residual_sum(
+            larger.matrix, larger.vector, larger.cells, larger.tied, larger.vector_noise, self.square, self.square_noise
+        )
+        now = classical_sampling(
+            self.matrix, self.vector, self.cells, self.tied, self.vector_noise, self.square, self.square_noise,
+            self.n_rows, less=max(before, 0.0),
+        )  # fmt: skip
+        return np.asarray(self.sampling + now)

@@ -160,11 +160,16 @@ class Mechanism(ABC):
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:
-        """The noisy equation of each model that its intervals come from: post-processing of `parts`.
+        """The noisy equation of each model that its intervals come from, of all columns: post-processing of `parts`.
 
         `coefs` are the scaled coefficients of each model. Not called where `lacks_intervals` says something.
         """
         raise NotImplementedError("a mechanism that does not lack intervals makes their readings here")
+
+    @property
+    def chosen(self) -> tuple[int, ...] | None:
+        """Positions of the columns that the model is made of, where it was told; None for all."""
+        return None
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Scaled coefficients of every model from the numbers that were released for it: post-processing."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr.bounds.declared import MAX_FEATURES
 from dplr.fitting.ranges import BLOCKS, LAW
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import Description, Mechanism
@@ -65,7 +66,9 @@ _STATEMENT = table(
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the plain value that it holds."""
+    """A NumPy scalar as the plain value that it holds, a tuple as a list."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -151,8 +154,10 @@ def read_mechanism(where: str, value: Any) -> Mechanism:
 
 
 def _option(where: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(list_of(integer(0, MAX_FEATURES), 1, MAX_FEATURES)(where, value))
     if isinstance(value, bool) or not (value is None or isinstance(value, (int, float, str))):
-        refuse(where, "must be a number, a word or null", value)
+        refuse(where, "must be a number, a word, a list of whole numbers or null", value)
     return value
 
 

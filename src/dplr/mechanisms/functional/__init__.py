@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dplr.mechanisms.protocol import Description, class_block
 
 if TYPE_CHECKING:
-    from dplr.mechanisms.functional.spec import FunctionalMechanism, one_class
+    from dplr.mechanisms.functional.moments import one_class
+    from dplr.mechanisms.functional.spec import FunctionalMechanism
 
 __all__ = ["ABOUT", "FunctionalMechanism", "class_block", "one_class"]
 

@@ -32,10 +32,8 @@ def moment_matrix(
     if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
         assert problem.n_rows is not None
         moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
-    hot = _hot(problem.geometry)
-    if hot and problem.geometry.intercept:
-        assert problem.geometry.half_width is not None
-        moments[hot, hot] = moments[hot, q - 1] / problem.geometry.intercept * problem.geometry.half_width
+    hot, factor = derived(problem.geometry)
+    moments[hot, hot] = factor * moments[hot, q - 1]
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
 
@@ -74,6 +72,13 @@ def agreeing(
     return changed
 
 
+def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
+    """The moments of one class against the rest from those released: sum y (x, iota) is twice its sum less all sums."""
+    shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
+    sums = [values for name, values in released.items() if name.startswith("linear[")]
+    return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
+
+
 def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 
@@ -93,6 +98,15 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
         diagonal = np.setdiff1d(diagonal, _hot(geometry)) if geometry.intercept else diagonal
     cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
     return {name: pair for name, pair in cells.items() if len(pair[0])}
+
+
+def derived(geometry: Geometry) -> tuple[list[int], float]:
+    """The columns whose diagonal cell is not released, and how many times the cell with the intercept it is."""
+    hot = _hot(geometry) if geometry.intercept else []
+    if not hot:
+        return [], 0.0
+    assert geometry.half_width is not None
+    return hot, geometry.half_width / geometry.intercept
 
 
 def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

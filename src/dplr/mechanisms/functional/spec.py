@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, real_number, sentence
+from dplr.inference.reading import Reading
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
-from dplr.mechanisms.functional.moments import SQUARE, moment_matrix
+from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
+from dplr.mechanisms.functional.readings import missing_for_intervals, readings
 from dplr.mechanisms.functional.stein import stein_coef
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
@@ -63,6 +65,8 @@ class FunctionalMechanism(Mechanism):
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
     intervals : `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are
         from the model; `"off"` does not. Under replace_one it is free, under add_remove the noise grows by 1 to 3 %.
+    columns : positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None
+        for all. Post-processing: the moments of all columns are released (`refit` takes names).
     noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
         release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
@@ -94,6 +98,7 @@ class FunctionalMechanism(Mechanism):
     floor_deviations: float = 4.0
     coef_norm: float = 2.0
     intervals: str = "on"
+    columns: tuple[int, ...] | None = None
     noise: str = "smaller"
 
     def __post_init__(self) -> None:
@@ -103,6 +108,8 @@ class FunctionalMechanism(Mechanism):
         check_choice("unbounded", self.unbounded, _UNBOUNDED)
         check_choice("intervals", self.intervals, _INTERVALS)
         check_choice("noise", self.noise, NOISES)
+        if self.columns is not None:
+            object.__setattr__(self, "columns", _positions(self.columns))
         for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):
             value = real_number(name, getattr(self, name))
             if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
@@ -192,6 +199,7 @@ class FunctionalMechanism(Mechanism):
             deviations = {name: block.deviation for name, block in plan.statement.released.items()}
             released = one_class(layout.agreeing(plan.problem, released, deviations), 0)
         matrix, _ = moment_matrix(self._released_problem(plan.problem), released)
+        matrix = matrix[np.ix_(*[self._kept(plan.problem)] * 2)]
         ridge, floor, _ = self._penalty(plan, matrix)
         return len(matrix) - count_kept(matrix, ridge, floor)
 
@@ -222,6 +230,7 @@ class FunctionalMechanism(Mechanism):
 
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
+        self._kept(problem)
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
@@ -285,13 +294,44 @@ class FunctionalMechanism(Mechanism):
         """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
+        kept = self._kept(problem)
+        matrix, vector = matrix[np.ix_(kept, kept)], vector[kept]
         ridge, floor, curvature = self._penalty(plan, matrix)
-        start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)
+        start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)[kept]
         vector = vector * (loss.slope / curvature)
-        coef = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
+        solved = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
         if loss.classification and self.approximation == "stein":
-            return self._stein(problem, matrix, vector, coef)
+            solved = self._stein(problem, matrix, vector, solved)
+        coef = np.zeros(problem.geometry.n_coefs)
+        coef[kept] = solved
         return coef
+
+    def _kept(self, problem: Problem) -> NDArray[np.intp]:
+        """The coordinates of the model: those of its columns, and the constant's."""
+        every = np.arange(problem.geometry.n_coefs)
+        if self.columns is None:
+            return every
+        if self.columns[-1] >= problem.geometry.d:
+            rule = f"must be below the number of columns, {problem.geometry.d}"
+            raise ValueError(sentence("columns", rule, self.columns[-1]))
+        return np.concatenate([np.array(self.columns, np.intp), every[problem.geometry.d :]])
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        """Noise that was drawn anew until it pleased has another law than the one that intervals count with."""
+        if self.unbounded == "rerun":
+            return "noise was drawn until the matrix was positive definite; fit with unbounded='trim'"
+        return missing_for_intervals(plan)
+
+    def readings(
+        self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
+    ) -> list[Reading]:
+        """The released moments: ridge and trimming are not part of the equation."""
+        return readings(plan, self._released_problem(plan.problem), parts)
+
+    @property
+    def chosen(self) -> tuple[int, ...] | None:
+        """Positions of the columns that the model is made of."""
+        return self.columns
 
     def _stein(
         self, problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
@@ -313,11 +353,11 @@ class FunctionalMechanism(Mechanism):
         return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
 
 
-def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
-    """The moments of one class against the rest from those released: sum y (x, iota) is twice its sum less all sums."""
-    shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
-    sums = [values for name, values in released.items() if name.startswith("linear[")]
-    return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
+def _positions(columns: Sequence[int]) -> tuple[int, ...]:
+    """Positions of columns in their order, each once."""
+    if isinstance(columns, str) or not columns or any(type(each) is not int or each < 0 for each in columns):
+        raise ValueError(sentence("columns", "must be positions of columns, such as (0, 2)", columns))
+    return tuple(sorted(set(columns)))
 
 
 def add_noise(

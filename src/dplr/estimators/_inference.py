@@ -1,0 +1,364 @@
+"""What a fitted model says of the uncertainty of its coefficients: post-processing of its release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dplr._validation import check_flag, real_number, sentence
+from dplr.fitting.release import Record
+from dplr.fitting.search import CHOSEN
+from dplr.inference.intervals import ScoreTest
+from dplr.mechanisms import SHORTHANDS
+from dplr.summary.columns import Chosen, choose, positions, user_units
+from dplr.summary.subject import Equation, Subject, check_columns, ends_of, joint_test, summarise
+from dplr.summary.table import Summary
+
+_CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
+_RANGES = "Numbers count as clipped to ranges that were released first."
+_SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
+
+
+class Inference:
+    """Tables, intervals and tests of a fitted model."""
+
+    def summary(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        level: float = 0.95,
+        joint: bool = False,
+        coef_bound: float | None = None,
+    ) -> Summary:
+        """A regression table: estimates with intervals that count sampling and privacy noise, and what they mean.
+
+        Parameters
+        ----------
+        columns : names of columns, or of coefficients, that the model is made of; None for all. Fewer columns are
+            another model from the same release: its coefficients are not adjusted for the columns left out.
+        level : probability of each interval.
+        joint : whether all intervals hold together with that probability (Bonferroni).
+        coef_bound : largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers
+            alone do not; such intervals are marked. None for no such promise.
+
+        Returns
+        -------
+        Summary
+            Prints as text; `to_frame`, `to_html`, `to_latex`, `to_csv` and `to_dict` give other forms. Estimates are
+            those without ridge and trimming, so they differ from `coef_`, which predicts better.
+
+        Raises
+        ------
+        NotFittedError
+            Call `fit` first.
+        ValueError
+            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do.
+            A column is unknown, or a level out of range.
+
+        Privacy
+        -------
+        Uses released numbers and public facts alone: no further privacy loss. Source: inference/intervals.md.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(0, 10, (20_000, 2))
+        >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
+        >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+        >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
+        >>> [line.bounded for line in est.summary().lines]
+        [True, True, True]
+        """
+        subject = self._subject(columns)
+        check_flag("joint", joint)
+        return summarise(subject, real_number("level", level), joint, coef_bound)
+
+    def conf_int(
+        self,
+        level: float = 0.95,
+        *,
+        columns: Sequence[str] | None = None,
+        joint: bool = False,
+        coef_bound: float | None = None,
+    ) -> dict[str, Any]:
+        """Confidence intervals of the coefficients in the user's units.
+
+        Parameters
+        ----------
+        level, columns, joint, coef_bound : as in `summary`.
+
+        Returns
+        -------
+        Name -> ``(low, high)``, the intercept as "(intercept)"; infinite ends where the released numbers cannot say.
+        With more than two classes, a dictionary like this for each label.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `summary`.
+
+        Privacy
+        -------
+        Uses released numbers and public facts alone: no further privacy loss.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(0, 10, (20_000, 2))
+        >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
+        >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+        >>> low, high = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y).conf_int()["x0"]
+        >>> bool(low < 3 < high)
+        True
+        """
+        subject = self._subject(columns)
+        level, joint = real_number("level", level), check_flag("joint", joint)
+        found = [
+            dict(zip(subject.names, map(tuple, ends_of(each, level, joint, coef_bound).tolist()), strict=True))
+            for each in subject.equations
+        ]
+        by_label: dict[str, Any] = self._by_label(found)
+        return by_label
+
+    def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
+        """Test that several coefficients have a value, all at once.
+
+        The statistic is a Wald statistic in the form of the score: its variance is taken at the hypothesis, so that it
+        holds where the noise is not small beside the moments.
+
+        Parameters
+        ----------
+        columns : names of columns, each with all of its coefficients, or of coefficients.
+        value : of all of them, in the user's units.
+        coef_bound : as in `summary`.
+
+        Returns
+        -------
+        ScoreTest
+            `statistic`, `dof`, `p_value` (chi-square) and `verdict`; nan where the released numbers cannot say. With
+            more than two classes, a dictionary of them by label.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `summary`.
+
+        Privacy
+        -------
+        Uses released numbers and public facts alone: no further privacy loss.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(0, 10, (20_000, 2))
+        >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
+        >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+        >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
+        >>> est.wald_test(["x0", "x1"]).p_value < 0.01
+        True
+        """
+        subject = self._subject(None)
+        which = self._tested(subject, columns)
+        values = np.full(len(which), real_number("value", value))
+        found = [joint_test(each, which, values, coef_bound) for each in subject.equations]
+        return self._by_label(found)
+
+    def _by_label(self, found: Sequence[Any]) -> Any:
+        """The only one, or those of each label by label."""
+        fitted: Any = self
+        return found[0] if len(found) == 1 else dict(zip(fitted.classes_.tolist(), found, strict=True))
+
+    def _tested(self, subject: Subject, columns: Sequence[str] | str) -> list[int]:
+        """Positions in the table of the coefficients of some columns; those of reference levels are no part of it."""
+        names, layout = self.coef_names_, self._record.prep.layout  # type: ignore[attr-defined]
+        wanted = [columns] if isinstance(columns, str) else list(columns)
+        found = [name for name in wanted if name in subject.names]
+        others = [name for name in wanted if name not in found]
+        more = [names[j] for j in positions(names, layout, others)] if others else []
+        return check_columns(subject.names, [name for name in (*found, *more) if name in subject.names])
+
+    def _subject(self, columns: Sequence[str] | None) -> Subject:
+        """What the tables of this model are about; raise ValueError where its release allows none."""
+        check_is_fitted(self)
+        fitted: Any = self
+        record: Record = fitted._record
+        check_intervals(record)
+        names, prep = fitted.coef_names_, record.prep
+        coefs = [np.zeros(0)] * len(record.parts) if record.mechanism.about.refits else _scaled(fitted)
+        readings = record.mechanism.readings(record.plan, record.parts, coefs)
+        kept = record.mechanism.chosen
+        if columns is not None:
+            asked = positions(names, prep.layout, columns)
+            kept = asked if kept is None else _within(names, asked, kept)
+        whole = bool(np.any(readings[0].center))
+        if whole and kept is not None:
+            remedy = "The equation of a score holds for its own columns alone: fit a model of these."
+            raise ValueError(
+                sentence("columns", f'must be None with mechanism="{record.mechanism.about.name}"', columns, remedy)
+            )
+        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept, whole)
+        return Subject(
+            equations=_equations(fitted, record, readings, chosen),
+            names=chosen.names,
+            references=chosen.references,
+            title=_title(fitted, record),
+            facts=_facts(fitted, readings),
+            notes=_notes(fitted, record),
+        )
+
+
+def check_intervals(record: Record) -> None:
+    """Raise ValueError where a release allows no confidence intervals, with its reason."""
+    lacking = record.mechanism.lacks_intervals(record.plan)
+    if lacking:
+        rule = 'must be "fm", or for log odds "score", for confidence intervals'
+        name = record.mechanism.about.name
+        raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
+
+
+def _scaled(fitted: Any) -> list[NDArray[np.float64]]:
+    """The scaled coefficients of each model."""
+    prep = fitted._record.prep
+    pairs = zip(np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_), strict=True)
+    return [np.array(prep.from_user_units(coef, float(intercept))) for coef, intercept in pairs]
+
+
+def _within(names: Sequence[str], asked: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+    """The columns asked for, which must be those of the model."""
+    others = [names[j] for j in asked if j not in kept]
+    if others:
+        raise ValueError(sentence("columns", "must be columns of this model", ", ".join(others), "It was refitted."))
+    return tuple(asked)
+
+
+def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Chosen) -> list[Equation]:
+    labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
+    keep = np.array(chosen.coordinates, np.intp)
+    found = []
+    for label, reading in zip(labels, readings, strict=True):
+        units, added = user_units(record.prep, reading)
+        small = reading if len(keep) == len(reading.vector) else reading.subset(keep)
+        found.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
+    return found
+
+
+def _title(fitted: Any, record: Record) -> str:
+    words = SHORTHANDS[record.mechanism.about.name].words.split(":")[0]
+    kind = "Logistic regression" if hasattr(fitted, "classes_") else "Linear regression"
+    return f"{kind} by {words}"
+
+
+def _facts(fitted: Any, readings: Sequence[Any]) -> Mapping[str, str]:
+    statement, first = fitted.privacy_, readings[0]
+    target = fitted.target_name_ or "y"
+    if len(readings) == 1 and hasattr(fitted, "classes_"):
+        target = f"{target} = {fitted.classes_[1]}"
+    eps = "none (eps = inf)" if math.isinf(statement.eps) else f"{statement.eps:g}"
+    facts = {"target": target, "n": "unknown" if first.n_rows is None else f"{first.n_rows:,.0f}"}
+    return facts | {"eps": eps, "delta": f"{statement.delta:g}", "neighbouring": str(statement.neighbouring)}
+
+
+def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
+    """What was assumed of the columns, and whatever voids the promise."""
+    notes = [_CLIPPED] if record.prep.layout is not None else []
+    notes += [_RANGES] if record.prep.limits is not None else []
+    facts = fitted.privacy_.assumptions
+    notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
+    notes += [f"{fact}." for fact in facts if fact.startswith("NOT COVERED")]
+    if fitted.privacy_.reproducible:
+        notes.append("Not private: the noise came from a seed.")
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two nested models of one release.
+
+    Attributes
+    ----------
+    dropped : coefficients that the larger model has and the smaller one has not.
+    test : that all of them are 0 in the larger model.
+
+    Privacy
+    -------
+    Post-processing of one release: no further privacy loss.
+    """
+
+    dropped: tuple[str, ...]
+    test: ScoreTest
+
+    def __str__(self) -> str:
+        """Return the comparison as a sentence."""
+        test = self.test
+        if math.isnan(test.p_value):
+            return f"Without {', '.join(self.dropped)}: the released numbers cannot say."
+        found = f"chi-square {test.statistic:.4g}, {test.dof} df, p = {test.p_value:.3g}"
+        return f"Without {', '.join(self.dropped)}: {found}."
+
+
+def compare(a: Any, b: Any) -> Any:
+    """Compare two nested models of the same release: are the columns that one of them lacks needed?
+
+    Parameters
+    ----------
+    a, b : fitted models of one release, one of them by ``refit(columns=...)``. Their order does not matter.
+
+    Returns
+    -------
+    Comparison
+        The coefficients that the smaller model lacks, and the test that they are 0. With more than two classes, a
+        dictionary of them by label.
+
+    Raises
+    ------
+    ValueError
+        The models are not of one release, or not nested; or the release allows no intervals.
+
+    Privacy
+    -------
+    Uses released numbers and public facts alone: no further privacy loss.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (20_000, 2))
+    >>> y = 3 * X[:, 0] + rng.normal(0, 3, 20_000)
+    >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+    >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
+    >>> dplr.compare(est, est.refit(columns=["x1"])).dropped
+    ('x0',)
+    """
+    check_is_fitted(a)
+    check_is_fitted(b)
+    parts = [each._record.parts for each in (a, b)]
+    if not _same_release(*parts):
+        raise ValueError(
+            sentence("b", "must be of the same release as `a`", type(b).__name__, "Use a.refit(columns=...).")
+        )
+    subjects = [each._subject(None) for each in (a, b)]
+    larger, smaller = (0, 1) if len(subjects[0].names) >= len(subjects[1].names) else (1, 0)
+    dropped = tuple(name for name in subjects[larger].names if name not in subjects[smaller].names)
+    if not dropped or not set(subjects[smaller].names) <= set(subjects[larger].names):
+        got = f"{len(subjects[0].names)} and {len(subjects[1].names)} coefficients"
+        raise ValueError(sentence("b", "must have fewer or more columns than `a`, and otherwise the same", got))
+    which = check_columns(subjects[larger].names, dropped)
+    tests = [joint_test(each, which, np.zeros(len(which)), None) for each in subjects[larger].equations]
+    found = [Comparison(dropped, test) for test in tests]
+    return found[0] if len(found) == 1 else dict(zip(a.classes_.tolist(), found, strict=True))
+
+
+def _same_release(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> bool:
+    return len(a) == len(b) and all(
+        one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+        for one, other in zip(a, b, strict=True)
+    )

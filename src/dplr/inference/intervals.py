@@ -1,0 +1,258 @@
+"""Confidence intervals and tests of contrasts of the coefficients, from a reading alone. Proofs: intervals.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dplr._validation import real_number, sentence
+from dplr.inference.noise import weights
+from dplr.inference.reading import Reading
+from dplr.inference.score import ends, kurtosis, lowest, quantile, statistic, variances
+
+Array = NDArray[np.float64]
+
+# What bounds an interval: the released numbers; these and the declared `coef_bound`; nothing, and there is no interval.
+BOUNDED, DECLARED, UNBOUNDED = "bounded", "bounded by coef_bound", "unbounded"
+# The statistic may exceed its quantile by this much where the coefficients are as far from 0 as the reach.
+_SLACK = 0.25
+# An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
+_FARTHER, _MOVED = 4.0, 0.2
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Intervals:
+    """Confidence intervals of contrasts (m,), in the order asked for.
+
+    Attributes
+    ----------
+    estimate : the contrast where the released equation holds exactly: neither ridge nor trimming. nan where the
+        interval is unbounded or does not hold it.
+    std_error : half the width over the normal quantile: of the interval, so also where the law is not normal.
+    low, high : ends; infinite where the released numbers do not bound the contrast.
+    noise_share : the part of the estimate's variance that is privacy noise, the mean of both ends; nan where unbounded.
+    verdict : `BOUNDED`, `DECLARED` or `UNBOUNDED`.
+    level : of each interval, or of all together where `joint`.
+    joint : whether all intervals hold together with that probability (Bonferroni).
+    weakest : the smallest eigenvalue of the released matrix, in deviations of the noise along its direction.
+    direction : (q,) that direction, of length 1.
+    """
+
+    estimate: Array
+    std_error: Array
+    low: Array
+    high: Array
+    noise_share: Array
+    verdict: NDArray[np.str_]
+    level: float
+    joint: bool
+    weakest: float
+    direction: Array
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTest:
+    """Test of several contrasts at once; `statistic` and `p_value` are nan where the data cannot say."""
+
+    statistic: float
+    dof: int
+    p_value: float
+    verdict: str
+
+
+def intervals(
+    reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, coef_bound: float | None = None
+) -> Intervals:
+    """Intervals of contrasts (m, q) of the scaled coefficients, by inversion of the score's statistic.
+
+    Parameters
+    ----------
+    reading : the released equation.
+    contrasts : (m, q) each row a linear combination of coefficients, such as those of user units.
+    level : probability of each interval, or with `joint` of all of them together.
+    coef_bound : largest norm of the scaled coefficients that the caller vouches for, instead of the reading's reach.
+        What the released numbers alone do not bound is then bounded, and marked.
+
+    Raises
+    ------
+    ValueError
+        A contrast is zero, not finite or of another length; a level or bound is out of range.
+    """
+    contrasts = _checked_contrasts(reading, contrasts)
+    alpha = (1 - _checked_level(level)) / (max(len(contrasts), 1) if joint else 1)
+    z = -float(special.ndtri(alpha / 2))
+    points, verdict = _both_ends(reading, contrasts, z, _reach(reading, coef_bound), coef_bound is not None)
+    origin = contrasts @ reading.center
+    pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
+    bounded = verdict != UNBOUNDED
+    low, high = np.where(bounded, pair[0], -np.inf), np.where(bounded, pair[1], np.inf)
+    exact = reading.factor * (origin + contrasts @ _root(reading))
+    inside = bounded & (low <= exact) & (exact <= high)  # nan is not inside
+    weakest, direction = weakness(reading)
+    return Intervals(
+        estimate=np.where(inside, exact, np.nan),
+        std_error=(high - low) / (2 * z),
+        low=low,
+        high=high,
+        noise_share=np.where(bounded, _noise_share(reading, points), np.nan),
+        verdict=verdict,
+        level=level,
+        joint=joint,
+        weakest=weakest,
+        direction=direction,
+    )
+
+
+def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: float | None = None) -> ScoreTest:
+    """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
+
+    The statistic is the smallest of all coefficients for which they have; its law is that of chi-square with m degrees
+    of freedom, or smaller. Where the interval of one of the contrasts is unbounded the data cannot say.
+
+    Raises
+    ------
+    ValueError
+        The contrasts are not independent, or `values` are not as many numbers.
+    """
+    contrasts = _checked_contrasts(reading, contrasts)
+    values, dof = np.asarray(values, np.float64), len(contrasts)
+    if values.shape != (dof,) or not np.all(np.isfinite(values)):
+        raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
+    if not dof or np.linalg.matrix_rank(contrasts) < dof:
+        raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
+    z = -float(special.ndtri(0.025))
+    reach = _reach(reading, coef_bound)
+    _, verdicts = _both_ends(reading, contrasts, z, reach, coef_bound is not None)
+    if np.any(verdicts == UNBOUNDED):
+        return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
+    declared = bool(np.any(verdicts == DECLARED))
+    penalty = _SLACK / reach**2 if declared else _SLACK / (_FARTHER * reach) ** 2
+    # Any point with these values will do to start from.
+    goal = values / reading.factor - contrasts @ reading.center
+    start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
+    phi, found = lowest(reading, penalty, start, contrasts)
+    if found and not declared:
+        free, also = lowest(reading, 0.0, phi, contrasts)
+        phi, penalty = (free, 0.0) if also else (phi, penalty)
+    local = statistic(reading, phi[None], penalty)
+    value = max(0.0, float(local.value[0]) - (_SLACK if penalty else 0.0))
+    if not found or not math.isfinite(value):
+        return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
+    tails = float(kurtosis(reading, local.weights, phi[None])[0])
+    return ScoreTest(value, dof, _p_value(value, dof, tails), DECLARED if declared else BOUNDED)
+
+
+def weakness(reading: Reading) -> tuple[float, Array]:
+    """Smallest eigenvalue of the matrix over the deviation of the noise along its eigenvector, and that vector."""
+    if not _finite(reading.matrix):
+        return math.nan, np.full(len(reading.vector), np.nan)
+    eigenvalues, vectors = np.linalg.eigh(reading.matrix)
+    direction = np.asarray(vectors[:, 0])
+    parts = np.triu(reading.cells * weights(reading.tied, direction, direction) ** 2)
+    deviation = math.sqrt(float(np.sum(parts)))
+    value = float(eigenvalues[0])
+    return (value / deviation if deviation else math.copysign(math.inf, value)), direction
+
+
+def _both_ends(
+    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+) -> tuple[Array, NDArray[np.str_]]:
+    """Points (2, m, q) at which each contrast is smallest and largest, and what bounds it."""
+    m, q = contrasts.shape
+    twice, signs = np.tile(contrasts, (2, 1)), np.repeat([-1.0, 1.0], m)
+
+    def project(points: Array) -> Array:
+        return np.asarray(np.sum(points * twice, axis=1).reshape(2, m))
+
+    near = _SLACK / reach**2
+    middle, found = lowest(reading, near, _start(reading, near))
+    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z)
+    width = np.diff(project(points), axis=0)[0]
+    sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if found else np.zeros(m, bool)
+    verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
+    verdict[sound] = DECLARED if declared else UNBOUNDED
+    far = np.flatnonzero(sound)
+    for penalty, slack in ((_SLACK / (_FARTHER * reach) ** 2, _SLACK), (0.0, 0.0)):
+        both = np.concatenate([far, far + m])
+        wider, there = ends(reading, twice[both], signs[both], points[both], penalty, slack, z)
+        old, new = project(points)[:, far], np.sum(wider * twice[both], axis=1).reshape(2, len(far))
+        there = there.reshape(2, len(far)).all(axis=0) & (new[1] > new[0])
+        still = there & np.all(np.abs(new - old) <= _MOVED * width[far], axis=0)
+        if penalty:
+            verdict[far[still]] = BOUNDED
+        else:  # without a reach: where that finds no end, the one with the larger reach is kept
+            verdict[far[there & ~still]] = DECLARED if declared else UNBOUNDED
+        taken = np.concatenate([still, still])
+        points[both[taken]] = wider[taken]
+        far = far[still]
+    return points.reshape(2, m, q), verdict
+
+
+def _start(reading: Reading, penalty: float) -> Array:
+    """The penalised generalised least squares solution with the covariance of the center."""
+    local = statistic(reading, np.zeros((1, len(reading.vector))), penalty)
+    with np.errstate(all="ignore"):
+        start = np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0] if _finite(local.curvature) else None
+    return start if start is not None and _finite(start) else np.zeros(len(reading.vector))
+
+
+def _root(reading: Reading) -> Array:
+    """Where the equation holds exactly; nan where the matrix has no inverse."""
+    try:
+        return np.asarray(np.linalg.solve(reading.matrix, reading.vector))
+    except np.linalg.LinAlgError:
+        return np.full(len(reading.vector), np.nan)
+
+
+def _noise_share(reading: Reading, points: Array) -> Array:
+    """Part of the variance of the score, in the direction that moves each end, that is noise."""
+    local = statistic(reading, points)
+    total, private = variances(reading, local.weights, points)
+    share = np.divide(private, total, out=np.full_like(total, np.nan), where=total > 0)
+    return np.asarray(share.mean(axis=0))
+
+
+def _p_value(value: float, dof: int, tails: float) -> float:
+    """Tail of chi-square, read at the normal quantile that the Laplace correction takes to the statistic's."""
+    alpha = float(special.chdtrc(dof, value))
+    if not tails or alpha <= 0:
+        return alpha
+    goal = -float(special.ndtri(alpha / 2))
+    low, high = 0.0, goal
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(quantile(middle, np.asarray(tails))) < goal else (low, middle)
+    return 2 * float(special.ndtr(-low))
+
+
+def _finite(values: Array) -> bool:
+    return bool(np.all(np.isfinite(values)))
+
+
+def _reach(reading: Reading, coef_bound: float | None) -> float:
+    if coef_bound is None:
+        return reading.reach
+    value = real_number("coef_bound", coef_bound)
+    if not 0 < value < math.inf:
+        raise ValueError(sentence("coef_bound", "must be positive and finite", value))
+    return value / abs(reading.factor)
+
+
+def _checked_level(level: float) -> float:
+    value = real_number("level", level)
+    if not 0.5 <= value < 1:
+        raise ValueError(sentence("level", "must be at least 0.5 and below 1", value, "0.95 is usual."))
+    return value
+
+
+def _checked_contrasts(reading: Reading, contrasts: Array) -> Array:
+    contrasts, q = np.asarray(contrasts, np.float64), len(reading.vector)
+    if contrasts.ndim != 2 or contrasts.shape[1] != q:
+        raise ValueError(sentence("contrasts", f"must have shape (m, {q}), one row per contrast", contrasts.shape))
+    if not _finite(contrasts) or not np.all(np.any(contrasts, axis=1)):
+        raise ValueError(sentence("contrasts", "must be finite, and no row may be zero", contrasts.tolist()))
+    return contrasts

@@ -1,0 +1,98 @@
+"""The released moments as the noisy equation of each model, from which its confidence intervals come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.inference.reading import MEAN, PROBABILITY, Reading
+from dplr.inference.sampling import classical_sampling
+from dplr.mechanisms.functional.moments import SQUARE, blocks, derived, moment_matrix, one_class
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+
+# Coefficients are sought within this many times the root of their number: scaled rows and targets have size 1.
+_REACH = 2.0
+
+
+def missing_for_intervals(plan: Plan) -> str:
+    """What a release lacks that intervals need; empty for nothing."""
+    problem = plan.problem
+    if not problem.loss.classification and SQUARE not in plan.statement.released:
+        return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
+    if problem.n_rows is None and not problem.geometry.intercept:
+        return "nothing tells the number of rows; declare n_rows, or fit an intercept"
+    return ""
+
+
+def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[Reading]:
+    """One equation for each model: that of two classes or of a number, or of each class against the rest.
+
+    `problem` is the one whose cells were released. Class sums are taken as they were released, without what makes them
+    agree with other cells: the noise of vector and matrix stays independent.
+    """
+    linear = [block for name, block in plan.statement.released.items() if name.startswith("linear")]
+    variance = sum(block.deviation**2 for block in linear)
+    several = "linear" not in parts[0]
+    models = [one_class(part, k) if several else part for k, part in enumerate(parts)]
+    return [_reading(plan, problem, model, variance) for model in models]
+
+
+def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.float64]], variance: float) -> Reading:
+    matrix, vector = moment_matrix(problem, released)
+    cells, tied = _noise(plan, problem)
+    n_rows, square, square_noise = _sums(plan, problem, released, matrix, cells)
+    vector_noise, size = variance * np.eye(len(vector)), len(vector)
+    sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
+    labels = problem.loss.classification
+    return Reading(
+        matrix=matrix,
+        vector=vector,
+        cells=cells,
+        tied=tied,
+        vector_noise=vector_noise,
+        sampling=sampling,
+        laplace=any(block.law == "discrete Laplace" for block in plan.statement.released.values()),
+        center=np.zeros(size),
+        reach=_REACH * size**0.5,
+        estimand=PROBABILITY if labels else MEAN,
+        factor=0.5 if labels else 1.0,  # labels are -1 and 1, probabilities from 0 to 1
+        n_rows=n_rows,
+        square=square,
+        square_noise=square_noise,
+    )
+
+
+def _noise(plan: Plan, problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Variances of the noise on the cells of the matrix, and the factors of cells that follow from others."""
+    size = problem.geometry.n_coefs
+    cells, tied = np.zeros((size, size)), np.zeros(size)
+    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+        if name != "linear":
+            cells[rows, columns] = cells[columns, rows] = plan.statement.released[name].deviation ** 2
+    hot, factor = derived(problem.geometry)
+    tied[hot] = factor
+    return cells, tied
+
+
+def _sums(
+    plan: Plan,
+    problem: Problem,
+    released: Mapping[str, NDArray[np.float64]],
+    matrix: NDArray[np.float64],
+    cells: NDArray[np.float64],
+) -> tuple[float, float, float]:
+    """The number of rows, sum y^2, and the variance of the noise on it. Labels have y^2 = 1."""
+    iota, count_noise = problem.geometry.intercept, 0.0
+    if iota and problem.neighbouring is Neighbouring.ADD_REMOVE:
+        n_rows = max(1.0, float(matrix[-1, -1]) / iota**2)
+        count_noise = float(cells[-1, -1]) / iota**4
+    else:
+        assert problem.n_rows is not None
+        n_rows = float(problem.n_rows)
+    if problem.loss.classification:
+        return n_rows, n_rows, count_noise
+    return n_rows, float(released[SQUARE][0]), plan.statement.released[SQUARE].deviation ** 2

@@ -1,0 +1,110 @@
+"""Which coefficients a table is about: their positions, reference levels, and the way to the user's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import describe, sentence
+from dplr.bounds.kinds import Bins, Levels
+from dplr.bounds.layout import Layout
+from dplr.bounds.scaling import Prep
+from dplr.inference.reading import PROBABILITY, Reading
+
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Chosen:
+    """The coefficients of a table.
+
+    Attributes
+    ----------
+    names : of the columns, then of the intercept where there is one.
+    coordinates : their positions in the scaled problem, increasing.
+    references : column of the table -> the level that the others are compared with.
+    """
+
+    names: tuple[str, ...]
+    coordinates: tuple[int, ...]
+    references: dict[str, str]
+
+
+def positions(names: Sequence[str], layout: Layout | None, wanted: Sequence[str] | str) -> tuple[int, ...]:
+    """Positions of columns by name: of a coefficient, or of a column of the table with all of its coefficients."""
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    known = {name: [position] for position, name in enumerate(names)}
+    if layout is not None:
+        spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
+        known = {feature: list(range(first, first + width)) for feature, first, width in spans} | known
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        raise ValueError(sentence("columns", f"must be names among {describe(list(known))}", describe(unknown)))
+    return tuple(sorted({position for name in wanted for position in known[name]}))
+
+
+def choose(
+    names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None, whole: bool
+) -> Chosen:
+    """Which coefficients a table has, of the columns `kept` (None: all).
+
+    With an intercept, levels of which each has a column add up to the constant, and no data tell them apart from it.
+    The first level is then the reference: its column is left out. Not where the equation is that of a score (`whole`).
+    """
+    columns = list(range(len(names))) if kept is None else list(kept)
+    references: dict[str, str] = {}
+    spans = zip(layout.features, layout.columns, layout.firsts, strict=False) if layout is not None else ()
+    for feature, column, first in spans:
+        levels = _levels(feature, column)
+        if not levels:
+            continue
+        declared = _declared(column)
+        if declared is not None:
+            references |= {feature: declared} if first in columns else {}
+        elif intercept and not whole and set(range(first, first + column.block)) <= set(columns):
+            columns.remove(first)
+            references[feature] = levels[0]
+    constant = [len(names)] if intercept else []
+    shown = (*(names[position] for position in columns), *([INTERCEPT] if intercept else []))
+    return Chosen(shown, (*columns, *constant), references)
+
+
+def _levels(feature: str, column: object) -> list[str]:
+    """What the levels of a column are called, if it has a block of them; else nothing."""
+    if isinstance(column, Bins):
+        return list(column.labels)
+    if isinstance(column, Levels) and column.kind == "one_hot":
+        return [str(level) for level in column.levels]
+    return []
+
+
+def _declared(column: object) -> str | None:
+    """The declared reference of a column with levels."""
+    if isinstance(column, Bins) and column.reference is not None:
+        return column.labels[column.bin_of(column.reference)]
+    if isinstance(column, Levels) and column.reference is not None:
+        return str(column.reference)
+    return None
+
+
+def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rows of the map from scaled coefficients to the user's coefficients and intercept, and what is added to each.
+
+    Both are about `factor` times the scaled coefficients; the last row is the intercept's, if there is one.
+    """
+    geometry = prep.geometry
+    size = geometry.n_coefs
+    units = np.zeros((size, size))
+    slopes, start = prep.to_user_units(np.zeros(size))
+    added = np.zeros(size)
+    for j, unit in enumerate(np.eye(size)):
+        slopes, offset = prep.to_user_units(unit)
+        units[: geometry.d, j] = slopes
+        if geometry.intercept:
+            units[geometry.d, j] = offset - start
+    if geometry.intercept:
+        added[geometry.d] = 0.5 if reading.estimand == PROBABILITY else start
+    return units, added

@@ -1,0 +1,163 @@
+"""A table as text, HTML, LaTeX and CSV. Numbers have as many digits as their standard error allows."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dplr.summary.table import Line, Summary
+
+CANNOT_SAY = "cannot say"
+_SMALLEST_P = 0.001
+_WIDTH = 100
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def decimals(std_error: float) -> int:
+    """Decimals that leave two digits of a standard error; negative ones round before the point."""
+    if not (std_error > 0 and math.isfinite(std_error)):
+        return 4
+    return 1 - math.floor(math.log10(std_error))
+
+
+def rounded(value: float, places: int) -> str:
+    """A number with so many decimals, thousands separated; empty for nan."""
+    if math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if places > 8:
+        return f"{value:.{min(places, 20) - 7}e}" if value else "0"
+    text = f"{round(value, places):,.{max(places, 0)}f}"
+    return text[1:] if text.startswith("-") and not any(digit in text for digit in "123456789") else text
+
+
+def heads(table: Summary) -> list[str]:
+    """Headings of the columns."""
+    classes = ["class"] if _classes(table) else []
+    return [*classes, "", "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
+
+
+def cells(table: Summary) -> list[list[str]]:
+    """The cells of each line, rounded."""
+    return [([line.label] if _classes(table) else []) + [line.name, *_numbers(line)] for line in table.lines]
+
+
+def _facts(table: Summary) -> str:
+    return "; ".join(f"{name} {value}" for name, value in table.facts.items() if name != "level")
+
+
+def _classes(table: Summary) -> bool:
+    return any(line.label for line in table.lines)
+
+
+def _numbers(line: Line) -> list[str]:
+    """Estimate, standard error, interval, share of the noise, and p-value."""
+    if not line.bounded:
+        return ["", "", CANNOT_SAY, "", ""]
+    places = decimals(line.std_error)
+    mark = "*" if line.verdict == "bounded by coef_bound" else ""
+    interval = f"[{rounded(line.low, places)}, {rounded(line.high, places)}]{mark}"
+    share = "" if math.isnan(line.noise_share) else f"{100 * line.noise_share:.0f} %"
+    return [rounded(line.estimate, places), rounded(line.std_error, places), interval, share, p_text(line.p_value)]
+
+
+def p_text(value: float) -> str:
+    """A p-value with three decimals."""
+    if math.isnan(value):
+        return ""
+    return "<.001" if value < _SMALLEST_P else f"{value:.3f}".lstrip("0") if value < 1 else "1"
+
+
+def _remarks(table: Summary) -> list[str]:
+    """What stands under a table."""
+    found = [f"{column}: compared with {level}" for column, level in table.references.items()]
+    return ([f"Reference levels. {'; '.join(found)}."] if found else []) + list(table.notes)
+
+
+def as_text(table: Summary) -> str:
+    """Lines of at most 100 characters, except for long names."""
+    grid = [heads(table), *cells(table)]
+    widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
+    first = 2 if _classes(table) else 1  # names on the left, numbers on the right
+    rows = [
+        "  ".join(
+            cell.ljust(w) if k < first else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in grid
+    ]
+    facts = _facts(table)
+    rule = "-" * min(max(len(row) for row in rows), _WIDTH)
+    body = [row.rstrip() for row in (rows[0], rule, *rows[1:], rule)]
+    remarks = [textwrap.fill(each, _WIDTH, subsequent_indent="  ") for each in _remarks(table)]
+    return "\n".join([table.title, textwrap.fill(facts, _WIDTH), rule, *body, *remarks])
+
+
+def _padded(cell: str, width: int, left: bool) -> str:
+    return cell.ljust(width) if left else cell.rjust(width)
+
+
+def as_html(table: Summary) -> str:
+    """One table and a list, without styles of their own."""
+    classes = 2 if _classes(table) else 1
+    top = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads(table))
+    rows = "".join(
+        "<tr>"
+        + "".join(f'<th scope="row">{html.escape(cell)}</th>' for cell in row[:classes])
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[classes:])
+        + "</tr>"
+        for row in cells(table)
+    )
+    facts = _facts(table)
+    remarks = "".join(f"<li>{html.escape(each)}</li>" for each in _remarks(table))
+    return (
+        f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table><ul>{remarks}</ul>"
+    )
+
+
+def as_latex(table: Summary) -> str:
+    """A tabular with rules of booktabs; the remarks follow as a paragraph."""
+    classes = 2 if _classes(table) else 1
+    columns = "l" * classes + "r" * (len(heads(table)) - classes)
+    lines = [
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(heads(table)), r"\midrule",
+        *map(_latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
+    ]  # fmt: skip
+    facts = _facts(table)
+    under = " ".join([f"{table.title}.", f"{facts}.", *_remarks(table)])
+    return "\n".join([*lines, "", rf"\par\smallskip{{\footnotesize {_latex(under)}}}", ""])
+
+
+def _latex_row(row: list[str]) -> str:
+    return " & ".join(_latex(cell) for cell in row) + r" \\"
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def as_csv(table: Summary) -> str:
+    """Numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
+    writer.writerow(names)
+    for line in table.lines:
+        values = (getattr(line, name) for name in names)
+        writer.writerow([_full(value) for value in values])
+    return text.getvalue()
+
+
+def _full(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return repr(value) if math.isfinite(value) else ""

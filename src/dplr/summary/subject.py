@@ -1,0 +1,163 @@
+"""From equations to tables, intervals and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test
+from dplr.inference.reading import LOG_ODDS, MEAN, PROBABILITY, Reading
+from dplr.summary.render import CANNOT_SAY
+from dplr.summary.table import Line, Summary
+
+# Below so many deviations of the noise a direction of the released matrix says little.
+_WEAK = 6.0
+# Names of columns that a weak direction consists of, at most, and the least share of one.
+_NAMED, _LEAST = 3, 0.25
+_ESTIMANDS = {
+    MEAN: "change of the mean per unit",
+    PROBABILITY: "change of the probability per unit (slopes of a linear probability model, not log odds)",
+    LOG_ODDS: "change of the log odds per unit",
+}
+_SELECTION = (
+    "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
+    "use joint=True, or a level that counts them all."
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Equation:
+    """One model of a table.
+
+    Attributes
+    ----------
+    label : the class that it is about, with more than two classes; else empty.
+    reading : the released equation, of the columns of the table alone.
+    contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
+    added : (m,) what is added to `factor` times that.
+    """
+
+    label: str
+    reading: Reading
+    contrasts: NDArray[np.float64]
+    added: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Subject:
+    """What a table is about.
+
+    Attributes
+    ----------
+    equations : one for each model.
+    names : (m,) of the coefficients.
+    references : column -> the level that the others are compared with.
+    title : what was fitted, and how.
+    facts : name -> value.
+    notes : what was assumed.
+    """
+
+    equations: Sequence[Equation]
+    names: tuple[str, ...]
+    references: Mapping[str, str]
+    title: str
+    facts: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> Summary:
+    """The regression table."""
+    lines, notes = [], list(subject.notes)
+    for equation in subject.equations:
+        found = intervals_of(equation, level, joint, coef_bound)
+        lines += _lines(subject, equation, found, coef_bound)
+        notes += _warnings(subject, equation, found)
+    first = subject.equations[0].reading
+    percent = f"{100 * level:g} %"
+    level_words = f"{percent} joint" if joint else percent
+    facts = dict(subject.facts) | {"level": level_words, "coefficients": _ESTIMANDS[first.estimand]}
+    marked = any(line.verdict == DECLARED for line in lines)
+    notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
+    notes.append(_covers(first, joint))
+    return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION))
+
+
+def intervals_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> Intervals:
+    """Intervals of every coefficient of a model, before anything is added to them."""
+    return intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+
+
+def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
+    """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
+    found = intervals_of(equation, level, joint, coef_bound)
+    return np.column_stack([found.low, found.high]) + equation.added[:, None]
+
+
+def joint_test(
+    equation: Equation, which: Sequence[int], values: NDArray[np.float64], coef_bound: float | None
+) -> ScoreTest:
+    """Test that these coefficients have these values in the user's units, all at once."""
+    rows = list(which)
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], coef_bound)
+
+
+def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: float | None) -> list[Line]:
+    lines = []
+    for k, name in enumerate(subject.names):
+        bounded, p_value = found.verdict[k] != UNBOUNDED, math.nan
+        if bounded:
+            p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
+        added = float(equation.added[k])
+        line = Line(
+            name=name,
+            label=equation.label,
+            estimate=float(found.estimate[k]) + added,
+            std_error=float(found.std_error[k]) if bounded else math.nan,
+            low=float(found.low[k]) + added,
+            high=float(found.high[k]) + added,
+            noise_share=float(found.noise_share[k]),
+            p_value=p_value,
+            verdict=str(found.verdict[k]),
+        )
+        lines.append(line)
+    return lines
+
+
+def _warnings(subject: Subject, equation: Equation, found: Intervals) -> list[str]:
+    """Where the noise drowns a direction: which columns it consists of, and what to do."""
+    if not found.weakest < _WEAK:
+        return []
+    parts = np.abs(found.direction)
+    largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
+    names = ", ".join(subject.names[j] for j in largest)
+    head = f"{equation.label}: " if equation.label else ""
+    remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
+    if found.weakest > 0 and equation.reading.n_rows:
+        needed = equation.reading.n_rows * _WEAK / found.weakest
+        remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
+    found_weak = f"{head}The weakest direction ({names}) is {found.weakest:.2g} deviations of the noise; 6 are ample."
+    return [f"{found_weak} To learn more, {remedy}."]
+
+
+def _covers(reading: Reading, joint: bool) -> str:
+    variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
+    if reading.estimand == LOG_ODDS:
+        variances = "the logistic model is assumed"
+    every = "All intervals hold together with that probability. " if joint else ""
+    return (
+        f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "
+        f'says "{CANNOT_SAY}", the released numbers do not bound the coefficient.'
+    )
+
+
+def check_columns(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Positions of the coefficients of a table by name."""
+    missing = [name for name in wanted if name not in names]
+    if missing or not wanted:
+        raise ValueError(sentence("columns", f"must be names among {', '.join(names)}", ", ".join(missing)))
+    return [list(names).index(name) for name in wanted]

@@ -1,0 +1,127 @@
+"""A regression table: estimates with their uncertainty, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dplr.summary import render
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One coefficient of a table, in the user's units.
+
+    Attributes
+    ----------
+    name : of the column, or "(intercept)".
+    label : of the class that the model is about, with more than two classes; else empty.
+    estimate, std_error, low, high : nan and infinities where the released numbers cannot say.
+    noise_share : the part of the variance that is privacy noise.
+    p_value : of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
+    verdict : `"bounded"`, `"bounded by coef_bound"` or `"unbounded"`.
+    """
+
+    name: str
+    label: str
+    estimate: float
+    std_error: float
+    low: float
+    high: float
+    noise_share: float
+    p_value: float
+    verdict: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A regression table of released numbers: print it, or take it along in another form.
+
+    Attributes
+    ----------
+    lines : one `Line` per coefficient.
+    title : what was fitted, and how.
+    facts : name -> value: target, n, eps, delta, relation, level, estimand.
+    references : column -> the level that the others are compared with.
+    notes : what was assumed, and what the table does not say.
+
+    Privacy
+    -------
+    Post-processing of what was released: it costs nothing further and may be published with the statement.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (20_000, 2))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 5 + rng.normal(0, 3, 20_000)
+    >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
+    >>> table = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y).summary()
+    >>> [line.name for line in table.lines], table.facts["n"]
+    (['x0', 'x1', '(intercept)'], '20,000')
+    """
+
+    lines: tuple[Line, ...]
+    title: str
+    facts: Mapping[str, str]
+    references: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        return render.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """Return the table as a piece of HTML, all text escaped."""
+        return render.as_html(self)
+
+    def to_latex(self) -> str:
+        r"""Return the table as LaTeX, for ``\\usepackage{booktabs}``."""
+        return render.as_latex(self)
+
+    def to_csv(self) -> str:
+        """Return one line per coefficient, numbers in full; empty fields where the released numbers cannot say."""
+        return render.as_csv(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values of everything in the table; None where the released numbers cannot say."""
+        lines = [{name: _plain(getattr(line, name)) for name in Line.__slots__} for line in self.lines]
+        return {
+            "title": self.title,
+            "facts": dict(self.facts),
+            "lines": lines,
+            "references": dict(self.references),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame, one row per coefficient, numbers in full.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            pandas is not installed.
+        """
+        import pandas as pd
+
+        columns = [name for name in Line.__slots__ if name != "label" or any(line.label for line in self.lines)]
+        return pd.DataFrame([{name: getattr(line, name) for name in columns} for line in self.lines]).set_index("name")
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,292 @@
+"""Intervals by inversion of the score: against an optimiser, against least squares, and laws that hold exactly."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from tests.helpers.made_readings import reading, rows, target
+
+from dplr.inference.intervals import (
+    BOUNDED,
+    DECLARED,
+    UNBOUNDED,
+    _start,
+    intervals,
+    score_test,
+)
+from dplr.inference.noise import covariance, fourth, weights
+from dplr.inference.score import ends, lowest, quantile, statistic
+
+Z = stats.norm.ppf(0.975)
+
+
+def made(seed, n=3000, d=3, hot=0, deviation=8.0, laplace=False):
+    rng = np.random.default_rng(seed)
+    V = rows(rng, n, d, hot)
+    coef = rng.normal(size=V.shape[1]) * 0.3
+    return reading(rng, V, target(rng, V, coef), deviation, range(d, d + hot), laplace)
+
+
+def farthest(given, contrast, sign, start, penalty, slack):
+    """What SLSQP finds from three starts, in coordinates in which the set is about a ball."""
+    curvature = statistic(given, start[None], penalty).curvature[0]
+    shape = np.linalg.cholesky(np.linalg.inv(curvature))
+    goal = shape.T @ contrast
+    goal /= np.linalg.norm(goal)
+
+    def room(u):
+        return Z**2 + slack - statistic(given, (start + shape @ u)[None], penalty).value[0]
+
+    def slope(u):
+        return 2 * shape.T @ statistic(given, (start + shape @ u)[None], penalty).slope[0]
+
+    found = []
+    for u in (2 * sign * goal, *np.random.default_rng(0).normal(size=(2, len(goal)))):
+        constraint = {"type": "ineq", "fun": room, "jac": slope}
+        done = optimize.minimize(
+            lambda u: -sign * goal @ u, u, jac=lambda u: -sign * goal, method="SLSQP", constraints=[constraint],
+            options={"maxiter": 500, "ftol": 1e-10},
+        )  # fmt: skip
+        if done.success and room(done.x) > -1e-4:
+            found.append(sign * contrast @ (start + shape @ done.x))
+    return sign * max(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("hot", [0, 3])
+def test_ends_are_where_a_general_optimiser_finds_them(seed, hot):
+    given = made(seed, hot=hot, n=4000)
+    q = len(given.vector)
+    rng = np.random.default_rng(seed)
+    contrasts = np.vstack([np.eye(q)[:2], np.eye(q)[-2:], rng.normal(size=(2, q))])
+    signs = np.repeat([-1.0, 1.0], len(contrasts))
+    for penalty, slack in ((0.25 / given.reach**2, 0.25), (0.0, 0.0)):
+        middle, _ = lowest(given, penalty, _start(given, 0.25 / given.reach**2))
+        twice = np.vstack([contrasts, contrasts])
+        points, found = ends(given, twice, signs, middle, penalty, slack, Z)
+        assert found.all()
+        ours = np.sum(points * twice, axis=1)
+        theirs = [farthest(given, c, s, middle, penalty, slack) for c, s in zip(twice, signs, strict=True)]
+        half = np.abs(ours - twice @ middle)
+        assert np.max(np.abs(ours - theirs) / half) < 1e-3
+
+
+@pytest.mark.parametrize("hot", [0, 3])
+def test_the_slope_is_that_of_the_statistic(hot):
+    given, step = made(1, hot=hot), 1e-5
+    q = len(given.vector)
+    for point in np.random.default_rng(2).normal(size=(5, q)):
+        nearby = np.concatenate([point + step * np.eye(q), point - step * np.eye(q)])
+        value = statistic(given, nearby, 0.1).value
+        slope = -2 * statistic(given, point[None], 0.1).slope[0]
+        np.testing.assert_allclose((value[:q] - value[q:]) / (2 * step), slope, rtol=1e-6, atol=1e-6)
+
+
+def test_covariance_and_fourth_cumulant_are_those_of_noise_written_cell_by_cell():
+    given = made(3, hot=2, laplace=True)
+    q = len(given.vector)
+    phi, x = np.random.default_rng(4).normal(size=(2, q))
+    total, tails, noise = np.zeros((q, q)), 3 * np.sum((8.0**2 * x**2) ** 2), weights(given.tied, x, phi)
+    for j in range(q):
+        for k in range(j, q):
+            cell = np.zeros((q, q))
+            cell[j, k] = cell[k, j] = 1.0
+            if k == q - 1 and given.tied[j]:
+                cell[j, j] = given.tied[j]
+            moved = cell @ phi
+            total += given.cells[j, k] * np.outer(moved, moved)
+            tails += 3 * (given.cells[j, k] * (x @ moved) ** 2) ** 2
+            if given.cells[j, k]:
+                assert noise[j, k] == pytest.approx(x @ moved)
+    np.testing.assert_allclose(covariance(given.cells, given.tied, phi), total, rtol=1e-12)
+    assert fourth(given.cells, given.tied, given.vector_noise, x, phi) == pytest.approx(tails)
+
+
+def least_squares(V, y, contrasts, level=0.95):
+    """Textbook intervals with the variance of the residuals over n."""
+    coef = np.linalg.lstsq(V, y, rcond=None)[0]
+    variance = np.mean((y - V @ coef) ** 2) * np.linalg.inv(V.T @ V)
+    half = stats.norm.ppf((1 + level) / 2) * np.sqrt(np.einsum("mi,ij,mj->m", contrasts, variance, contrasts))
+    return contrasts @ coef, half
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("d", [1, 4])
+def test_without_noise_intervals_are_those_of_least_squares(constant, d):
+    rng = np.random.default_rng(5)
+    V = rows(rng, 500, d)
+    y = target(rng, V, rng.normal(size=d + 1) * 0.3)
+    V = V if constant else V[:, :-1]
+    given = reading(rng, V, y, 0.0)
+    contrasts = np.vstack([np.eye(V.shape[1]), rng.normal(size=(2, V.shape[1]))])
+    for level in (0.8, 0.95, 0.99):
+        found = intervals(given, contrasts, level)
+        middle, half = least_squares(V, y, contrasts, level)
+        np.testing.assert_allclose(found.low, middle - half, atol=2e-4 * half.min())
+        np.testing.assert_allclose(found.high, middle + half, atol=2e-4 * half.min())
+        np.testing.assert_allclose(found.estimate, middle, atol=1e-9)
+        np.testing.assert_allclose(found.std_error, half / stats.norm.ppf((1 + level) / 2), rtol=2e-4)
+        assert not np.any(found.noise_share)
+        assert found.weakest == math.inf
+
+
+def test_collinear_columns_without_noise_are_not_told_apart():
+    rng = np.random.default_rng(6)
+    V = rows(rng, 500, 3)
+    V[:, 1] = V[:, 0]
+    found = intervals(reading(rng, V, target(rng, V, np.full(4, 0.2)), 0.0), np.array([[1.0, -1, 0, 0], [1, 1, 0, 0]]))
+    assert list(found.verdict) == [UNBOUNDED, BOUNDED]
+
+
+def test_a_higher_level_gives_a_wider_interval():
+    given = made(7)
+    found = [intervals(given, np.eye(4), level) for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)]
+    assert np.all(np.diff([one.high for one in found], axis=0) > 0)
+    assert np.all(np.diff([one.low for one in found], axis=0) < 0)
+
+
+def test_joint_intervals_are_those_of_the_level_of_bonferroni():
+    given = made(8)
+    together, each = intervals(given, np.eye(4), 0.9, joint=True), intervals(given, np.eye(4), 1 - 0.1 / 4)
+    np.testing.assert_allclose(together.low, each.low)
+    np.testing.assert_allclose(together.high, each.high)
+
+
+def permuted(given, order):
+    square = np.ix_(order, order)
+    return replace(
+        given, matrix=given.matrix[square], vector=given.vector[order], cells=given.cells[square],
+        tied=given.tied[order], vector_noise=given.vector_noise[square], sampling=given.sampling[square],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_the_order_of_the_coordinates_does_not_matter(laplace):
+    given = made(9, laplace=laplace)
+    order = np.array([2, 0, 1, 3])
+    one, other = intervals(given, np.eye(4)), intervals(permuted(given, order), np.eye(4))
+    half = (one.high - one.low).min()
+    np.testing.assert_allclose(other.low, one.low[order], atol=1e-3 * half)
+    np.testing.assert_allclose(other.high, one.high[order], atol=1e-3 * half)
+
+
+def test_units_do_not_matter_where_the_released_numbers_bound_the_coefficients():
+    given, scale = made(10), np.array([0.5, 1.0, 3.0, 1.0])
+    both = np.outer(scale, scale)
+    scaled = replace(
+        given, matrix=given.matrix * both, vector=given.vector * scale, cells=given.cells * both**2,
+        vector_noise=given.vector_noise * both, sampling=given.sampling * both,
+    )  # fmt: skip
+    one, other = intervals(given, np.eye(4)), intervals(scaled, np.diag(scale))
+    half = (one.high - one.low).min()
+    np.testing.assert_allclose(other.low, one.low, atol=1e-3 * half)
+    np.testing.assert_allclose(other.high, one.high, atol=1e-3 * half)
+
+
+def test_a_score_at_a_point_gives_the_same_intervals_as_the_moments_without_noise():
+    given = made(11, deviation=0.0)
+    at = np.array([0.2, -0.1, 0.3, 0.1])
+    moved = replace(given, center=at, vector=given.vector - given.matrix @ at)
+    one, other = intervals(given, np.eye(4)), intervals(moved, np.eye(4))
+    half = (one.high - one.low).min()
+    np.testing.assert_allclose(other.low, one.low, atol=1e-3 * half)
+    np.testing.assert_allclose(other.estimate, one.estimate, atol=1e-9)
+
+
+def test_a_factor_multiplies_everything_and_a_negative_one_swaps_the_ends():
+    given = made(12)
+    one, other = intervals(given, np.eye(4)), intervals(replace(given, factor=-2.0), np.eye(4))
+    np.testing.assert_allclose(other.low, -2 * one.high)
+    np.testing.assert_allclose(other.estimate, -2 * one.estimate)
+    np.testing.assert_allclose(other.std_error, 2 * one.std_error)
+
+
+def test_a_matrix_of_noise_alone_says_nothing():
+    for seed in range(8):
+        found = intervals(made(seed, n=100, d=4, deviation=100.0), np.eye(5))
+        assert np.all(found.verdict == UNBOUNDED)
+        assert np.all(np.isinf(found.low))
+        assert np.all(np.isinf(found.high))
+        assert np.all(np.isinf(found.std_error))
+        assert np.all(np.isnan(found.estimate))
+
+
+def test_a_declared_bound_makes_them_bounded_and_marks_them():
+    given = made(0, n=100, d=4, deviation=100.0)
+    found = intervals(given, np.eye(5), coef_bound=3.0)
+    assert DECLARED in found.verdict
+    assert set(found.verdict) <= {DECLARED, BOUNDED, UNBOUNDED}
+    declared = found.verdict == DECLARED
+    assert np.all(np.isfinite(found.high[declared]))
+    assert np.all(found.high[declared] <= 3.0 * math.sqrt(1 + Z**2 / 0.25) + 1e-9)
+    ample = intervals(made(13), np.eye(4), coef_bound=50.0)
+    assert np.all(ample.verdict == BOUNDED)
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
+def test_numbers_that_cannot_be_computed_with_say_nothing(broken):
+    given = made(14)
+    matrix = given.matrix.copy()
+    matrix[0, 1] = matrix[1, 0] = broken
+    found = intervals(replace(given, matrix=matrix), np.eye(4))
+    assert np.all(found.verdict == UNBOUNDED)
+
+
+def test_the_quantile_of_one_laplace_number_is_not_exceeded_and_that_of_none_is_normal():
+    assert quantile(Z, np.zeros(1)) == Z
+    laplace = stats.laplace.ppf(0.975, scale=2**-0.5)
+    assert Z < quantile(Z, np.array([1.0])) < quantile(Z, np.array([3.0])) <= laplace * (1 + 1e-12)
+    far = stats.norm.ppf(1 - 1e-6)
+    assert quantile(far, np.array([3.0])) <= stats.laplace.ppf(1 - 1e-6, scale=2**-0.5) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("laplace", [False, True])
+def test_the_p_value_at_an_end_is_what_the_level_leaves(seed, laplace):
+    given, level = made(20 + seed, laplace=laplace), 0.9
+    found = intervals(given, np.eye(4), level)
+    for j in range(4):
+        for end in (found.low[j], found.high[j]):
+            tested = score_test(given, np.eye(4)[[j]], [end])
+            assert tested.p_value == pytest.approx(1 - level, rel=5e-3)
+            assert tested.dof == 1
+
+
+def test_a_test_of_all_coefficients_without_noise_is_walds():
+    rng = np.random.default_rng(15)
+    V = rows(rng, 500, 3)
+    y = target(rng, V, np.full(4, 0.1))
+    given = reading(rng, V, y, 0.0)
+    coef = np.linalg.lstsq(V, y, rcond=None)[0]
+    inverse = np.mean((y - V @ coef) ** 2) * np.linalg.inv(V.T @ V)
+    for contrasts in (np.eye(4), np.eye(4)[:2], rng.normal(size=(3, 4))):
+        away = contrasts @ coef
+        wald = away @ np.linalg.solve(contrasts @ inverse @ contrasts.T, away)
+        found = score_test(given, contrasts, np.zeros(len(contrasts)))
+        assert found.statistic == pytest.approx(wald, rel=1e-5)
+        assert found.p_value == pytest.approx(stats.chi2.sf(wald, len(contrasts)), rel=1e-4)
+
+
+def test_there_is_no_p_value_where_an_interval_is_unbounded():
+    tested = score_test(made(0, n=100, d=4, deviation=100.0), np.eye(5)[:2], [0.0, 0.0])
+    assert tested.verdict == UNBOUNDED
+    assert math.isnan(tested.p_value)
+    assert math.isnan(tested.statistic)
+
+
+def test_input_that_makes_no_sense_is_refused():
+    given = made(16)
+    with pytest.raises(ValueError, match="`contrasts` must have shape"):
+        intervals(given, np.eye(3))
+    with pytest.raises(ValueError, match="no row may be zero"):
+        intervals(given, np.zeros((1, 4)))
+    with pytest.raises(ValueError, match="`level` must be"):
+        intervals(given, np.eye(4), 95.0)
+    with pytest.raises(ValueError, match="`coef_bound` must be"):
+        intervals(given, np.eye(4), coef_bound=0.0)
+    with pytest.raises(ValueError, match="independent"):
+        score_test(given, np.ones((2, 4)), [0.0, 0.0])
+    with pytest.raises(ValueError, match="`values` must be 1"):
+        score_test(given, np.ones((1, 4)), [0.0, 1.0])

@@ -1,0 +1,261 @@
+"""Regression tables of fitted models: right without noise, honest with it, and the same from a file."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dplr
+from dplr.summary.render import decimals, p_text, rounded
+
+N = 4000
+BOUNDS = {"age": (18, 80), "work": {"levels": ["gov", "private", "self"]}, "hours": (0, 60)}
+TARGET = (-100.0, 300.0)
+
+
+def people(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.uniform(18, 80, n),
+            "work": rng.choice(["gov", "private", "self"], n, p=[0.3, 0.5, 0.2]),
+            "hours": rng.uniform(0, 60, n),
+        }
+    )
+    pay = 2 * table.age + 30 * (table.work == "self") - 0.5 * table.hours + rng.normal(0, 20, n)
+    return table, pay.rename("pay")
+
+
+def design(table, columns=("age", "work", "hours")):
+    """Columns of the least squares that a table is about: the first level is the reference."""
+    made = {
+        "age": [table.age],
+        "work": [table.work == "private", table.work == "self"],
+        "hours": [table.hours],
+    }
+    return np.column_stack([*(each for name in columns for each in made[name]), np.ones(len(table))]).astype(float)
+
+
+def least_squares(X, y):
+    coef, *_ = np.linalg.lstsq(X, y, rcond=None)
+    variance = np.mean((y - X @ coef) ** 2)
+    return coef, np.sqrt(np.diag(np.linalg.inv(X.T @ X)) * variance)
+
+
+def fitted(eps=math.inf, seed=None, n=N, target="pay", **options):
+    table, pay = people(n)
+    y = pay if target == "pay" else (pay > 100).rename("rich")
+    bounds = dplr.Bounds(BOUNDS, target=TARGET if target == "pay" else (False, True))
+    model = "linear" if target == "pay" else "logistic"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        return dplr.fit(table, y, eps=eps, model=model, mechanism="fm", bounds=bounds, rng=seed, **options)
+
+
+@pytest.mark.parametrize("columns", [None, ["age", "work"], ["hours"]])
+def test_without_noise_the_table_is_that_of_least_squares_with_the_first_level_as_reference(columns):
+    table, pay = people()
+    coef, errors = least_squares(design(table, columns or ("age", "work", "hours")), pay)
+    lines = fitted().summary(columns).lines
+    # The grid of the rows is 2^-20.
+    assert [line.estimate for line in lines] == pytest.approx(coef, rel=1e-3, abs=1e-2)
+    assert [line.std_error for line in lines] == pytest.approx(errors, rel=1e-2)
+    assert [line.high - line.low for line in lines] == pytest.approx(2 * 1.959964 * errors, rel=1e-2)
+    assert [line.noise_share for line in lines] == pytest.approx([0.0] * len(lines))
+
+
+def test_without_noise_the_table_of_a_classifier_has_the_slopes_of_the_probability():
+    table, pay = people()
+    coef, _ = least_squares(design(table), (pay > 100).astype(float))
+    est = fitted(target="rich")
+    assert [line.estimate for line in est.summary().lines] == pytest.approx(coef, rel=1e-3, abs=1e-4)
+    assert "probability" in str(est.summary())
+    assert "not log odds" in str(est.summary())
+
+
+def test_a_model_of_fewer_columns_from_the_same_release_is_least_squares_of_these_columns():
+    table, pay = people()
+    coef, _ = least_squares(design(table, ["age", "hours"]), pay)
+    est = fitted()
+    small = est.refit(columns=["age", "hours"], l2=0.0)
+    found = small.named_coef_
+    assert [found["age"], found["hours"], small.intercept_] == pytest.approx(coef, rel=1e-3)
+    assert {name: value for name, value in found.items() if name.startswith("work")} == {
+        "work=gov": 0.0,
+        "work=private": 0.0,
+        "work=self": 0.0,
+    }
+    assert [line.name for line in small.summary().lines] == ["age", "hours", "(intercept)"]
+    assert small.released_ is not est.released_ or small.privacy_.eps == est.privacy_.eps
+    again = small.refit(columns=["age"])
+    assert [line.name for line in again.summary().lines] == ["age", "(intercept)"]
+
+
+def test_comparing_nested_models_tests_the_columns_that_one_of_them_lacks():
+    table, pay = people()
+    X = design(table)
+    coef, _ = least_squares(X, pay)
+    covariance = np.linalg.inv(X.T @ X) * np.mean((pay - X @ coef) ** 2)
+    dropped = [1, 2]
+    wald = coef[dropped] @ np.linalg.solve(covariance[np.ix_(dropped, dropped)], coef[dropped])
+    est = fitted()
+    found = dplr.compare(est.refit(columns=["age", "hours"]), est)
+    assert found.dropped == ("work=private", "work=self")
+    assert found.test.dof == 2
+    assert found.test.statistic == pytest.approx(wald, rel=1e-2)
+    assert found.test == est.wald_test("work")
+    assert "2 df" in str(found)
+
+
+def test_models_of_two_releases_and_models_that_are_not_nested_are_not_compared():
+    est = fitted(eps=1.0)
+    with pytest.raises(ValueError, match=r"same release.*refit"):
+        dplr.compare(est, fitted(eps=1.0))
+    with pytest.raises(ValueError, match="fewer or more columns"):
+        dplr.compare(est.refit(columns=["age"]), est.refit(columns=["hours"]))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_intervals_of_private_fits_hold_the_truth_as_often_as_they_say(delta, neighbouring):
+    truth = [2.0, 0.0, 30.0, -0.5, 0.0]
+    held = []
+    for seed in range(40):
+        found = np.array(list(fitted(2.0, seed, delta=delta, neighbouring=neighbouring).conf_int().values()))
+        held.append((found[:, 0] <= truth) & (truth <= found[:, 1]))
+        assert np.isfinite(found).all()
+    # Rows are the same in every fit, so misses of the sampling error come together: they are few beside the noise.
+    assert 0.85 <= np.mean(held) <= 1.0
+
+
+def test_the_naive_interval_of_a_private_fit_would_not_hold_it():
+    """The test above can fail: the same intervals without the variance of the noise."""
+    truth, held = np.array([2.0, 0.0, 30.0, -0.5, 0.0]), []
+    for seed in range(10):
+        table = fitted(0.3, seed, delta=1e-6).summary()
+        for line, value in zip(table.lines, truth, strict=True):
+            half = (line.high - line.low) / 2 * math.sqrt(1 - line.noise_share)
+            held.append(abs(line.estimate - value) <= half)
+    assert np.mean(held) < 0.8
+
+
+def test_joint_intervals_are_wider_and_a_higher_level_too():
+    est = fitted(5.0)
+    usual, joint, higher = est.conf_int(), est.conf_int(joint=True), est.conf_int(0.99)
+    for name, (low, high) in usual.items():
+        assert joint[name][1] - joint[name][0] > 1.1 * (high - low)
+        assert higher[name][1] - higher[name][0] > 1.1 * (high - low)
+
+
+def test_where_noise_drowns_the_moments_the_table_says_that_it_cannot_say():
+    table = fitted(0.05, n=300).summary()
+    assert all(not line.bounded and math.isnan(line.p_value) for line in table.lines)
+    assert str(table).count("cannot say") > len(table.lines)
+    assert "weakest direction" in str(table)
+    values = json.loads(table.to_json())
+    assert all(line["low"] is None and line["p_value"] is None for line in values["lines"])
+    assert "nan" not in table.to_csv()
+    assert math.isnan(fitted(0.05, n=300).wald_test("age").p_value)
+
+
+def test_a_declared_bound_of_the_coefficients_bounds_what_the_release_does_not_and_is_marked():
+    table = fitted(0.3, n=1000).summary(coef_bound=0.5)
+    declared = [line for line in table.lines if line.verdict == "bounded by coef_bound"]
+    assert declared
+    assert "only the declared coef_bound" in str(table)
+
+
+def test_more_than_two_classes_have_a_table_with_a_line_for_each_class():
+    table, pay = people()
+    y = np.select([pay < 50, pay < 120], ["low", "middle"], "high")
+    bounds = dplr.Bounds(BOUNDS, target=["high", "low", "middle"])
+    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="fm", bounds=bounds)
+    assert {line.label for line in est.summary().lines} == {"high", "low", "middle"}
+    assert list(est.conf_int()) == ["high", "low", "middle"]
+    assert est.wald_test("age")["high"].p_value < 1e-3
+    assert str(est.summary()).splitlines()[3].split()[0] == "class"
+
+
+def test_a_table_is_the_same_from_a_model_file(tmp_path):
+    est = fitted(2.0).refit(columns=["age", "work"])
+    dplr.save_model(est, tmp_path / "model.json")
+    read = dplr.load_model(tmp_path / "model.json")
+    assert read.summary() == est.summary()
+    assert str(read.summary()) == str(est.summary())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "reason"), [("output", "ridge"), ("ngd", "clip"), ("objective", "score"), ("none", "")]
+)
+def test_models_whose_release_allows_no_intervals_say_why(mechanism, reason):
+    table, pay = people(500)
+    bounds = dplr.Bounds(BOUNDS, target=(False, True))
+    eps = math.inf if mechanism == "none" else 1.0
+    est = dplr.fit(table, pay > 100, eps=eps, delta=1e-6, mechanism=mechanism, bounds=bounds)
+    with pytest.raises(ValueError, match=f"(?s)confidence intervals; got '{mechanism}'.*{reason}"):
+        est.summary()
+
+
+def test_a_release_without_sum_y_squared_says_so():
+    est = fitted(1.0) if False else None
+    table, pay = people(500)
+    spec = dplr.FunctionalMechanism(intervals="off")
+    est = dplr.fit(table, pay, eps=1.0, model="linear", mechanism=spec, bounds=dplr.Bounds(BOUNDS, target=TARGET))
+    assert "target_square" not in est.released_
+    with pytest.raises(ValueError, match=r"Sum y\^2 was not released"):
+        est.conf_int()
+
+
+def test_unknown_columns_and_levels_out_of_range_are_refused():
+    est = fitted(1.0)
+    with pytest.raises(ValueError, match=r"`columns` must be names among .*got \"\['wrong'\]\""):
+        est.summary(["wrong"])
+    with pytest.raises(ValueError, match="`level` must be"):
+        est.summary(level=95)
+    with pytest.raises(ValueError, match="columns of this model"):
+        est.refit(columns=["age"]).summary(["hours"])
+    with pytest.raises(ValueError, match=r"`columns` must be names"):
+        est.refit(columns=[])
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (1234.567, 41.0, "1,235"),
+        (1234.567, 410.0, "1,230"),
+        (0.012345, 0.00031, "0.01235"),
+        (-0.0001, 0.31, "0.00"),
+        (12.0, 1.0, "12.0"),
+        (123456.0, 4100.0, "123,500"),
+    ],
+)
+def test_numbers_have_two_digits_of_their_standard_error(value, error, text):
+    assert rounded(value, decimals(error)) == text
+
+
+def test_p_values_have_three_decimals():
+    assert [p_text(value) for value in (0.0, 0.0009, 0.0123, 0.5, 1.0, math.nan)] == [
+        "<.001", "<.001", ".012", ".500", "1", ""
+    ]  # fmt: skip
+
+
+def test_names_are_escaped_in_html_and_latex():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"<b>&_%$": rng.uniform(-1, 1, 3000)})
+    y = X["<b>&_%$"] + rng.normal(0, 0.1, 3000)
+    est = dplr.fit(
+        X, y, model="linear", mechanism="fm", eps=5.0, bounds=dplr.Bounds({"<b>&_%$": (-1, 1)}, target=(-2, 2))
+    )
+    table = est.summary()
+    assert "<b>" not in table.to_html()
+    assert "&lt;b&gt;&amp;_%$" in table.to_html()
+    assert r"\textless{}b\textgreater{}\&\_\%\$" in table.to_latex()
+
+
+def test_a_data_frame_has_one_row_per_coefficient():
+    frame = fitted(5.0).summary().to_frame()
+    assert list(frame.index) == ["age", "work=private", "work=self", "hours", "(intercept)"]
+    assert list(frame.columns[:4]) == ["estimate", "std_error", "low", "high"]
