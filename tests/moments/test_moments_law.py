@@ -71,7 +71,9 @@ def test_test_vectors_of_the_sensitivities():
     assert proved_sensitivity(four, replace, LAPLACE) == pytest.approx(10 * 0.24 + 2 * 0.6)
     assert proved_sensitivity(block, replace, LAPLACE) == 2 * 0.5  # two levels, and their cells with the constant
     assert proved_sensitivity(block, add, LAPLACE) == 0.5 + 0.25
-    assert [proved_sensitivity(one, each, GAUSSIAN) for each in (add, replace)] == pytest.approx([1.25, math.sqrt(3.125)])
+    assert [proved_sensitivity(one, each, GAUSSIAN) for each in (add, replace)] == pytest.approx(
+        [1.25, math.sqrt(3.125)]
+    )
 
 
 def test_the_noise_is_the_sensitivity_over_eps_or_mu():
@@ -90,7 +92,9 @@ def test_the_noise_is_the_sensitivity_over_eps_or_mu():
 def test_cells_that_are_public_or_follow_from_others_are_not_released(relation):
     geometry = geometry_of("numbers and blocks")
     released = cells(geometry, relation)
-    pairs = {tuple(pair) for block in released.values() for pair in zip(*(each.tolist() for each in block), strict=True)}
+    pairs = {
+        tuple(pair) for block in released.values() for pair in zip(*(each.tolist() for each in block), strict=True)
+    }
     # Columns: a number, levels 1 and 2, a number, levels 4, 5 and 6, the constant.
     assert pairs.isdisjoint({(1, 2), (4, 5), (4, 6), (5, 6), *((k, k) for k in (1, 2, 4, 5, 6))})
     assert ((7, 7) in pairs) is (relation == "add_remove")

@@ -1,4 +1,4 @@
-"""What all files of released numbers share: a format with a version, a hash, and whole writes that replace nothing else.
+"""What all files of released numbers share: a format with a version, a hash, and writes that replace nothing else.
 
 A file is JSON with a head of format, version and hash, and one table of fields, one line each.
 """

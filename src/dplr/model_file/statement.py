@@ -187,9 +187,7 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
         refuse(where, "must be Pure with eps = inf", str(guarantee))
 
 
-def _check_release(
-    where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description
-) -> None:
+def _check_release(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> None:
     """The noise is that of the mechanism, and none exactly where eps = inf."""
     law, laws = release.law, _laws(where, release, fields, block, about)
     if law not in laws:
@@ -206,9 +204,7 @@ def _check_release(
         refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
 
 
-def _laws(
-    where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description
-) -> tuple[str, ...]:
+def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> tuple[str, ...]:
     """The laws that the noise of a block may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
         return ("none",)

@@ -24,7 +24,9 @@ def merged(releases: Sequence[ReleasedMoments]) -> ReleasedMoments:
     parties = tuple(party for each in releases for party in each.parties)
     check_different(parties)
     # Multiples of powers of two: the sums are exact up to 2^53 of the finest of them.
-    numbers = {name: sum((each.released_[name] for each in releases[1:]), values) for name, values in first.released_.items()}
+    numbers = {
+        name: sum((each.released_[name] for each in releases[1:]), values) for name, values in first.released_.items()
+    }
     return ReleasedMoments(first.bounds, first.layout, first.neighbouring, numbers, parties)
 
 
@@ -91,7 +93,9 @@ def _block(blocks: Sequence[Release]) -> Release:
     """A sum of noises: no law with a name, but a known variance."""
     laws = {block.law for block in blocks if block.scale}
     deviation = math.sqrt(sum(block.deviation**2 for block in blocks))
-    named = f"sum of {len(blocks)} " + " and ".join(law for law in (LAPLACE, GAUSSIAN) if law in laws) if laws else "none"
+    named = (
+        f"sum of {len(blocks)} " + " and ".join(law for law in (LAPLACE, GAUSSIAN) if law in laws) if laws else "none"
+    )
     return Release(
         blocks[0].shape,
         max(block.sensitivity for block in blocks),

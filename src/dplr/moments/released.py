@@ -123,7 +123,8 @@ class ReleasedMoments:
     def variances(self) -> dict[str, float]:
         """Block name -> variance of the noise on one of its numbers: those of the parties add up."""
         return {
-            name: sum(party.statement.released[name].deviation ** 2 for party in self.parties) for name in self.released_
+            name: sum(party.statement.released[name].deviation ** 2 for party in self.parties)
+            for name in self.released_
         }
 
     @cached_property
@@ -156,10 +157,9 @@ class ReleasedMoments:
     @cached_property
     def tied(self) -> Matrix:
         """What the noise of the intercept's cell is multiplied by in a diagonal cell that follows from it; 0 else."""
-        geometry = self.problem.geometry
-        found = np.zeros(geometry.n_coefs)
-        assert geometry.half_width is not None
-        found[functional.hot_columns(geometry)] = geometry.half_width / geometry.intercept
+        found = np.zeros(self.problem.geometry.n_coefs)
+        columns, factor = functional.derived(self.problem.geometry)
+        found[columns] = factor
         return found
 
     @property
@@ -325,7 +325,9 @@ class ReleasedMoments:
         count = len(self.parties)
         said = "" if count == 1 else f", {count} parties"
         statement = self.privacy_
-        return f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{said})"
+        return (
+            f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{said})"
+        )
 
 
 def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Problem:
