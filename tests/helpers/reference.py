@@ -1,5 +1,7 @@
 """NumPy twins of the kernels: slow, short, exact in Python integers."""
 
+import math
+
 import numpy as np
 
 UNITS = 2**20
@@ -31,14 +33,18 @@ def snapped_target(y, prep):
     return int(np.rint(np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d])))
 
 
-def moments(X, y, prep):
-    """Second moments of (x, intercept, y) in units of 2^-40, upper triangle, as Python integers."""
+def moments(X, y, prep, multipliers=None):
+    """Second moments of (x, intercept, y) in units of 2^-40, upper triangle, as Python integers.
+
+    With multipliers A, one for each row, every entry k of a row is sign(k) ((|k| A) >> 30).
+    """
     constant = [int(prep.geometry.intercept * UNITS)] if prep.geometry.intercept else []
     q = prep.geometry.d + len(constant) + 1
     out = [[0] * q for _ in range(q)]
-    for x, target in zip(X, y, strict=True):
+    for x, target, multiplier in zip(X, y, [2**30] * len(y) if multipliers is None else multipliers, strict=True):
         row = snapped_row(x, prep)
         v = [*row, *constant, snapped_target(target, prep)] if row else [0] * (q - 1 - len(constant)) + constant + [0]
+        v = [(abs(k) * int(multiplier) >> 30) * (1 if k > 0 else -1) for k in v]
         for i in range(q):
             for j in range(i, q):
                 out[i][j] += v[i] * v[j]
@@ -174,6 +180,23 @@ def column_moments(X, y, prep):
             sums[j] += int(k) * 2**20
             squares[j] += int(k) ** 2
     return sums + squares
+
+
+def score_moments(X, y, prep, coef, clip):
+    """Upper triangle of H, and U in the last column, in units of 2^-40, as Python integers; `coef` on the grid."""
+    one = int(UNITS / 2.0 ** np.ceil(np.log2(clip)))
+    rows, counts = gridded_rows(X, prep)
+    signs = 1 * (np.asarray(y) == prep.labels[1]) - (np.asarray(y) == prep.labels[0])
+    margins = (rows @ (coef * UNITS)) / 2.0**40 * signs
+    norms = np.sqrt((rows * rows).sum(axis=1))
+    cap = clip * one * np.divide(UNITS * (1 - 2.0**-50), norms, out=np.zeros(len(rows)), where=norms > 0)
+    sizes = np.floor(np.minimum(sigmoid_of_minus(margins) * one, cap)) * counts * (signs != 0)
+    multipliers = [math.isqrt(int(p) * (one - int(p)) * 2**60 // one**2) for p in sizes]
+    out = moments(X, y, prep, multipliers)
+    out[:, -1] = 0
+    for p, sign, row in zip(sizes, signs, rows, strict=True):
+        out[:-1, -1] += [int(p) * int(sign) * int(k) * (UNITS // one) for k in row]
+    return out
 
 
 def clipped_gradient(X, y, prep, loss, coef, clip):

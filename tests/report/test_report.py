@@ -26,8 +26,8 @@ from made_models import HOSTILE, fitted, of_three_labels
 VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 PAGE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "p",
-    "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "thead", "tbody", "tr", "th",
-    "td", "data", "wbr",
+    "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "caption", "thead", "tbody",
+    "tr", "th", "td", "data", "wbr",
 }  # fmt: skip
 PICTURE_TAGS = {"svg", "g", "path", "defs", "use", "text", "tspan", "clippath", "rect"}
 
@@ -340,12 +340,14 @@ def test_page_warns_of_what_is_not_covered(pages):
 
 
 @pytest.mark.parametrize("name", ["fm", "objective", "ngd", "linear", "svm"])
-def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name):
+def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name, tmp_path):
     est = models[name]
     public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "ranges_", "bounds")
     bare = types.SimpleNamespace(**{key: getattr(est, key) for key in public if hasattr(est, key)})
     if hasattr(est, "predict_proba"):
         bare.predict_proba = None
+    dplr.save_model(est, tmp_path / "model.json")  # which holds nothing else
+    bare.summary = dplr.load_model(tmp_path / "model.json").summary
     assert report_html(bare, title=f"Model of <{name}>") == pages[name]
 
 

@@ -36,4 +36,17 @@ class ClippedRows(GridRows):
         hi: _Limbs,
         lo: _Limbs,
     ) -> None: ...
+    def add_with_residuals(
+        self,
+        kernel: str | Knots,
+        width: float,
+        coef: _Vector,
+        clip: float,
+        per_unit: float,
+        start: int,
+        end: int,
+        hi: _Limbs,
+        lo: _Limbs,
+        residuals: NDArray[np.int64],
+    ) -> None: ...
     def add_column_moments(self, start: int, end: int, hi: _Limbs, lo: _Limbs) -> None: ...

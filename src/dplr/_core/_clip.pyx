@@ -27,6 +27,8 @@ CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
+# Rows whose residuals every path leaves behind: its smallest block.
+cdef Py_ssize_t RESIDUAL_ROWS = 16
 # A panel costs about as much as this many models one by one.
 cdef Py_ssize_t FEW_MODELS = 8
 
@@ -142,6 +144,45 @@ cdef class ClippedRows(GridRows):
                     exact &= flush(
                         &sums[m // PANEL_MODELS, 0, m % PANEL_MODELS], PANEL_MODELS, q, &hi[m, 0], &lo[m, 0])
                 start += rows
+        if not exact:
+            raise RuntimeError("X or y changed while they were summed")
+
+    def add_with_residuals(
+        self, kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
+        Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo, int64_t[::1] residuals,
+    ):
+        """As `add` over rows [start, end), and set their clipped, truncated residuals.
+
+        residuals : (end - start,) whole numbers of residual units; 0 for a row that counts as zero.
+        """
+        cdef ClipPass p = self.base
+        cdef ClipModel model
+        cdef ClipWork work
+        cdef Py_ssize_t stride = self.base.stride, first = start, rows, r, q = self.q
+        cdef bint exact = True
+        _check_model(coef, clip, per_unit)
+        if coef.shape[0] != q or hi.shape[0] != q or lo.shape[0] != q or residuals.shape[0] != end - start:
+            raise ValueError("coef, hi and lo must have an entry for each column and the intercept, residuals for rows")
+        _check_span(self.n, start, end, None)
+        _set_loss(&p, kernel, width)
+        p.kept, p.columns, p.index = NULL, NULL, NULL
+        cdef double[::1] scratch = np.zeros((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 16)
+        work.block = on_cache_line(&scratch[0])
+        work.gradient = work.block + MOST_BLOCK_ROWS * stride
+        model.coef, work.residual = work.gradient + stride, work.gradient + 2 * stride
+        memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
+        model.clip, model.per_unit = clip, per_unit
+        add_rows = add_clipped_portably
+        if self.tiles != NULL:
+            add_rows = self.tiles.add_clipped
+        with nogil:
+            while first < end and exact:
+                rows = min(RESIDUAL_ROWS, end - first)
+                add_rows(&p, first, rows, &model, &work)
+                for r in range(rows):
+                    residuals[first - start + r] = <int64_t> work.residual[r]
+                exact = flush(work.gradient, 1, q, &hi[0], &lo[0])
+                first += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
 

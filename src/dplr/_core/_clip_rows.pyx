@@ -9,8 +9,8 @@ from libc.string cimport memset
 
 from dplr._core._loss_rows cimport raw_entry, slope_at
 from dplr._core._tiles cimport (
-    GRID, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOG2_OF_E, LOGISTIC, OF_FAMILY, OF_MARGIN, PANEL_MODELS, POWER_1, POWER_2,
-    POWER_3, POWER_4, POWER_5, ROUNDER, ROUNDER_SINGLE, SQUARED_GRID, STEEPEST, TILE_ROWS)
+    GRID, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOG2_OF_E, LOGISTIC, MOST_BLOCK_ROWS, OF_FAMILY, OF_MARGIN, PANEL_MODELS,
+    POWER_1, POWER_2, POWER_3, POWER_4, POWER_5, ROUNDER, ROUNDER_SINGLE, SQUARED_GRID, STEEPEST, TILE_ROWS)
 
 
 cdef inline double nearest(double v) noexcept nogil:
@@ -135,7 +135,10 @@ cdef double clipped_residual(
 cdef void add_clipped_portably(
     const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
 ) noexcept nogil:
-    """Add the clipped gradients of rows [start, start + rows), or of as many entries of the index, to work.gradient."""
+    """Add the clipped gradients of rows [start, start + rows), or of as many entries of the index, to work.gradient.
+
+    work.residual holds the residuals of up to MOST_BLOCK_ROWS rows, the last ones.
+    """
     cdef Py_ssize_t i, j
     cdef int64_t number
     cdef double margin, residual, norm = 0.0, excess = 0.0
@@ -148,6 +151,7 @@ cdef void add_clipped_portably(
         residual = clipped_residual(
             p, margin * (1.0 / SQUARED_GRID), p.inverse[number], 0.0 if p.target == NULL else p.target[number],
             model.per_unit, model.clip)
+        work.residual[(i - start) % MOST_BLOCK_ROWS] = residual
         for j in range(p.q):
             work.gradient[j] += residual * work.block[j]
 

@@ -12,5 +12,6 @@ def add_moments(
     lo: NDArray[np.int64],
     faults: NDArray[np.int64],
     outside: NDArray[np.int64],
+    multipliers: NDArray[np.int64] | None = None,
 ) -> None: ...
 def moments_work_size(d: int) -> int: ...

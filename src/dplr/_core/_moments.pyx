@@ -2,8 +2,11 @@
 
 Blocks of rows go through one of several CPU paths with the same bits: "portable" is Cython (`_snap`, `_gram`), the
 others are the C kernels of `tiles.h`. What is odd in a block is settled by `_snap` on every path.
+
+A row may have a multiplier A, an integer from 0 to 2^30: each of its entries k, the constant's too, becomes
+sign(k) ((|k| A) >> 30) once the row is settled. The product is below 2^53 and exact in float64, so no path rounds it.
 """
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memset
 
 from dplr._core._gram cimport add_column_sums, add_gram
@@ -14,10 +17,13 @@ from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, PACK_ROWS, PIECE_BYTES, STRIDE, Ahead, Map, Rows, Tiles, floating, gram_stride, number,
     prefetch_bytes, whole_vectors)
 
+cdef double MULTIPLIER_ONE = 1073741824.0
+
 cdef struct Work:
     # Scratch of one thread, cut from one buffer.
     double *columns
     double *target
+    double *constant
     double *gram
     double *sums
     double *squared_norm
@@ -32,18 +38,19 @@ cdef Py_ssize_t even(Py_ssize_t n_columns) noexcept nogil:
 
 cpdef Py_ssize_t moments_work_size(Py_ssize_t d) noexcept nogil:
     """Doubles of scratch that `add_moments` needs for d features."""
-    cdef Py_ssize_t stride = gram_stride(d + 1)
-    return 8 + even(d + 1) * STRIDE + stride * stride + stride + 3 * PACK_ROWS
+    cdef Py_ssize_t stride = gram_stride(d + 2)
+    return 8 + even(d + 2) * STRIDE + stride * stride + stride + 3 * PACK_ROWS
 
 
 cdef Work cut(double *buffer, Py_ssize_t d) noexcept nogil:
-    """Cut and clear the scratch; columns begin on a cache line."""
-    cdef Py_ssize_t stride = gram_stride(d + 1)
+    """Cut and clear the scratch; columns begin on a cache line. Of multiplied rows the constant is a column too."""
+    cdef Py_ssize_t stride = gram_stride(d + 2)
     cdef Work work
     memset(buffer, 0, moments_work_size(d) * sizeof(double))
     work.columns = <double *> ((<uintptr_t> buffer + 63) & ~<uintptr_t> 63)
     work.target = work.columns + d * STRIDE
-    work.gram = work.columns + even(d + 1) * STRIDE
+    work.constant = work.target + STRIDE
+    work.gram = work.columns + even(d + 2) * STRIDE
     work.sums = work.gram + stride * stride
     work.squared_norm = work.sums + stride
     work.excess = work.squared_norm + PACK_ROWS
@@ -99,6 +106,46 @@ cdef void flush(
     memset(work.sums, 0, (d + 1) * sizeof(double))
 
 
+cdef void flush_multiplied(
+    Work *work, Py_ssize_t d, Py_ssize_t stride, int64_t[:, ::1] hi, int64_t[:, ::1] lo
+) noexcept nogil:
+    """Move the sums of multiplied rows into limbs. The constant is the column behind the target."""
+    cdef Py_ssize_t last = hi.shape[0] - 1, columns = d + 1 + (last > d), i, j, row, column
+    for i in range(columns):
+        for j in range(i, columns):
+            row = last if i == d else d if i > d else i
+            column = last if j == d else d if j > d else j
+            add_limbs(work.gram[i * stride + j], &hi[min(row, column), max(row, column)],
+                      &lo[min(row, column), max(row, column)])
+    memset(work.gram, 0, stride * stride * sizeof(double))
+
+
+cdef void multiply_rows(
+    Work *work, Py_ssize_t columns, Py_ssize_t rows, double intercept, const int64_t *multipliers
+) noexcept nogil:
+    """Multiply the entries of settled rows, and set those of the constant; entries behind the last row are zero."""
+    cdef Py_ssize_t j, r
+    cdef double *factors = work.excess    # of no more use: the rows are settled
+    cdef double *column
+    for r in range(rows):
+        factors[r] = <double> multipliers[r] * (1.0 / MULTIPLIER_ONE)
+        work.constant[r] = intercept
+    memset(work.constant + rows, 0, (STRIDE - rows) * sizeof(double))
+    for j in range(columns):
+        column = work.columns + j * STRIDE
+        for r in range(rows):
+            column[r] = <double> <int32_t> (column[r] * factors[r])    # exact; the cast truncates towards zero
+
+
+cdef bint are_multipliers(const int64_t[::1] multipliers) noexcept nogil:
+    """Whether all lie from 0 to 2^30."""
+    cdef Py_ssize_t r
+    cdef bint fine = True
+    for r in range(multipliers.shape[0]):
+        fine &= 0 <= multipliers[r] <= <int64_t> MULTIPLIER_ONE
+    return fine
+
+
 cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, double *labels) noexcept nogil:
     """Raw targets in float64, with copies of the last one behind it up to a whole vector."""
     cdef Py_ssize_t r
@@ -116,7 +163,7 @@ cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, doub
 
 def add_moments(
     const floating[:, :] X, const number[:] y, RowMap row_map not None, double[::1] scratch, int64_t[:, ::1] hi,
-    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside,
+    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside, const int64_t[::1] multipliers=None,
 ):
     """Add the second moments of the rows (x, intercept, y), in units of 2^-40, to hi * 2^32 + lo.
 
@@ -129,8 +176,11 @@ def add_moments(
     faults : (2,) rows with a NaN or an infinity, which count as x = 0 and y = 0; other rows with an unknown label,
         which count as y = 0.
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.
+    multipliers : (n,) integers A from 0 to 2^30; entries k of a row, and of its constant, become sign(k) ((|k| A) >> 30).
+        None for rows as they are, which are those of 2^30.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0
+    cdef Py_ssize_t columns = d + 1
     cdef bint odd
     cdef int beyond = 0
     cdef const Tiles *tiles = row_map.widest
@@ -139,6 +189,9 @@ def add_moments(
     cdef Ahead ahead
     cdef Work work
     cdef Rows raw
+    cdef bint multiplied = multipliers is not None
+    if multiplied and (multipliers.shape[0] != n or not are_multipliers(multipliers)):
+        raise ValueError("multipliers must be one integer from 0 to 2^30 for each row")
     if y.shape[0] != n or hi.shape[1] != q or lo.shape[0] != q or lo.shape[1] != q or faults.shape[0] != 2:
         raise ValueError("shapes of X, y, hi, lo and faults do not fit together")
     if d != row_map.d or q != d + (intercept > 0) + 1 or outside.shape[0] != d + 1:
@@ -148,7 +201,8 @@ def add_moments(
     if n == 0:
         return
     raw = Rows(<const char *> &X[0, 0], n, d, X.strides[0], X.strides[1], sizeof(floating) == sizeof(float))
-    stride = even(d + 1) if tiles == NULL else gram_stride(d + 1)
+    columns += multiplied and intercept > 0
+    stride = even(columns) if tiles == NULL else gram_stride(columns)
     with nogil:
         work = cut(&scratch[0], d)
         for block in range((n + PACK_ROWS - 1) // PACK_ROWS):
@@ -167,15 +221,20 @@ def add_moments(
                     &outside[0])
             elif beyond:
                 outside[0] += count_outside(work.squared_norm, rows, d)
+            if multiplied:
+                multiply_rows(&work, columns, rows, intercept, &multipliers[start])
             if tiles == NULL:
-                add_gram(work.columns, even(d + 1), STRIDE, PACK_ROWS, work.gram)
-                if intercept > 0:
+                add_gram(work.columns, even(columns), STRIDE, PACK_ROWS, work.gram)
+                if intercept > 0 and not multiplied:
                     add_column_sums(work.columns, d + 1, STRIDE, PACK_ROWS, work.sums)
             else:
                 tiles.add_gram(
-                    work.columns, d + 1, whole_vectors(rows), work.gram, work.sums if intercept > 0 else NULL, &ahead)
+                    work.columns, columns, whole_vectors(rows), work.gram,
+                    work.sums if intercept > 0 and not multiplied else NULL, &ahead)
             unflushed += rows
-            if unflushed > FLUSH_ROWS - PACK_ROWS:
-                flush(&work, d, stride, intercept, unflushed, hi, lo)
+            if unflushed > FLUSH_ROWS - PACK_ROWS or start + rows == n:
+                if multiplied:
+                    flush_multiplied(&work, d, stride, hi, lo)
+                else:
+                    flush(&work, d, stride, intercept, unflushed, hi, lo)
                 unflushed = 0
-        flush(&work, d, stride, intercept, unflushed, hi, lo)

@@ -13,6 +13,7 @@ from dplr.cli._ledger import ledger
 from dplr.cli._plan import plan
 from dplr.cli._predict import predict
 from dplr.cli._report import report
+from dplr.cli._summary import summary
 
 __all__ = ["main"]
 
@@ -38,6 +39,7 @@ def main() -> None:
       dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
       dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
       dplr report model.json -o report.html
+      dplr summary model.json    # confidence intervals; fit with --mechanism fm
 
     What eps means: whatever a model shows, it would have shown with almost the same probability if any one record had
     been different. Almost: the two probabilities differ by a factor of at most exp(eps). eps = 0.1 is strong (1.1
@@ -72,5 +74,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, plan, check, bounds, ledger, report, demo):
+for command in (fit, predict, summary, plan, check, bounds, ledger, report, demo):
     main.add_command(command)

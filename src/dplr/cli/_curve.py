@@ -36,6 +36,7 @@ def curve_options(function: Function) -> Function:
             "privacy; may be repeated. Without NAME: root mean square over columns, across their bounds."),
         click.option("--target-error", type=float, help="The same for an expected error: share of wrong answers, or "
             "root mean squared error of a number."),
+        click.option("--intervals", is_flag=True, help="Simulate fits, and say how wide confidence intervals will be."),
         click.option("--curve", is_flag=True, help="Simulate fits by every mechanism at several eps, deltas and "
             "numbers of rows."),
     ):  # fmt: skip
@@ -43,14 +44,18 @@ def curve_options(function: Function) -> Function:
     return function
 
 
-def check_curve(curve: bool, target: bool, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]) -> None:
-    """Refuse options that belong elsewhere, and outputs that cannot be written, before anything is simulated."""
+def check_curve(curve: bool, others: int, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]) -> None:
+    """Refuse options that belong elsewhere, and outputs that cannot be written, before anything is simulated.
+
+    `others` counts the questions to a simulation beside the curve: a target, or intervals.
+    """
     given = [name for name in NEEDS_CURVE if options[name] is not None]
-    if given and not (curve or target):
-        raise Refused(f"`--{_NAMES.get(given[0], given[0])}` is of a simulation: give --curve or a target too.", USAGE)
-    if curve and target:
-        raise Refused("`--curve` and a target exclude each other: run the command twice.", USAGE)
-    if not (curve or target) and eps is None:
+    if given and not (curve or others):
+        name = _NAMES.get(given[0], given[0])
+        raise Refused(f"`--{name}` is of a simulation: give --curve, --intervals or a target too.", USAGE)
+    if curve + others > 1:
+        raise Refused("`--curve`, --intervals and a target exclude each other: run the command twice.", USAGE)
+    if not (curve or others) and eps is None:
         raise Refused("`--eps` is required without --curve or a target.", USAGE)
     outputs = [options[name] for name in ("html", "csv_path") if options[name] is not None]
     if outputs and not curve:
@@ -74,7 +79,7 @@ def widths(given: tuple[str, ...]) -> float | dict[str, float] | None:
 
 
 def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, target: dict[str, Any]) -> None:
-    """Simulate, print, and write the page and the figures."""
+    """Simulate, print, and write the page and the figures; `target` is what is asked for instead of a curve."""
     import dplr
 
     plan = cast(Callable[..., Any], dplr.plan)  # whose result depends on options that are known only now

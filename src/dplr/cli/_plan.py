@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def plan(
     bounds: str, n_rows: int | None, eps: float | None, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
-    target: str | None, curve: bool, target_error: float | None, target_width: tuple[str, ...],
+    target: str | None, curve: bool, intervals: bool, target_error: float | None, target_width: tuple[str, ...],
     ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str, spellings: tuple[str, ...],
     **simulation: Any,
 ) -> None:  # fmt: skip
@@ -54,6 +54,7 @@ def plan(
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism objective --ledger budget.db
     dplr plan --bounds census.toml --n-rows 45222 --curve --html plan.html
     dplr plan --bounds census.toml --n-rows 45222 --target-error 0.2 --signal 0.5 --positive 0.25
+    dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism fm --intervals
 
     Run it as often as you like, with several mechanisms, values of eps and fewer columns: that is free, and trying
     them on the data is not. Compare the noise of one mechanism at several settings: mechanisms put it into different
@@ -65,9 +66,9 @@ def plan(
     import dplr
 
     searched = target_error is not None or bool(target_width)
-    check_curve(curve, searched, eps, simulation, (bounds, public, ledger_path))
-    if ledger_path is not None and (curve or searched):
-        raise Refused("`--ledger` is of one plan: leave it out with --curve or a target.", USAGE)
+    check_curve(curve, searched + intervals, eps, simulation, (bounds, public, ledger_path))
+    if ledger_path is not None and (curve or searched or intervals):
+        raise Refused("`--ledger` is of one plan: leave it out with --curve, --intervals or a target.", USAGE)
     ledger = opened(ledger_path, share)
     if ledger is None and fits != 1:
         raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
@@ -85,8 +86,9 @@ def plan(
             "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": others["public"],
             "ranges": ranges, "large_delta": large_delta, "aim": aim,
         }  # fmt: skip
-        if curve or searched:
+        if curve or searched or intervals:
             wanted = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
+            wanted |= {"intervals": True} if intervals else {}
             simulated(facts, simulation, others["sample"], wanted)
             return
         with blamed(USAGE):

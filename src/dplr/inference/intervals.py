@@ -12,7 +12,7 @@ from scipy import special
 from dplr._validation import real_number, sentence
 from dplr.inference.noise import weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import ends, kurtosis, lowest, quantile, statistic, variances
+from dplr.inference.score import Flags, ends, kurtosis, lowest, quantile, statistic, variances
 
 Array = NDArray[np.float64]
 
@@ -22,6 +22,8 @@ BOUNDED, DECLARED, UNBOUNDED = "bounded", "bounded by coef_bound", "unbounded"
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
+# The second search for an end starts this many half-widths away.
+_BEYOND = 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -164,32 +166,50 @@ def _both_ends(
     """Points (2, m, q) at which each contrast is smallest and largest, and what bounds it."""
     m, q = contrasts.shape
     twice, signs = np.tile(contrasts, (2, 1)), np.repeat([-1.0, 1.0], m)
-
-    def project(points: Array) -> Array:
-        return np.asarray(np.sum(points * twice, axis=1).reshape(2, m))
-
     near = _SLACK / reach**2
     middle, found = lowest(reading, near, _start(reading, near))
     points, reached = ends(reading, twice, signs, middle, near, _SLACK, z)
-    width = np.diff(project(points), axis=0)[0]
+    if declared:
+        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z)
+    place = _places(points, twice)
+    width = place[1] - place[0]
     sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if found else np.zeros(m, bool)
     verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
     verdict[sound] = DECLARED if declared else UNBOUNDED
-    far = np.flatnonzero(sound)
-    for penalty, slack in ((_SLACK / (_FARTHER * reach) ** 2, _SLACK), (0.0, 0.0)):
-        both = np.concatenate([far, far + m])
-        wider, there = ends(reading, twice[both], signs[both], points[both], penalty, slack, z)
-        old, new = project(points)[:, far], np.sum(wider * twice[both], axis=1).reshape(2, len(far))
-        there = there.reshape(2, len(far)).all(axis=0) & (new[1] > new[0])
-        still = there & np.all(np.abs(new - old) <= _MOVED * width[far], axis=0)
+    left = np.flatnonzero(sound)
+    for penalty in (near / _FARTHER**2, 0.0):
+        both = np.concatenate([left, left + m])
+        case = reading, twice[both], signs[both]
+        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z)
         if penalty:
-            verdict[far[still]] = BOUNDED
-        else:  # without a reach: where that finds no end, the one with the larger reach is kept
-            verdict[far[there & ~still]] = DECLARED if declared else UNBOUNDED
+            wider, there = _from_outside(*case, middle, wider, there, penalty, z)
+        old, new = place[:, left], _places(wider, twice[both])
+        there = there.reshape(2, len(left)).all(axis=0) & (new[1] > new[0])
+        still = there & np.all(np.abs(new - old) <= _MOVED * width[left], axis=0)
+        if penalty:
+            verdict[left[still]] = BOUNDED
+        else:  # where there are no ends without a reach, those of the larger reach are kept
+            verdict[left[there & ~still]] = DECLARED if declared else UNBOUNDED
         taken = np.concatenate([still, still])
         points[both[taken]] = wider[taken]
-        far = far[still]
+        left = left[still]
     return points.reshape(2, m, q), verdict
+
+
+def _from_outside(
+    reading: Reading, contrasts: Array, signs: Array, middle: Array, points: Array, reached: Flags, penalty: float,
+    z: float,
+) -> tuple[Array, Flags]:  # fmt: skip
+    """Search again from beyond the ends, since a set that is not convex may go on there: the farther ends."""
+    start = middle + _BEYOND * (points - middle)
+    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z)
+    farther = also & (~reached | (signs * np.sum((others - points) * contrasts, axis=1) > 0))
+    return np.where(farther[:, None], others, points), reached | also
+
+
+def _places(points: Array, contrasts: Array) -> Array:
+    """Where the ends (2 m, q) of contrasts (2 m, q) are: (2, m), the lower ones first."""
+    return np.asarray(np.sum(points * contrasts, axis=1).reshape(2, -1))
 
 
 def _start(reading: Reading, penalty: float) -> Array:

@@ -155,7 +155,7 @@ class Mechanism(ABC):
 
     def lacks_intervals(self, plan: Plan) -> str:
         """Say why releases of this plan allow no confidence intervals; empty where they do."""
-        return "what it releases does not tell how far the coefficients are from those of the rows"
+        return "what it releases does not tell how uncertain the coefficients are"
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]

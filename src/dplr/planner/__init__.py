@@ -18,12 +18,13 @@ from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve, Point
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
+from dplr.planner.widths import Width, Widths, widths_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
-__all__ = ["Answer", "Assumptions", "Curve", "Point", "plan"]
+__all__ = ["Answer", "Assumptions", "Curve", "Point", "Width", "Widths", "plan"]
 
 
 class Facts(TypedDict, total=False):
@@ -75,6 +76,16 @@ def plan(
     assume: Assumptions | None = None,
     **facts: Unpack[Facts],
 ) -> Answer: ...
+@overload
+def plan(
+    *,
+    intervals: Literal[True],
+    eps: float,
+    n_rows: int,
+    delta: float = 0.0,
+    assume: Assumptions | None = None,
+    **facts: Unpack[Facts],
+) -> Widths: ...
 @suggests
 def plan(
     *,
@@ -95,9 +106,10 @@ def plan(
     curve: bool = False,
     target_error: float | None = None,
     target_width: float | Mapping[str, float] | None = None,
+    intervals: bool = False,
     assume: Assumptions | None = None,
     progress: bool = False,
-) -> Plan | Curve | Answer:
+) -> Plan | Curve | Answer | Widths:
     """What a fit would release, from public facts alone: no data is needed and nothing is spent.
 
     Parameters
@@ -124,6 +136,7 @@ def plan(
         answer is the smallest eps for `n_rows`, or the fewest rows for `eps`.
     target_width : the same for the distance of coefficients from those without privacy: a mapping of their names to
         widths in the user's units, or a number for the root mean square over columns, each across its bounds.
+    intervals : simulate fits, and say how wide the confidence intervals of their coefficients will be.
     assume : what a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : whether a bar shows how far a curve is.
 
@@ -135,6 +148,8 @@ def plan(
         With ``curve=True``. ``print(curve)`` shows a table; ``curve.to_html(path)`` writes a page with sliders.
     dplr.planner.Answer
         With a target.
+    dplr.planner.Widths
+        With ``intervals=True``.
 
     Raises
     ------
@@ -165,11 +180,11 @@ def plan(
     ['fm', 'ngd', 'objective', 'output']
     """
     targets = target_error is not None or target_width is not None
-    several = _asked_for_curve(curve, targets)
+    several = _asked_for_curve(curve, targets or check_flag("intervals", intervals))
     if not (several or targets):
         eps = check_eps(eps)
-        _refuse_options(assume, progress)
-    if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE and not targets:
+        _refuse_options(None if intervals else assume, progress)
+    if n_rows is None and (intervals or neighbouring == Neighbouring.REPLACE_ONE) and not targets:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
     facts = public_facts(
         n_rows=None if several else n_rows,  # type: ignore[arg-type]  # checked there
@@ -193,13 +208,15 @@ def plan(
         levels, deltas = levels_of(eps), deltas_of(delta, counts[-1])
         return curve_of(facts, levels, deltas, counts, check_assumptions(assume), large_delta, track)
     assert isinstance(eps, float)
+    if intervals:
+        return widths_of(facts, eps, check_assumptions(assume), large_delta)
     check_promise([eps], facts, large_delta)
     return facts.planned(eps).whole
 
 
 def _asked_for_curve(curve: Any, targets: bool) -> bool:
     if check_flag("curve", curve) and targets:
-        raise ValueError(sentence("curve", "must not stand beside a target", curve, "Give one of them."))
+        raise ValueError(sentence("curve", "must not stand beside a target or intervals", curve, "Give one of them."))
     return bool(curve)
 
 

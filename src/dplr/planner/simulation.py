@@ -122,6 +122,20 @@ class Simulator:
             every.append([self._result(part, number, rows) for part in parts])
         return [list(results) for results in zip(*every, strict=True)]
 
+    def interval_widths(
+        self, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float
+    ) -> NDArray[np.float64]:
+        """(fits, coefficients) widths of the confidence intervals; over classes, their mean."""
+        rows, found = self.rows_for(n_rows), []
+        for number in range(self.assume.tables):
+            (X, y), _ = self._table(number, rows)
+            repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
+            for est in self._fit(X, y, mechanism, repeated, delta, number):
+                intervals = est.conf_int(level)
+                models = [intervals] if isinstance(next(iter(intervals.values())), tuple) else intervals.values()
+                found.append(np.mean([[high - low for low, high in each.values()] for each in models], axis=0))
+        return np.array(found)
+
     def references(self, n_rows: int) -> list[Reference]:
         """What each table gives without privacy."""
         rows = self.rows_for(n_rows)

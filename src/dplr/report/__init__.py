@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["curve_html", "report_html", "write_curve", "write_report"]
 
 _LONGEST = 80  # characters of a name in the table
+_TABULATED = 100  # columns in the table of intervals
 _PICTURED = 30  # columns in the picture of the coefficients; the table has all of them
 
 
@@ -125,6 +126,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         heads=heads,
         rows=rows,
         reading=reading(model),
+        intervals=_intervals(est, model, mark_safe),
         covered=math.isfinite(statement.eps),
         secrets=secrets(statement),
         citation=citation(statement),
@@ -134,6 +136,18 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         breakable=breakable,
     )
     return str(page)
+
+
+def _intervals(est: Any, model: Model, mark_safe: Any) -> tuple[Any, str]:
+    """The regression table of a model whose release allows one, and else why there is none."""
+    if not hasattr(est, "summary"):
+        return None, "This model has no confidence intervals."
+    if len(model.names) > _TABULATED:
+        return None, f"The table of intervals is left out: the model has more than {_TABULATED} columns."
+    try:
+        return mark_safe(est.summary().to_html()), ""
+    except ValueError as error:
+        return None, printable(f"There are no confidence intervals: {error}")
 
 
 def _statement(found: Any, name: str) -> PrivacyStatement:

@@ -18,6 +18,7 @@ from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, encoded, numbers, predictors
@@ -50,6 +51,8 @@ class Rows(Protocol):
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ScoreMoments, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload

@@ -48,11 +48,17 @@ def heads(table: Summary) -> list[str]:
 
 def cells(table: Summary) -> list[list[str]]:
     """The cells of each line, rounded."""
-    return [([line.label] if _classes(table) else []) + [line.name, *_numbers(line)] for line in table.lines]
+    names = [([line.label] if _classes(table) else []) + [line.name] for line in table.lines]
+    return [[*map(_seen, name), *_numbers(line)] for name, line in zip(names, table.lines, strict=True)]
+
+
+def _seen(text: str) -> str:
+    """Text whose characters are all seen: names come from others, and could steer what shows them."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _facts(table: Summary) -> str:
-    return "; ".join(f"{name} {value}" for name, value in table.facts.items() if name != "level")
+    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name != "level"))
 
 
 def _classes(table: Summary) -> bool:
@@ -79,7 +85,7 @@ def p_text(value: float) -> str:
 
 def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
-    found = [f"{column}: compared with {level}" for column, level in table.references.items()]
+    found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
     return ([f"Reference levels. {'; '.join(found)}."] if found else []) + list(table.notes)
 
 
@@ -111,7 +117,7 @@ def as_html(table: Summary) -> str:
     top = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads(table))
     rows = "".join(
         "<tr>"
-        + "".join(f'<th scope="row">{html.escape(cell)}</th>' for cell in row[:classes])
+        + "".join(f'<th scope="row"><bdi>{html.escape(cell)}</bdi></th>' for cell in row[:classes])
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[classes:])
         + "</tr>"
         for row in cells(table)

@@ -1,0 +1,83 @@
+"""``dplr summary``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
+from dplr.cli._files import check_output, write
+from dplr.cli._options import EXISTING, note, overwrite_option, told
+
+_FORMS: dict[str, Callable[[Any], str]] = {
+    ".txt": lambda table: f"{table}\n",
+    ".csv": lambda table: str(table.to_csv()),
+    ".json": lambda table: f"{table.to_json()}\n",
+    ".tex": lambda table: str(table.to_latex()),
+    ".html": lambda table: f"{table.to_html()}\n",
+}
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a regression table shows."""
+    level = click.FloatRange(min=0.5, max=1, max_open=True)
+    for option in (
+        click.option("--coef-bound", type=click.FloatRange(min=0, min_open=True), metavar="NUMBER",
+            help="Largest norm of the scaled coefficients that you vouch for: bounds what the release alone does not."),
+        click.option("--joint", is_flag=True, help="All intervals hold together with the probability of the level."),
+        click.option("--level", type=level, default=0.95, show_default=True, help="Probability of each interval."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+@click.command(short_help="A regression table of a model file, with confidence intervals.")
+@click.argument("model", type=EXISTING)
+@click.option("--column", "columns", multiple=True, metavar="NAME",
+    help="A column, or a coefficient, of the model in the table; may be repeated. Default: all.")  # fmt: skip
+@table_options
+@click.option("-o", "--output", metavar="FILE", help=f"Write the table; the name ends in {', '.join(_FORMS)}.")
+@overwrite_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but the table, warnings and errors.")
+def summary(
+    model: str, columns: tuple[str, ...], level: float, joint: bool, coef_bound: float | None, output: str | None,
+    overwrite: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Print a regression table of a model file: estimates, and intervals that count sampling and privacy noise.
+
+    \b
+    dplr summary model.json
+    dplr summary model.json --column age --column education -o table.tex
+
+    The table costs no further privacy and may be published with the model. It needs a model by the mechanism fm, or by
+    score. Where the released numbers do not bound a coefficient, it says so.
+    """
+    if output is not None:
+        check_ending(output)
+        check_output(output, overwrite, (model,))
+    import dplr
+
+    with told():
+        with blamed(FILE):
+            est = dplr.load_model(model)
+        with blamed(USAGE):
+            table = est.summary(list(columns) or None, level=level, joint=joint, coef_bound=coef_bound)
+    show(table, output, quiet)
+
+
+def check_ending(output: str) -> None:
+    """Refuse a name that does not say what form the table shall have."""
+    if os.path.splitext(output)[1].lower() not in _FORMS:
+        raise Refused(f"`--output` must end in {', '.join(_FORMS)}; got {output}.", USAGE)
+
+
+def show(table: Any, output: str | None, quiet: bool) -> None:
+    """Print a table, or write it."""
+    if output is None:
+        click.echo(visible(str(table)))
+        return
+    write(output, _FORMS[os.path.splitext(output)[1].lower()](table).encode())
+    note(f"Wrote {output}.", quiet)

@@ -1,0 +1,96 @@
+"""How wide the confidence intervals of a plan will be, by simulation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplr._validation import sentence
+from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.planner.assumptions import Assumptions
+from dplr.planner.simulation import simulator
+from dplr.summary.columns import choose
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """The expected interval of one coefficient.
+
+    Attributes
+    ----------
+    name : of the coefficient.
+    width : median over simulated fits, in the user's units; infinite where most of them cannot say.
+    plain : median width of the same fits without privacy.
+    unsaid : share of the simulated fits whose release does not bound the coefficient.
+    """
+
+    name: str
+    width: float
+    plain: float
+    unsaid: float
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """How wide confidence intervals will be: what `dplr.plan` returns with ``intervals=True``.
+
+    Attributes
+    ----------
+    coefficients : one `Width` per coefficient, the intercept last.
+    fits : how many fits were simulated.
+    assumptions : sentences; what the simulation assumed.
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=(0, 100))
+    >>> widths = dplr.plan(bounds=bounds, n_rows=20_000, eps=1.0, model="linear", mechanism="fm", intervals=True)
+    >>> [each.name for each in widths.coefficients]
+    ['age', 'hours', '(intercept)']
+    """
+
+    coefficients: tuple[Width, ...]
+    fits: int
+    assumptions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return one line per coefficient, and what was assumed."""
+        longest = max(len(each.name) for each in self.coefficients)
+        lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits"]
+        for each in self.coefficients:
+            said = f"{each.width:.3g}, {each.width / each.plain:.2g} times that without privacy"
+            said = said if math.isfinite(each.width) else "cannot say"
+            unsaid = f"; {each.unsaid:.0%} of fits cannot say" if each.unsaid > 0 and math.isfinite(each.width) else ""
+            lines.append(f"  {each.name.ljust(longest)}  {said}{unsaid}")
+        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in self.assumptions)])
+
+
+def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: bool) -> Widths:
+    """Simulate fits of the plan, and without privacy, and take the medians of their intervals."""
+    check_promise([eps], facts, large_delta)
+    planned = facts.planned(eps)
+    lacking = planned.mechanism.lacks_intervals(planned.plan)
+    if lacking:
+        name = planned.mechanism.about.name
+        rule = 'must be "fm", or for log odds "score", for confidence intervals'
+        raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
+    assert facts.n_rows is not None
+    simulated = simulator(facts, assume)
+    found = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
+    plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
+    chosen = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen, False)
+    said = [*simulated.population.facts]
+    rows = simulated.rows_for(facts.n_rows)
+    if rows < facts.n_rows:
+        said.append(f"tables of {rows:,} rows stand for {facts.n_rows:,}, so the intervals will be narrower")
+    medians, plains, unsaid = np.median(found, axis=0), np.median(plain, axis=0), np.mean(np.isinf(found), axis=0)
+    columns = zip(chosen.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
+    return Widths(tuple(Width(*each) for each in columns), len(found), tuple(said))

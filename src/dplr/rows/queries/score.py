@@ -1,0 +1,114 @@
+"""Score and Hessian of the logistic loss at a point: exact sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import add_moments
+from dplr.bounds.scaling import Prep
+from dplr.problem.losses import Loss
+from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
+from dplr.rows.queries.kernel import kernel_of
+from dplr.rows.queries.moments import Moments, Partial
+from dplr.rows.queries.row_map import row_map
+from dplr.rows.queries.totals import ExactSums, Total, normalised
+from dplr.rows.selection import ALL, Selection
+
+Vector = NDArray[np.float64]
+# Multipliers of the Gram kernel in 1.0, as a power of two.
+_MULTIPLIER_BITS = 30
+# Rows whose multipliers are held at once.
+_ROWS = 2**14
+
+
+class ScorePartial:
+    """One thread's accumulators for a score and a Hessian."""
+
+    def __init__(self, query: ScoreMoments) -> None:
+        self.query = query
+        self.moments = Partial(Moments(query.d, query.intercept), query.d)
+        self.score = query.gradient.partial()
+
+    def total(self) -> Total:
+        """The exact total so far. Ends this partial: the limbs are not copied."""
+        value = self.moments.total()
+        up = self.query.gradient.exponent - Moments.exponent
+        hi, lo = value.hi, value.lo
+        hi[:-1, -1], lo[:-1, -1] = -self.score.hi << up, -self.score.lo << up  # in place of products with y
+        hi[-1, -1] = lo[-1, -1] = 0
+        return normalised(hi, lo, value.exponent, value.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMoments:
+    """Upper triangle of H = sum p (1 - p) v v', and in the last column U = sum p y v. Exact.
+
+    v = (x, intercept if any), y = -1 or 1, and p = sigma(-y v.w) truncated to a multiple of 2^-19 or 2^-20, one number
+    for both sums. The point w must be on the grid of `on_coef_grid`. The row of H is v times a multiplier, the whole
+    part of the root of p (1 - p) in units of 2^-30, truncated towards zero: its norm never exceeds that of the root
+    times v. `clip`, a bound of the norm of v, clips nothing.
+
+    Sensitivity: sensitivity.score_*.
+    """
+
+    loss: Loss
+    d: int
+    intercept: bool
+    clip: float
+
+    counts_outside = True
+    exponent = Moments.exponent
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(q + 1, q + 1) with q = d + intercept."""
+        size = self.d + self.intercept + 1
+        return (size, size)
+
+    @property
+    def gradient(self) -> ClippedGradient:
+        """The sum of gradients, which is -U, in units of its own."""
+        return ClippedGradient(self.loss, self.d, self.intercept, self.clip)
+
+    def sum_over(self, rows: ExactSums, coef: Vector, selection: Selection = ALL) -> Total:
+        """The exact sum over the selected rows; faults are left to the caller."""
+        return rows.exact_sum(self, coef, selection)
+
+    def partial(self) -> ScorePartial:
+        """Fresh accumulators."""
+        return ScorePartial(self)
+
+    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial) -> None:
+        """Bound, scale and snap the rows of a block and add their score and Hessian at `coef` (q,)."""
+        for start in range(0, len(X), _ROWS):
+            part = slice(start, start + _ROWS)
+            multipliers = self._add_score(X[part], y[part], prep, coef, out)
+            of = out.moments
+            add_moments(X[part], y[part], row_map(prep), of.scratch, of.hi, of.lo, of.seen, of.outside, multipliers)
+        out.moments.rows += len(X)
+
+    def _add_score(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial
+    ) -> NDArray[np.int64]:
+        """Add the gradients of some rows; the multipliers of their shares of H."""
+        query, rows = self.gradient, clipped_rows(X, y, prep)
+        residuals = np.empty(len(X), np.int64)
+        rows.add_with_residuals(
+            kernel_of(query.loss), query.loss.width, coef * 2.0**20, query.clip * query.per_unit, query.per_unit, 0,
+            len(X), out.score.hi, out.score.lo, residuals,
+        )  # fmt: skip
+        return multipliers_of(np.abs(residuals), int(query.per_unit))
+
+
+def multipliers_of(sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
+    """The whole part of 2^30 sqrt(p (1 - p)), exactly, for p = sizes / one, `one` a power of two from 2^15 to 2^20."""
+    bits = one.bit_length() - 1
+    squares = sizes * (one - sizes) << (2 * (_MULTIPLIER_BITS - bits))  # at most 2^58
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)  # off by one at most
+    roots -= roots * roots > squares
+    roots += (roots + 1) ** 2 <= squares
+    return roots
