@@ -95,11 +95,16 @@ def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
     """Write a file, which is read back and compared before it appears."""
     target = os.path.realpath(path)
     check_replaceable(target)
-    data = _FILE.text(_values(released))
+    data = text_of(released)
     if len(data) > MOST_BYTES:
         refuse("released", f"must fit into {MOST_BYTES >> 20} MiB", f"{len(data) >> 20} MiB", "Use fewer columns.")
     _decode(data)
     write_whole(target, data)
+
+
+def text_of(released: ReleasedMoments) -> bytes:
+    """What stands in the file."""
+    return _FILE.text(_values(released))
 
 
 def check_replaceable(target: str) -> None:

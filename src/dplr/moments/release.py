@@ -101,7 +101,7 @@ def release_moments(
     (1.0, True)
     """
     eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
-    known, party = _declared(as_bounds(bounds), columns), _checked_party(party)
+    known, party = declared(as_bounds(bounds), columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows, "large_delta": large_delta}
     if not budget.strict:
         return _released(X, known, party, facts, budget, rng)
@@ -121,18 +121,24 @@ def _released(
         raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
     seen = None if table is None else table.columns
     layout = bounds.for_columns(seen, d)
-    relation = facts["neighbouring"]
-    n_rows = public_n_rows(n, facts["n_rows"], relation)
-    check_loss([facts["eps"]], facts["delta"], relation, n_rows, facts["large_delta"])
-    problem = replace(scaled_problem(layout, relation, n_rows), assumptions=_assumed(layout, seen, n_rows, relation))
-    prep = layout_prep(layout, True, None)
-    plan = plan_release(problem, facts["eps"], facts["delta"])
-    source = source_of(rng)
+    plan = planned(layout, seen, n, **facts)
+    source, prep = source_of(rng), layout_prep(layout, True, None)
     statement = replace(plan.statement, reproducible=source.reproducible)
     rows = as_rows(values, np.zeros(n), prep)  # what is wrong with the columns is said before anything is reserved
-    work = functools.partial(_numbers, rows, prep, Plan(problem, statement), source)
+    work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)
-    return single(bounds, layout, Party(party, n_rows, statement), numbers)
+    return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
+
+
+def planned(
+    layout: Layout, seen: Sequence[str] | None, n: int, *, eps: float, delta: float, neighbouring: str,
+    n_rows: int | None, large_delta: bool,
+) -> Plan:  # fmt: skip
+    """What will be released of a table of n rows with these columns; refused where it promises too little."""
+    known = public_n_rows(n, n_rows, neighbouring)
+    check_loss([eps], delta, neighbouring, known, large_delta)
+    problem = scaled_problem(layout, neighbouring, known)
+    return plan_release(replace(problem, assumptions=_assumed(layout, seen, known, neighbouring)), eps, delta)
 
 
 def _paid(ledger: Budget, statement: PrivacyStatement, source: Source, work: Any) -> dict[str, NDArray[np.float64]]:
@@ -157,7 +163,7 @@ def _assumed(layout: Layout, seen: Sequence[str] | None, n_rows: int | None, nei
     return (*facts, rows_sentence(n_rows, neighbouring)) if n_rows is not None else tuple(facts)
 
 
-def _declared(bounds: Bounds | None, columns: Sequence[str] | None) -> Bounds:
+def declared(bounds: Bounds | None, columns: Sequence[str] | None) -> Bounds:
     """The bounds of the columns to release."""
     if bounds is None:
         remedy = "Declare bounds=dplr.Bounds(...) of all columns, from public knowledge."
