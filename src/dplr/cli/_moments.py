@@ -91,7 +91,13 @@ def release(
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
     ledger = payer(ledger_path, label, share)
-    facts = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows, "large_delta": large_delta}
+    facts: dict[str, Any] = {
+        "eps": eps,
+        "delta": delta,
+        "neighbouring": neighbouring,
+        "n_rows": n_rows,
+        "large_delta": large_delta,
+    }
     with told():
         known = _declared(bounds, columns)
         with blamed(FILE):
@@ -184,8 +190,8 @@ def fit(
     dplr moments fit m.json --target income --column age,education
     dplr moments fit m.json --target insured --probability-of yes --column age -o table.csv
 
-    With --probability-of the slopes say by how much the probability changes with a unit of a column; they are not log odds. The
-    intervals hold for a model that was chosen before the file was seen.
+    With --probability-of the slopes say by how much the probability changes with a unit of a column; they are not log
+    odds. The intervals hold for a model that was chosen before the file was seen.
     """
     if output is not None:
         check_ending(output)
