@@ -503,3 +503,22 @@ def test_sum_y_squared_has_this_weight_in_l2():
         pytest.approx(0.353553, abs=1e-6),
         pytest.approx(3.0),
     )
+
+
+@pytest.mark.parametrize("row_norm", [1.0, 1.118])
+def test_squared_residuals_times_rows_change_by_at_most_their_sensitivity_and_reach_it(row_norm):
+    rng = np.random.default_rng(0)
+    a, c = (rng.normal(size=(20_000, 3)) for _ in range(2))
+    a, c = (
+        x * row_norm * rng.choice([1.0, 0.7], (len(x), 1)) / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, c)
+    )
+    a[0], c[0] = [row_norm, 0, 0], [0, row_norm, 0]
+    one, other = (x[:, :, None] * x[:, None, :] for x in (a, c))
+    replaced = np.linalg.norm(one - other, axis=(1, 2)).max()
+    added = np.linalg.norm(one, axis=(1, 2)).max()
+    assert (
+        0.999 * sensitivity.meat_replace_one(row_norm)
+        <= replaced
+        <= sensitivity.meat_replace_one(row_norm) * (1 + 1e-12)
+    )
+    assert 0.999 * sensitivity.meat_add_remove(row_norm) <= added <= sensitivity.meat_add_remove(row_norm) * (1 + 1e-12)

@@ -33,7 +33,16 @@ class ReleaseAlone(FunctionalMechanism):
         return np.zeros(0)
 
 
+@dataclass(frozen=True)
+class ResidualsAtZero(FunctionalMechanism):
+    """Without the solver too: squared residuals are released at coefficients of 0."""
+
+    def solve(self, plan, released):
+        return np.zeros(plan.problem.geometry.n_coefs)
+
+
 DEFAULT = ReleaseAlone()
+ROBUST = ResidualsAtZero(coef_norm=0.05, intervals="robust")
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,8 @@ CASES = {
         1, (1.0,), 1.0, (), 0.0, labels=False, bounds=True, relation=Neighbouring.ADD_REMOVE
     ),
     "target beyond its bounds": Case(1, (1.0,), 4.0, (1.0,), -1.0, labels=False, bounds=True, spec=LINEAR),
+    # Two rows at right angles.
+    "gaussian, squared residuals d=2": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 1.0, labels=False, delta=1e-5, spec=ROBUST),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, ReleaseAlone(calibration="paper")),
 }

@@ -126,6 +126,51 @@ def test_the_naive_interval_of_a_private_fit_would_not_hold_it():
     assert np.mean(held) < 0.8
 
 
+def uneven(n, seed):
+    """Rows whose scatter differs between two groups."""
+    rng = np.random.default_rng(seed)
+    x, group = rng.uniform(-1, 1, n), rng.random(n) < 0.3
+    y = 0.3 * x + 0.1 * group + rng.normal(0, 1, n) * np.where(group, 0.3, 0.05)
+    return np.column_stack([x, group]), y
+
+
+def robust_fit(X, y, eps, seed=None, intervals="robust", **options):
+    spec = dplr.FunctionalMechanism(intervals=intervals)
+    bounds = dplr.Bounds([(-1, 1), (0, 1)], target=(-2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        return dplr.fit(X, y, model="linear", mechanism=spec, eps=eps, bounds=bounds, rng=seed, **options)
+
+
+def test_without_noise_robust_intervals_are_those_of_the_sandwich():
+    X, y = uneven(20_000, 0)
+    full = np.column_stack([X, np.ones(len(X))])
+    coef, _ = least_squares(full, y)
+    bread = np.linalg.inv(full.T @ full)
+    meat = (full * ((y - full @ coef) ** 2)[:, None]).T @ full
+    errors = np.sqrt(np.diag(bread @ meat @ bread))
+    assert [line.std_error for line in robust_fit(X, y, math.inf).summary().lines] == pytest.approx(errors, rel=1e-2)
+
+
+def test_where_variances_differ_robust_intervals_hold_the_truth_and_classical_ones_do_not():
+    held = {"on": [], "robust": []}
+    for seed in range(60):
+        X, y = uneven(20_000, seed)
+        for intervals, found in held.items():
+            low, high = robust_fit(X, y, 3.0, seed, intervals, delta=1e-6).conf_int()["column 1"]
+            found.append(low <= 0.1 <= high)
+    assert np.mean(held["on"]) < 0.9
+    assert np.mean(held["robust"]) > 0.87
+
+
+def test_robust_intervals_need_delta_and_numbers():
+    X, y = uneven(500, 0)
+    with pytest.raises(ValueError, match="`delta` must be positive with intervals='robust'"):
+        robust_fit(X, y, 1.0)
+    with pytest.raises(ValueError, match="`intervals` must be 'on' or 'off' for labels"):
+        dplr.fit(X, y > 0, mechanism=dplr.FunctionalMechanism(intervals="robust"), eps=1.0, delta=1e-6)
+
+
 def test_joint_intervals_are_wider_and_a_higher_level_too():
     est = fitted(5.0)
     usual, joint, higher = est.conf_int(), est.conf_int(joint=True), est.conf_int(0.99)

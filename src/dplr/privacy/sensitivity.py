@@ -209,6 +209,16 @@ def square_l2_add_remove(moments: float, square: float) -> float:
     return math.hypot(moments, square)
 
 
+def meat_add_remove(row_norm: float) -> float:
+    """L2 sensitivity of sum a a', |a| <= row_norm, off-diagonal cells with weight sqrt 2; exact (functional.md)."""
+    return row_norm**2
+
+
+def meat_replace_one(row_norm: float) -> float:
+    """The same where a record is replaced: two rows at right angles (functional.md, lemma 15)."""
+    return math.sqrt(2) * row_norm**2
+
+
 def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: float) -> float:
     """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
 

@@ -17,6 +17,7 @@ from dplr.problem.problem import Problem
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 _SMALL = 200
 SQUARE = "target_square"  # the block of sum y^2
+MEAT = "meat_"  # begins the names of the blocks of sum min(u^2, 1) v v', u the residual
 # Sum y^2 has at least this weight, in units of the sensitivity of the other blocks, where it is not free.
 _LEAST_SQUARE = 1 / 32
 
@@ -113,6 +114,26 @@ def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     """The cell of the moment matrix that holds sum y^2."""
     last = np.array([geometry.n_coefs])
     return last, last
+
+
+def meat_cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The released cells of sum min(u^2, 1) v v': those of the moments, and the constant's, which is private here."""
+    cells = blocks(geometry, Neighbouring.ADD_REMOVE)
+    return {MEAT + name: where for name, where in cells.items() if name != "linear"}
+
+
+def meat_matrix(geometry: Geometry, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """The symmetric matrix of sum min(u^2, 1) v v' from released numbers; None where it was not released."""
+    cells = meat_cells(geometry)
+    if not cells.keys() <= released.keys():
+        return None
+    size = geometry.n_coefs
+    matrix = np.zeros((size, size))
+    for name, (rows, columns) in cells.items():
+        matrix[rows, columns] = matrix[columns, rows] = released[name]
+    hot, factor = derived(geometry)
+    matrix[hot, hot] = factor * matrix[hot, size - 1]
+    return matrix
 
 
 @functools.lru_cache(maxsize=16)

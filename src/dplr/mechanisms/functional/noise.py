@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
-from dplr.mechanisms.functional.moments import SQUARE, best_weight, square_l2_weight, square_weight
+from dplr._validation import sentence
+from dplr.mechanisms.functional.moments import MEAT, SQUARE, best_weight, square_l2_weight, square_weight
 from dplr.privacy import calibration, sensitivity
-from dplr.privacy.guarantees import Gaussian
+from dplr.privacy.guarantees import Gaussian, Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.problem import Problem
+
+# The share of mu^2 that squared residuals get, where variances may differ.
+MEAT_SHARE = 0.15
 
 
 def laplace_release(
@@ -40,11 +45,41 @@ def gaussian_release(
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
     if SQUARE in sizes:
         weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight)
+    named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
+    meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
+    if meat:
+        return _with_meat(problem, sizes, weights, joint, eps, delta, named)
     charged, mu, noises = calibration.discrete_gaussian(
         joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
-    named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
     return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
+
+
+def _with_meat(
+    problem: Problem,
+    sizes: Mapping[str, int],
+    weights: Mapping[str, float],
+    joint: float,
+    eps: float,
+    delta: float,
+    named: str,
+) -> tuple[dict[str, Release], Gaussian, str]:
+    """The moments with most of mu^2, then the squared residuals at their solution with `MEAT_SHARE` of it."""
+    mu = calibration.discrete_gaussian_mu(eps, delta, sum(sizes.values()))
+    weights = {**weights, MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
+    one = problem.neighbouring is Neighbouring.ADD_REMOVE
+    own = (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(problem.geometry.row_norm)
+    released: dict[str, Release] = {}
+    for share, bound, meat in ((1 - MEAT_SHARE, joint, False), (MEAT_SHARE, own, True)):
+        part = {name: size for name, size in sizes.items() if name.startswith(MEAT) is meat}
+        ratio = Fraction(math.nextafter(1 / math.sqrt(share), math.inf)) / Fraction(mu)
+        shares, counts = tuple(weights[name] for name in part), tuple(part.values())
+        found = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
+        if found is None:
+            raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
+        released |= _releases(part, found[0], "discrete Gaussian", found[1], weights)
+    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the squared residuals times rows, L2 sensitivity {own:.6g}"
+    return released, Gaussian(mu), f"{named}; {words}"
 
 
 def diagonal_deviation(released: Mapping[str, Release]) -> float:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.inference.reading import MEAN, PROBABILITY, Reading
-from dplr.inference.sampling import classical_sampling
-from dplr.mechanisms.functional.moments import SQUARE, blocks, derived, moment_matrix, one_class
+from dplr.inference.sampling import classical_sampling, robust_sampling
+from dplr.mechanisms.functional.moments import SQUARE, blocks, derived, meat_matrix, moment_matrix, one_class
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -46,7 +46,11 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
     cells, tied = _noise(plan, problem)
     n_rows, square, square_noise = _sums(plan, problem, released, matrix, cells)
     vector_noise, size = variance * np.eye(len(vector)), len(vector)
-    sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
+    meat = meat_matrix(problem.geometry, released)
+    if meat is None:
+        sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
+    else:
+        sampling = robust_sampling(meat)
     labels = problem.loss.classification
     return Reading(
         matrix=matrix,
@@ -63,6 +67,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         n_rows=n_rows,
         square=square,
         square_noise=square_noise,
+        robust=meat is not None,
     )
 
 

@@ -20,7 +20,7 @@ from dplr.rows.selection import ALL, Selection
 
 Vector = NDArray[np.float64]
 # Multipliers of the Gram kernel in 1.0, as a power of two.
-_MULTIPLIER_BITS = 30
+MULTIPLIER_BITS = 30
 # Rows whose multipliers are held at once.
 _ROWS = 2**14
 
@@ -101,13 +101,17 @@ class ScoreMoments:
             kernel_of(query.loss), query.loss.width, coef * 2.0**20, query.clip * query.per_unit, query.per_unit, 0,
             len(X), out.score.hi, out.score.lo, residuals,
         )  # fmt: skip
-        return multipliers_of(np.abs(residuals), int(query.per_unit))
+        return self.multipliers(np.abs(residuals), int(query.per_unit))
+
+    def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
+        """The multiplier of each row, from the sizes of its residuals in units of 1 / one."""
+        return multipliers_of(sizes, one)
 
 
 def multipliers_of(sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
     """The whole part of 2^30 sqrt(p (1 - p)), exactly, for p = sizes / one, `one` a power of two from 2^15 to 2^20."""
     bits = one.bit_length() - 1
-    squares = sizes * (one - sizes) << (2 * (_MULTIPLIER_BITS - bits))  # at most 2^58
+    squares = sizes * (one - sizes) << (2 * (MULTIPLIER_BITS - bits))  # at most 2^58
     roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)  # off by one at most
     roots -= roots * roots > squares
     roots += (roots + 1) ** 2 <= squares
