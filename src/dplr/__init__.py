@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
+    from dplr.moments.file import load_moments
+    from dplr.moments.release import release_moments
+    from dplr.moments.released import ReleasedMoments
     from dplr.planner import Assumptions, plan
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
@@ -71,6 +74,7 @@ __all__ = [
     "PrivacyWarning",
     "PrivateSearch",
     "RandomFourierFeatures",
+    "ReleasedMoments",
     "ResidualRegressor",
     "ScoreRelease",
     "Summary",
@@ -79,8 +83,10 @@ __all__ = [
     "fit",
     "fit_many",
     "load_model",
+    "load_moments",
     "margin_loss",
     "plan",
+    "release_moments",
     "residual_loss",
     "save_model",
     "smoothed_hinge",
@@ -112,6 +118,7 @@ _HOMES = {
     "PrivacyStatement": "dplr.privacy",
     "PrivateSearch": "dplr.estimators",
     "RandomFourierFeatures": "dplr.estimators",
+    "ReleasedMoments": "dplr.moments.released",
     "ResidualRegressor": "dplr.estimators",
     "Summary": "dplr.summary.table",
     "ScoreRelease": "dplr.mechanisms",
@@ -120,8 +127,10 @@ _HOMES = {
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",
+    "load_moments": "dplr.moments.file",
     "margin_loss": "dplr.problem.losses",
     "plan": "dplr.planner",
+    "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",
     "smoothed_hinge": "dplr.problem.losses",

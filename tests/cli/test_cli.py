@@ -715,7 +715,13 @@ def test_a_report_is_written_and_never_replaced_unasked(folder):
 def test_help_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pyarrow", "matplotlib")
     check = f"import atexit\natexit.register(lambda: print([name for name in {heavy} if name in sys.modules]))"
-    for arguments in (["--help"], ["fit", "--help"], ["--version"], ["ledger", "init", "--help"]):
+    for arguments in (
+        ["--help"],
+        ["fit", "--help"],
+        ["--version"],
+        ["ledger", "init", "--help"],
+        ["moments", "fit", "--help"],
+    ):
         result = child(*arguments, before=check)
         assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "[]"), result
 

@@ -1,5 +1,7 @@
 """Search for the worst neighbours by projected subgradient ascent from many starts, in batches."""
 
+import math
+
 import numpy as np
 
 from dplr.mechanisms.functional.moments import blocks
@@ -122,6 +124,22 @@ def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=1
     def value(pair):
         moved = released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
         return moved + square * (1 - others**2)
+
+    return _climb(value, geometry, replaced, seed, count, steps)
+
+
+def worst_moments_change(geometry, relation, order, seed=0, count=200, steps=800):
+    """Largest L1 or L2 change found of released second moments alone; in L2 cells off the diagonal count sqrt 2."""
+    released = {name: pair for name, pair in blocks(geometry, relation).items() if name != "linear"}
+    replaced = relation == "replace_one"
+
+    def value(pair):
+        rows = [np.column_stack([x, np.full(len(x), geometry.intercept)]) for x in pair]
+        moments = [v[:, :, None] * v[:, None, :] for v in rows]
+        moved = moments[0] - (moments[1] if replaced else 0.0)
+        parts = [moved[:, i, j] * (math.sqrt(2) if order == 2 and name == "off_diagonal" else 1.0)
+                 for name, (i, j) in released.items()]  # fmt: skip
+        return np.linalg.norm(np.hstack(parts), order, axis=1)
 
     return _climb(value, geometry, replaced, seed, count, steps)
 

@@ -10,6 +10,7 @@ from dplr.cli._demo import demo
 from dplr.cli._faults import Commands
 from dplr.cli._fit import fit
 from dplr.cli._ledger import ledger
+from dplr.cli._moments import moments
 from dplr.cli._plan import plan
 from dplr.cli._predict import predict
 from dplr.cli._report import report
@@ -74,5 +75,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, summary, plan, check, bounds, ledger, report, demo):
+for command in (fit, predict, summary, plan, check, bounds, ledger, report, moments, demo):
     main.add_command(command)

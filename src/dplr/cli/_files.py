@@ -33,9 +33,12 @@ def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()
         raise Refused(f"`{path}` cannot be written: {error.strerror}. Nothing was done.", USAGE) from None
 
 
-def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...]) -> None:
-    """Refuse to replace a file that is not a model, too."""
-    from dplr.model_file.file import check_replaceable
+def check_model_output(path: str, overwrite: bool, inputs: tuple[str | None, ...], moments: bool = False) -> None:
+    """Refuse to replace a file that is not a model, or not one of moments, too."""
+    if moments:
+        from dplr.moments.file import check_replaceable
+    else:
+        from dplr.model_file.file import check_replaceable
 
     check_output(path, overwrite, inputs)
     with blamed(USAGE):

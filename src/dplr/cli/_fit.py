@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed, visible
-from dplr.cli._files import check_model_output, claimed
+from dplr.cli._faults import FILE, USAGE, blamed, visible
+from dplr.cli._files import check_model_output
 from dplr.cli._options import (
     EXISTING,
     bars_wanted,
@@ -21,13 +16,13 @@ from dplr.cli._options import (
     format_options,
     left_in,
     note,
-    opened,
     output_option,
     overwrite_option,
     privacy_options,
     share_option,
     told,
 )
+from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
 from dplr.problem.losses import LOSSES
 
@@ -77,7 +72,7 @@ def fit(
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
-    ledger = _opened(ledger_path, label, share)
+    ledger = payer(ledger_path, label, share)
     with told():
         with blamed(FILE):
             known = _read_bounds(bounds)
@@ -102,7 +97,7 @@ def fit(
         bars = bars_wanted(progress)
         est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
         est.target_name_ = target
-    with _uninterrupted():
+    with uninterrupted():
         _save(est, output, overwrite)
     if not quiet:
         click.echo(visible(str(est.privacy_)))
@@ -112,23 +107,6 @@ def fit(
             click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
     if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
-
-
-def _opened(path: str | None, label: str | None, share: str | None) -> Ledger | None:
-    ledger = opened(path, share)
-    if ledger is None:
-        if label is not None:
-            raise Refused("`--label` is of an entry in a ledger: give --ledger too.", USAGE)
-        return None
-    with blamed(USAGE):
-        ledger = ledger.labelled(label)
-    if ledger.strict:
-        raise Refused(
-            f"`{path}` is a strict ledger, for analysts who must not see the data; whoever runs this command reads "
-            "the file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
-            USAGE,
-        )
-    return ledger
 
 
 def _read_bounds(path: str) -> Bounds:
@@ -146,64 +124,19 @@ def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | No
     """All that can be refused without the rows."""
     import dplr
 
-    plan = dplr.plan(n_rows=n_rows, **options)
-    if ledger is not None and not (price := ledger.price(plan.statement)).fits:
-        raise Refused(
-            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has no room for it. Nothing was "
-            f"spent. {price.obstacle}",
-            BUDGET,
-        )
+    check_price(ledger, path, dplr.plan(n_rows=n_rows, **options).statement)
 
 
 def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> Any:
     import dplr
 
-    before = 0 if ledger is None else len(ledger.entries())
-    try:
-        with blamed(FILE):
-            return dplr.fit(X, y, **options)
-    except KeyboardInterrupt:
-        said = _still_spent(ledger, before) or "No model was released, and nothing was spent."
-        raise Refused(f"interrupted. {said}", INTERRUPTED) from None
-    except Refused as refused:
-        raise Refused(f"{refused.message} {_still_spent(ledger, before)}".rstrip(), refused.exit_code) from None
-
-
-def _still_spent(ledger: Ledger | None, before: int) -> str:
-    """What a fit that failed leaves in the ledger, in words; empty for nothing."""
-    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "refunded"]
-    if not held:
-        return ""
-    return (
-        f"Noise may have been drawn, so its cost stays spent: entry {held[-1].number} of the ledger, "
-        f"eps = {held[-1].eps:g}, delta = {held[-1].delta:g}. Nothing can give it back."
-    )
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """What was released is written, whoever presses Ctrl-C."""
-    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)
+    return paid(ledger, lambda: dplr.fit(X, y, **options))
 
 
 def _save(est: Any, output: str, overwrite: bool) -> None:
-    """To the output; if that fails, elsewhere: the model is paid for."""
     import dplr
 
-    try:
-        with claimed(output, overwrite):
-            dplr.save_model(est, output)
-    except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):
-            spare = os.path.join(tempfile.mkdtemp(prefix="dplr-"), "model.json")
-            dplr.save_model(est, spare)
-            raise Refused(f"`{output}` could not be written ({error}). The model is in {spare}.", FILE) from None
-        _print_model(est)
-        raise Refused(f"`{output}` could not be written ({error}). The model is on standard output.", FILE) from None
+    saved(lambda path: dplr.save_model(est, path), output, overwrite, "model", lambda: _print_model(est))
 
 
 def _print_model(est: Any) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._keywords import suggests
 from dplr._progress import bars, silent
-from dplr._validation import check_choice, check_count, check_delta, check_eps, check_flag, sentence
+from dplr._validation import check_delta, check_eps, check_flag, sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
@@ -27,7 +27,7 @@ from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
-from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
 from dplr.fitting.silence import silence
@@ -36,7 +36,6 @@ from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
-from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
@@ -265,14 +264,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
     def _public_n_rows(self, n: int) -> int | None:
-        """len(X) is public under replace_one only; under add_remove nothing but a declared reference is used."""
-        check_choice("neighbouring", self.neighbouring, [str(kind) for kind in Neighbouring])
-        declared = None if self.n_rows is None else check_count("n_rows", self.n_rows)
-        if self.neighbouring == Neighbouring.ADD_REMOVE:
-            return declared
-        if declared not in (None, n):
-            raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", declared, "Leave it out."))
-        return n
+        return public_n_rows(n, self.n_rows, self.neighbouring)
 
     def _not_covered(self, levels: Sequence[float]) -> tuple[str, ...]:
         """What a statement must say of steps that a pipeline fitted to the rows; the user is warned of them."""
@@ -285,14 +277,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         return (f"NOT COVERED: {said}",)
 
     def _source(self) -> Source:
-        if self.rng is None:
-            return Source()
-        if isinstance(self.rng, bool) or not isinstance(self.rng, (int, np.integer)):
-            remedy = "Generator objects are refused: copies of an estimator would share their noise."
-            raise TypeError(sentence("rng", "must be None or an int", self.rng, remedy))
-        said = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
-        warn(said, PrivacyWarning)
-        return Source(int(self.rng))
+        return source_of(self.rng)
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -361,6 +346,18 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         tags.non_deterministic = True
         tags.input_tags.sparse = False
         return tags
+
+
+def source_of(rng: int | None) -> Source:
+    """The noise of a release; a seed is for tests, and warned of."""
+    if rng is None:
+        return Source()
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+        remedy = "Generator objects are refused: copies of an estimator would share their noise."
+        raise TypeError(sentence("rng", "must be None or an int", rng, remedy))
+    said = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
+    warn(said, PrivacyWarning)
+    return Source(int(rng))
 
 
 def _flat(y: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._validation import check_flag, real_number, sentence
+from dplr.bounds.layout import Layout
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
@@ -20,7 +21,7 @@ from dplr.summary.columns import Chosen, choose, positions, user_units
 from dplr.summary.subject import Equation, Subject, check_columns, ends_of, joint_test, summarise
 from dplr.summary.table import Summary
 
-_CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
+CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
 _RANGES = "Numbers count as clipped to ranges that were released first."
 _SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
 
@@ -179,12 +180,17 @@ class Inference:
 
     def _tested(self, subject: Subject, columns: Sequence[str] | str) -> list[int]:
         """Positions in the table of the coefficients of some columns; those of reference levels are no part of it."""
-        names, layout = self.coef_names_, self._record.prep.layout  # type: ignore[attr-defined]
+        names, layout = self._columns_of_table()
         wanted = [columns] if isinstance(columns, str) else list(columns)
         found = [name for name in wanted if name in subject.names]
         others = [name for name in wanted if name not in found]
         more = [names[j] for j in positions(names, layout, others)] if others else []
         return check_columns(subject.names, [name for name in (*found, *more) if name in subject.names])
+
+    def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
+        """Names of the columns that a table may have, and what is declared of them."""
+        fitted: Any = self
+        return fitted.coef_names_, fitted._record.prep.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
         """What the tables of this model are about; raise ValueError where its release allows none."""
@@ -198,7 +204,7 @@ class Inference:
         kept = record.mechanism.chosen
         if columns is not None:
             asked = positions(names, prep.layout, columns)
-            kept = asked if kept is None else _within(names, asked, kept)
+            kept = asked if kept is None else within(names, asked, kept)
         whole = bool(np.any(readings[0].center))
         if whole and kept is not None:
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
@@ -232,7 +238,7 @@ def _scaled(fitted: Any) -> list[NDArray[np.float64]]:
     return [np.array(prep.from_user_units(coef, float(intercept))) for coef, intercept in pairs]
 
 
-def _within(names: Sequence[str], asked: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+def within(names: Sequence[str], asked: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
     """The columns asked for, which must be those of the model."""
     others = [names[j] for j in asked if j not in kept]
     if others:
@@ -269,7 +275,7 @@ def _facts(fitted: Any, readings: Sequence[Any]) -> Mapping[str, str]:
 
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """What was assumed of the columns, and whatever voids the promise."""
-    notes = [_CLIPPED] if record.prep.layout is not None else []
+    notes = [CLIPPED] if record.prep.layout is not None else []
     notes += [_RANGES] if record.prep.limits is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []

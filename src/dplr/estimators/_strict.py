@@ -10,18 +10,21 @@ from dplr.bounds.columns import Levels
 from dplr.bounds.declared import Bounds
 from dplr.rows import Table, as_table, declared_kinds
 
+_RULE = "must be an array or a frame of numbers{} with a strict ledger"
+
 
 def check_types(X: Any, y: Any, bounds: Bounds | None) -> None:
-    """Numbers for X, or text with declared levels; numbers or texts for y: arrays or frames, never lists or objects.
+    """Numbers for X, or text with declared levels; numbers or texts for y: arrays or frames, never lists or objects."""
+    check_columns(X, bounds)
+    _check("y", y, declared_kinds(y), "biufUS", _RULE.format(""))
 
-    Columns that the bounds do not name are not read, and may be anything.
-    """
-    rule = "must be an array or a frame of numbers{} with a strict ledger"
+
+def check_columns(X: Any, bounds: Bounds | None) -> None:
+    """The same of X alone. Columns that the bounds do not name are not read, and may be anything."""
     kinds, table = declared_kinds(X), as_table(X)
     if table is not None:
         kinds = [kind for j, kind in enumerate(kinds) if not _is_settled(table, j, bounds)]
-    _check("X", X, kinds, "biuf", rule.format(", or of text with declared levels,"))
-    _check("y", y, declared_kinds(y), "biufUS", rule.format(""))
+    _check("X", X, kinds, "biuf", _RULE.format(", or of text with declared levels,"))
 
 
 def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:

@@ -237,9 +237,7 @@ class PublicFacts:
         if self.loss.knots is not None and self.loss.link == "identity":
             facts.append(f"the loss {self.loss.label} was chosen without looking at the data")
         if self.n_rows is not None:
-            exact = self.neighbouring == Neighbouring.REPLACE_ONE
-            known = "the number of records" if exact else "a declared reference, n_rows"
-            facts.append(f"{known} = {self.n_rows}")
+            facts.append(rows_sentence(self.n_rows, self.neighbouring))
         return facts
 
 
@@ -312,21 +310,43 @@ def public_facts(
 
 
 def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
+    """Check what a fit promises: see `check_loss`."""
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta)
+
+
+def check_loss(levels: Sequence[float], delta: float, neighbouring: str, n_rows: int | None, large_delta: bool) -> None:
     """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
 
     Where the number of records is private, a reference must not make a delta look small.
     """
-    known, n_rows = facts.neighbouring == Neighbouring.REPLACE_ONE, facts.n_rows
+    known = neighbouring == Neighbouring.REPLACE_ONE
     limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
-    if not check_flag("large_delta", large_delta) and facts.delta >= limit:
+    if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
         remedy = "At this delta a record could be published whole. Give a far smaller one, or say large_delta=True too."
-        raise ValueError(sentence("delta", rule, facts.delta, remedy))
+        raise ValueError(sentence("delta", rule, delta, remedy))
     largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
         said = f"eps = {largest:g} promises little: one record may make what is released {factor} times as likely"
         warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
+
+
+def public_n_rows(n: int, given: int | None, neighbouring: str) -> int | None:
+    """The number of rows is public under replace_one only; under add_remove nothing but a declared reference is."""
+    check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
+    declared = None if given is None else check_count("n_rows", given)
+    if neighbouring == Neighbouring.ADD_REMOVE:
+        return declared
+    if declared not in (None, n):
+        raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", declared, "Leave it out."))
+    return n
+
+
+def rows_sentence(n_rows: int, neighbouring: str) -> str:
+    """What a statement says of the number of rows."""
+    exact = neighbouring == Neighbouring.REPLACE_ONE
+    return f"{'the number of records' if exact else 'a declared reference, n_rows'} = {n_rows}"
 
 
 def check_l2(l2: float | str) -> float | None:

@@ -5,12 +5,7 @@ The format is described in docs/use/model-file.md.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import re
-import stat
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,15 +13,15 @@ import numpy as np
 from dplr._files import write_whole
 from dplr._validation import sentence
 from dplr.fitting.search import CHOSEN
-from dplr.model_file.readers import table
+from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
-from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, parse, refuse
+from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
 
 __all__ = ["FORMAT", "VERSION", "ModelFileError", "load_model", "save_model"]
 
 FORMAT, VERSION = "dplr model", 1
 
-_START = re.compile(rb'\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + b'"')
+_FILE = Envelope(FORMAT, VERSION, "model", "model file")
 
 
 def save_model(est: Any, path: str | os.PathLike[str]) -> None:
@@ -118,7 +113,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     dplr.model_file.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is not a model file.
     """
     try:
-        return _decode(_read(path))
+        return _decode(read_bytes(path))
     except ModelFileError as error:
         raise ModelFileError(f"`{os.fspath(path)!s}`: {error}") from None
 
@@ -127,7 +122,7 @@ def _encode(est: Any) -> bytes:
     """The text of the file, read back and compared before anything is written."""
     try:
         values = values_of(est)
-        data = _text(values)
+        data = _FILE.text(values)
         if len(data) > MOST_BYTES:
             refuse("released_", f"must fit into {MOST_BYTES >> 20} MiB", f"{len(data) >> 20} MiB", "Use fewer columns.")
         _check_same(est, _decode(data))
@@ -138,36 +133,10 @@ def _encode(est: Any) -> bytes:
     return data
 
 
-def _text(values: dict[str, Any]) -> bytes:
-    """One line a field, so that people can look at it; ends with a newline."""
-    fields = [f"    {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in values.items()]
-    model = "{\n" + ",\n".join(fields) + "\n  }"
-    head = {"format": FORMAT, "version": VERSION, "sha256": digest(values)}
-    lines = [f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
-    return ("{\n" + ",\n".join([*lines, f'  "model": {model}']) + "\n}\n").encode("ascii")
-
-
 def _decode(data: bytes) -> Any:
-    """Format and version first, then the hash, then every field, then whether anything was left unread."""
-    values = parse(data)
-    found = values.get("format") if isinstance(values, dict) else None
-    if found != FORMAT:
-        refuse("format", f'must be "{FORMAT}"', found, "This is not a model file.")
-    version = values.get("version")
-    if type(version) is not int or version < 1:
-        refuse("version", "must be a positive integer", version)
-    if version > VERSION:
-        refuse("version", f"must be at most {VERSION}", version, "The file is of a newer dplr: upgrade.")
-    fields = table(dict.fromkeys(("format", "version", "sha256", "model"), lambda _, value: value))("file", values)
-    try:
-        text = canonical(fields["model"])
-        found = digest(fields["model"])
-    except (RecursionError, ValueError):
-        refuse("model", "must be a table of finite numbers and text", "brackets in brackets without end")
-    if fields["sha256"] != found:
-        remedy = "The file was damaged, or changed by hand: get it anew."
-        refuse("sha256", f"must be that of the model, {found[:12]}...", fields["sha256"], remedy)
-    est = estimator_of(fields["model"])
+    """The head and the hash first, then every field, then whether anything was left unread."""
+    fields, text = _FILE.fields(data)
+    est = estimator_of(fields)
     if canonical(values_of(est)) != text:
         refuse("model", "must be written as dplr writes it", "another spelling of some field")
     return est
@@ -192,37 +161,6 @@ def _made_of(record: Any) -> tuple[Any, ...]:
     return record.prep.layout, record.features
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of the file, its size checked before."""
-    with _opened(path) as descriptor:
-        size = os.fstat(descriptor).st_size
-        if size > MOST_BYTES:
-            refuse("file", f"must have at most {MOST_BYTES >> 20} MiB", f"{size} bytes")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(size)
-
-
 def check_replaceable(target: str) -> None:
     """A model file and an empty file may be replaced; nothing else, such as the data or the ledger."""
-    try:
-        with _opened(target) as descriptor:
-            start = os.read(descriptor, 256)
-    except FileNotFoundError:
-        return
-    except ModelFileError:
-        start = b"no regular file"
-    if start and not _START.match(start):
-        raise FileExistsError(sentence("path", "must name a new file or a model file", target, "Choose another name."))
-
-
-@contextlib.contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
-    """The descriptor of a regular file; a pipe, a device or a folder is refused without waiting."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            refuse("file", "must be a regular file", stat.filemode(mode))
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    _FILE.check_replaceable(target)

@@ -18,8 +18,8 @@ from dplr.problem.fit import History
 
 Part = Mapping[str, NDArray[np.float64]]
 
-_PART = list_of(table({"block": text, "numbers": anything}))
-_PARTS = list_of(_PART, 1)
+PART = list_of(table({"block": text, "numbers": anything}))
+_PARTS = list_of(PART, 1)
 _HISTORIES = list_of(table(dict.fromkeys(("coefs", "intercepts", "public_loss"), anything)), 1)
 
 
@@ -48,7 +48,7 @@ def read_ranges(where: str, value: Any, statement: PrivacyStatement) -> Part:
     stated = {name: block for name, block in statement.released.items() if name in BLOCKS}
     if (value is None) is bool(stated):
         refuse(where, "must be given where the statement is about ranges, and be null else", value)
-    return {} if value is None else _read_blocks(where, _PART(where, value), stated)
+    return {} if value is None else read_blocks(where, PART(where, value), stated)
 
 
 def write_histories(history: Any) -> list[dict[str, Any]] | None:
@@ -83,10 +83,11 @@ def read_histories(
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:
     """The numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    return _read_blocks(where, value, statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {})
+    return read_blocks(where, value, statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {})
 
 
-def _read_blocks(where: str, value: list[dict[str, Any]], stated: Mapping[str, Release]) -> Part:
+def read_blocks(where: str, value: list[dict[str, Any]], stated: Mapping[str, Release]) -> Part:
+    """The numbers of the blocks that are stated, each of its shape and on its grid."""
     names = [part["block"] for part in value]
     if names != list(stated):
         refuse(where, f"must hold the blocks {describe(list(stated))}", str(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,11 @@ import numpy as np
 from dplr.bounds.declared import MAX_FEATURES
 from dplr.fitting.ranges import BLOCKS, LAW
 from dplr.mechanisms import SHORTHANDS
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.model_file.readers import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
-
-
-def _mechanism(where: str, value: Any) -> str:
-    name: str = choice(*SHORTHANDS)(where, value)
-    return name
 
 
 def _any_law(where: str, value: Any) -> str:
@@ -53,7 +49,7 @@ _RELEASE = {
 }
 _STATEMENT = table(
     {
-        "mechanism": _mechanism,
+        "mechanism": text,
         "eps": or_infinite(_POSITIVE),
         "delta": number(0.0, 1.0),
         "guarantee": anything,
@@ -114,9 +110,12 @@ def _written(record: Any) -> dict[str, Any]:
     return values
 
 
-def read_statement(where: str, value: Any) -> PrivacyStatement:
-    """The statement that `write_statement` wrote, its fields checked against each other."""
+def read_statement(
+    where: str, value: Any, known: Mapping[str, Description] = MappingProxyType(SHORTHANDS)
+) -> PrivacyStatement:
+    """The statement that `write_statement` wrote, of one of these mechanisms, its fields checked against each other."""
     fields = _STATEMENT(where, value)
+    about: Description = known[choice(*known)(f"{where}.mechanism", fields["mechanism"])]
     fields["guarantee"] = _read_guarantee(f"{where}.guarantee", fields["guarantee"])
     fields["neighbouring"] = Neighbouring(fields["neighbouring"])
     fields["assumptions"] = tuple(fields["assumptions"])
@@ -126,12 +125,11 @@ def read_statement(where: str, value: Any) -> PrivacyStatement:
         if name in releases:
             refuse(f"{where}.released[{k}].block", "must name every block once", name)
         releases[name] = Release(**{**release, "shape": tuple(release["shape"])})
-        _check_release(f"{where}.released[{k}]", releases[name], fields, name)
+        _check_release(f"{where}.released[{k}]", releases[name], fields, name, about)
     fields["released"] = releases
     _check_guarantee(f"{where}.guarantee", fields["guarantee"], fields["eps"], fields["delta"])
-    arithmetic = SHORTHANDS[fields["mechanism"]].arithmetic
-    if fields["arithmetic"] != arithmetic:
-        refuse(f"{where}.arithmetic", f"must be {arithmetic} with this mechanism", fields["arithmetic"])
+    if fields["arithmetic"] != about.arithmetic:
+        refuse(f"{where}.arithmetic", f"must be {about.arithmetic} with this mechanism", fields["arithmetic"])
     return PrivacyStatement(**fields)
 
 
@@ -189,9 +187,9 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
         refuse(where, "must be Pure with eps = inf", str(guarantee))
 
 
-def _check_release(where: str, release: Release, fields: Mapping[str, Any], block: str) -> None:
+def _check_release(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> None:
     """The noise is that of the mechanism, and none exactly where eps = inf."""
-    law, laws = release.law, _laws(where, release, fields, block)
+    law, laws = release.law, _laws(where, release, fields, block, about)
     if law not in laws:
         refuse(f"{where}.law", f"must be {' or '.join(laws)} with this mechanism, eps and delta", law)
     if (release.scale == 0) is not (law == "none"):
@@ -206,13 +204,13 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any], bloc
         refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
 
 
-def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str) -> tuple[str, ...]:
+def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> tuple[str, ...]:
     """The laws that the noise of a block may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
         return ("none",)
     if block in BLOCKS:
         return (LAW,)
-    about, delta = SHORTHANDS[fields["mechanism"]], fields["delta"]
+    delta = fields["delta"]
     unasked, asked = about.laws
     if about.least_delta == 0:
         return asked if delta > 0 else unasked

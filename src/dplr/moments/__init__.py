@@ -1,1 +1,15 @@
 """Noisy moments of a table, released once: many regressions from them."""
+
+from __future__ import annotations
+
+from dplr.mechanisms.protocol import Description
+
+ABOUT = Description(
+    name="moments",
+    module="dplr.moments.release",
+    spec="release_moments",
+    words="noisy second moments of a table: noise on sums over the records, from which regressions are computed",
+    laws=(("discrete Laplace",), ("discrete Gaussian",)),
+    arithmetic="integer",
+    noise_in="sums",
+)

@@ -187,6 +187,18 @@ def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: flo
     return square, alone
 
 
+def quadratic_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
+    """The proved L1 sensitivity of the quadratic block alone."""
+    return _joint_sensitivity(geometry, neighbouring, 0.0, 1.0)
+
+
+def quadratic_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
+    """The proved L2 sensitivity of (diagonal, sqrt 2 * off-diagonal) alone: the Frobenius norm of the whole matrix."""
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        return sensitivity.l2_add_remove(geometry.radius, 0.0, 1.0, geometry.intercept)
+    return sensitivity.l2_replace_one(geometry.radius, 0.0, 1.0, geometry.intercept)
+
+
 def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False) -> float:
     """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry.
 

@@ -273,7 +273,7 @@ class FunctionalMechanism(Mechanism):
         linear = cells.pop("linear")
         names = [name for name in plan.statement.released if name not in cells]
         parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
-        released = _add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
+        released = add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
         return [Fit(coef, plan.statement, released) for coef in self.models_of(plan, [released] * len(names))]
 
     def _cells(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -290,17 +290,17 @@ class FunctionalMechanism(Mechanism):
 
     def _release(self, rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
         parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
-        released = _add_noise(parts, plan, source)
+        released = add_noise(parts, plan, source)
         # Without noise another run would give the same numbers.
         rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
         while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
-            released = _add_noise(parts, plan, source)
+            released = add_noise(parts, plan, source)
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
             geometry = plan.problem.geometry
             query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm)
             squares = rows.total(query, on_coef_grid(coef))
-            released |= _add_noise({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
+            released |= add_noise({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
@@ -381,7 +381,7 @@ def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(columns)))
 
 
-def _add_noise(
+def add_noise(
     parts: Mapping[str, tuple[Total, Any, int]], plan: Plan, source: Source
 ) -> dict[str, NDArray[np.float64]]:
     """Every block on its grid with fresh integer noise, from its total, cells and the total's power of two."""

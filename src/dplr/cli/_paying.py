@@ -1,0 +1,96 @@
+"""What commands share that pay for a release: the ledger, its price, what an interruption costs, and safe writing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed
+from dplr.cli._files import claimed
+from dplr.cli._options import opened
+
+if TYPE_CHECKING:
+    from dplr.ledger.handle import Ledger
+    from dplr.privacy.statement import PrivacyStatement
+
+T = TypeVar("T")
+
+
+def payer(path: str | None, label: str | None, share: str | None) -> Ledger | None:
+    """The ledger that pays; None without one."""
+    ledger = opened(path, share)
+    if ledger is None:
+        if label is not None:
+            raise Refused("`--label` is of an entry in a ledger: give --ledger too.", USAGE)
+        return None
+    with blamed(USAGE):
+        ledger = ledger.labelled(label)
+    if ledger.strict:
+        raise Refused(
+            f"`{path}` is a strict ledger, for analysts who must not see the data; whoever runs this command reads "
+            "the file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
+            USAGE,
+        )
+    return ledger
+
+
+def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyStatement) -> None:
+    """Refuse what the ledger cannot pay, before anything is read."""
+    if ledger is not None and not (price := ledger.price(statement)).fits:
+        raise Refused(
+            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has no room for it. Nothing was "
+            f"spent. {price.obstacle}",
+            BUDGET,
+        )
+
+
+def paid(ledger: Ledger | None, work: Callable[[], T]) -> T:
+    """The release; whoever interrupts it, or meets a fault, is told what stays spent."""
+    before = 0 if ledger is None else len(ledger.entries())
+    try:
+        with blamed(FILE):
+            return work()
+    except KeyboardInterrupt:
+        said = _still_spent(ledger, before) or "Nothing was released, and nothing was spent."
+        raise Refused(f"interrupted. {said}", INTERRUPTED) from None
+    except Refused as refused:
+        raise Refused(f"{refused.message} {_still_spent(ledger, before)}".rstrip(), refused.exit_code) from None
+
+
+def _still_spent(ledger: Ledger | None, before: int) -> str:
+    """What a fit that failed leaves in the ledger, in words; empty for nothing."""
+    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "refunded"]
+    if not held:
+        return ""
+    return (
+        f"Noise may have been drawn, so its cost stays spent: entry {held[-1].number} of the ledger, "
+        f"eps = {held[-1].eps:g}, delta = {held[-1].delta:g}. Nothing can give it back."
+    )
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """What was released is written, whoever presses Ctrl-C."""
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+def saved(save: Callable[[str], Any], output: str, overwrite: bool, what: str, show: Callable[[], None]) -> None:
+    """To the output; if that fails, elsewhere, and at last to standard output: it is paid for."""
+    try:
+        with claimed(output, overwrite):
+            save(output)
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):
+            spare = os.path.join(tempfile.mkdtemp(prefix="dplr-"), f"{what}.json")
+            save(spare)
+            raise Refused(f"`{output}` could not be written ({error}). The {what} is in {spare}.", FILE) from None
+        show()
+        raise Refused(f"`{output}` could not be written ({error}). The {what} is on standard output.", FILE) from None

@@ -1,0 +1,89 @@
+"""The equation of one model among released moments, and the way of its coefficients to the user's units: moments.md."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.inference.reading import MEAN, PROBABILITY, Reading
+from dplr.inference.sampling import classical_sampling, residual_sum
+from dplr.moments.law import LAPLACE
+from dplr.moments.released import ReleasedMoments
+from dplr.moments.selection import Chosen, Target
+from dplr.problem.geometry import GRID
+
+# Coefficients of a dedicated model are sought within this many times the root of their number.
+_REACH = 2.0
+
+Matrix = NDArray[np.float64]
+
+
+def reading_of(released: ReleasedMoments, chosen: Chosen, target: Target, probability: bool) -> Reading:
+    """The equation of x_t / c on the chosen columns and the constant."""
+    moments, variances, geometry = released.matrix, released.cell_variances, released.problem.geometry
+    assert geometry.half_width is not None
+    c, t = geometry.half_width, target.place
+    places = np.append(chosen.places, len(moments) - 1)
+    pairs = np.ix_(places, places)
+    matrix, vector = moments[pairs], moments[places, t] / c
+    cells, tied = variances[pairs], released.tied[places]
+    vector_noise = np.diag(variances[places, t]) / c**2
+    square = float(moments[t, t]) / c**2
+    square_noise = float(variances[t, t] + released.tied[t] ** 2 * variances[t, -1]) / c**4
+    n_rows = max(1.0, released.count)
+    laws = {block.law for party in released.parties for block in party.statement.released.values()}
+    return Reading(
+        matrix=matrix,
+        vector=vector,
+        cells=cells,
+        tied=tied,
+        vector_noise=vector_noise,
+        sampling=classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows),
+        laplace=LAPLACE in laws,
+        center=np.zeros(len(vector)),
+        reach=_REACH * math.sqrt(len(vector)) * max(1.0, _dedicated_width(chosen) / c),
+        estimand=PROBABILITY if probability else MEAN,
+        n_rows=n_rows,
+        square=square,
+        square_noise=square_noise,
+    )
+
+
+def _dedicated_width(chosen: Chosen) -> float:
+    """The half-width that these columns would have in a release of their own, at most."""
+    features = {np.searchsorted(chosen.layout.firsts, k, side="right") for k in chosen.kept.tolist()}
+    return 1 / math.sqrt(len(features))
+
+
+def user_units(released: ReleasedMoments, chosen: Chosen, target: Target) -> tuple[Matrix, Matrix]:
+    """Rows (q, q) of the map from scaled coefficients to slopes and, last, the intercept; and what is added (q,)."""
+    prep, geometry = released.prep, released.problem.geometry
+    assert geometry.half_width is not None
+    places = chosen.places
+    scale, shift, goal = prep.scale[places], prep.shift[places], float(prep.scale[target.place])
+    slopes = geometry.half_width * scale / goal
+    units = np.diag(np.append(slopes, geometry.half_width * geometry.intercept * GRID / goal))
+    units[-1, :-1] = -slopes * shift
+    added = np.zeros(len(units))
+    added[-1] = prep.shift[target.place]
+    if target.flipped:
+        units, added[-1] = -units, 1 - added[-1]
+    return units, added
+
+
+def determination(reading: Reading, coef: Matrix) -> float:
+    """1 less the share of the target's variance that is left, as released; nan where noise drowns the variance."""
+    assert reading.square is not None
+    left, least = residual_sum(
+        reading.matrix, reading.vector, reading.cells, reading.tied, reading.vector_noise, reading.square,
+        reading.square_noise, coef,
+    )  # fmt: skip
+    last = slice(-1, None)
+    mean = reading.vector[last] / reading.matrix[-1, -1]
+    whole, least_whole = residual_sum(
+        reading.matrix[last, last], reading.vector[last], reading.cells[last, last], reading.tied[last],
+        reading.vector_noise[last, last], reading.square, reading.square_noise, mean,
+    )  # fmt: skip
+    return 1 - max(left, least) / whole if whole > 3 * least_whole else math.nan

@@ -1,0 +1,120 @@
+"""Released moments of disjoint parties as one: numbers and noise variances add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dplr._validation import sentence
+from dplr.fitting.planning import rows_sentence
+from dplr.moments import ABOUT
+from dplr.moments.law import GAUSSIAN, LAPLACE
+from dplr.moments.released import Party, ReleasedMoments
+from dplr.privacy.guarantees import Approx, Gaussian, Pure
+from dplr.privacy.statement import PrivacyStatement, Release
+
+DISJOINT = "every person is in the rows of one party only"
+
+
+def merged(releases: Sequence[ReleasedMoments]) -> ReleasedMoments:
+    """One release of all parties; refused where they do not fit together."""
+    first = releases[0]
+    for other in releases[1:]:
+        _check_alike(first, other)
+    parties = tuple(party for each in releases for party in each.parties)
+    check_different(parties)
+    # Multiples of powers of two: the sums are exact up to 2^53 of the finest of them.
+    numbers = {
+        name: sum((each.released_[name] for each in releases[1:]), values) for name, values in first.released_.items()
+    }
+    return ReleasedMoments(first.bounds, first.layout, first.neighbouring, numbers, parties)
+
+
+def _check_alike(first: ReleasedMoments, other: object) -> None:
+    """Refuse what counts rows in another way."""
+    if not isinstance(other, ReleasedMoments):
+        raise TypeError(sentence("others", "must be released moments", type(other).__name__))
+    if other.neighbouring != first.neighbouring:
+        raise ValueError(sentence("others", f"must be under {str(first.neighbouring)!r} too", str(other.neighbouring)))
+    if (other.bounds, other.layout) != (first.bounds, first.layout):
+        got = "other bounds, names of columns, or their order"
+        remedy = "All parties release the same columns with one bounds file."
+        raise ValueError(sentence("others", "must have the same bounds", got, remedy))
+
+
+def check_different(parties: Sequence[Party]) -> None:
+    """Refuse what is there twice."""
+    names = [party.name for party in parties if party.name is not None]
+    twice = [name for name in names if names.count(name) > 1]
+    if len({party.digest for party in parties}) < len(parties):
+        rule = "must be of different rows; a release must not be merged with itself"
+        raise ValueError(sentence("others", rule, "one release twice", "Leave the second one out."))
+    if twice:
+        remedy = "People who are in two releases are not protected as the statement would say."
+        raise ValueError(sentence("others", "must be of different parties", f"{twice[0]!r} twice", remedy))
+
+
+def merged_statement(parties: Sequence[Party]) -> PrivacyStatement:
+    """What a person may rely on, whichever party their record is with (moments.md, theorem 3)."""
+    statements = [party.statement for party in parties]
+    first = statements[0]
+    eps, delta = max(each.eps for each in statements), max(each.delta for each in statements)
+    known = [party.n_rows for party in parties]
+    rows = [] if None in known else [rows_sentence(sum(filter(None, known)), first.neighbouring)]
+    facts = dict.fromkeys(fact for party in parties for fact in _facts(party))
+    held = "; ".join(_said(party, k) for k, party in enumerate(parties, 1))
+    named = dict.fromkeys(each.calibration for each in statements)
+    return PrivacyStatement(
+        mechanism=ABOUT.name,
+        eps=eps,
+        delta=delta,
+        guarantee=_guarantee(statements, eps, delta),
+        neighbouring=first.neighbouring,
+        released={name: _block([each.released[name] for each in statements]) for name in first.released},
+        calibration=f"the noise of {len(parties)} releases: {'; '.join(named)}",
+        assumptions=(*facts, *rows, f"merged: {held}", DISJOINT),
+        arithmetic=ABOUT.arithmetic,
+        reproducible=any(each.reproducible for each in statements),
+        source=f"{first.source}, and theorem 3",
+    )
+
+
+def _guarantee(statements: Sequence[PrivacyStatement], eps: float, delta: float) -> Pure | Gaussian | Approx:
+    """The weakest of the parties' promises, as one that covers all."""
+    promises = [each.guarantee for each in statements]
+    if math.isinf(eps) or all(isinstance(each, Pure) for each in promises):
+        return Pure(eps)
+    if all(isinstance(each, Gaussian) for each in promises):
+        return Gaussian(max(each.mu for each in promises if isinstance(each, Gaussian)))
+    return Approx(eps, delta)
+
+
+def _block(blocks: Sequence[Release]) -> Release:
+    """A sum of noises: no law with a name, but a known variance."""
+    laws = {block.law for block in blocks if block.scale}
+    deviation = math.sqrt(sum(block.deviation**2 for block in blocks))
+    named = (
+        f"sum of {len(blocks)} " + " and ".join(law for law in (LAPLACE, GAUSSIAN) if law in laws) if laws else "none"
+    )
+    return Release(
+        blocks[0].shape,
+        max(block.sensitivity for block in blocks),
+        named,
+        math.sqrt(sum(block.scale**2 for block in blocks)),
+        min(block.grid for block in blocks),
+        max(block.weight for block in blocks),
+        spread=deviation,
+    )
+
+
+def _facts(party: Party) -> list[str]:
+    """What a party's statement assumes, except how many rows it has."""
+    rows = None if party.n_rows is None else rows_sentence(party.n_rows, party.statement.neighbouring)
+    return [fact for fact in party.statement.assumptions if fact != rows]
+
+
+def _said(party: Party, place: int) -> str:
+    """A party in a few words."""
+    name = party.name if party.name is not None else f"party {place}"
+    rows = "" if party.n_rows is None else f", {party.n_rows} rows"
+    return f"{name} (eps = {party.statement.eps:g}, delta = {party.statement.delta:g}{rows})"

@@ -1,0 +1,161 @@
+"""A linear model made of released moments: coefficients, predictions and tables, without further cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr.bounds.kinds import Pair
+from dplr.bounds.layout import Layout
+from dplr.estimators._inference import CLIPPED, Inference, within
+from dplr.inference.reading import PROBABILITY, Reading
+from dplr.moments import ABOUT
+from dplr.moments.equation import determination, reading_of, user_units
+from dplr.moments.released import ReleasedMoments
+from dplr.moments.ridge import ridge_of, solved
+from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
+from dplr.privacy.statement import PrivacyStatement
+from dplr.rows import as_table, predictors
+from dplr.summary.columns import choose, positions
+from dplr.summary.subject import Equation, Subject
+
+
+class MomentModel(Inference):
+    """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
+
+    `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
+
+    Attributes
+    ----------
+    coef_, intercept_ : in the user's units; of a probability, by how much it changes with a unit of a column.
+    coef_names_ : of the entries of `coef_`.
+    feature_names_in_ : columns that a table must have for predictions, in this order if it has no names.
+    target_name_ : the column, or the level, that the model is about.
+    r2_ : share of the target's variance that the model explains, from released numbers and so with their noise; nan
+        where the noise drowns the variance.
+    ridge_ : on the scaled moments.
+    privacy_ : the statement of the release: the model adds nothing to it.
+    """
+
+    def __init__(self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: str) -> None:
+        self._released, self._target, self._chosen, self._kind = released, target, columns, kind
+        self.privacy_: PrivacyStatement = released.privacy_
+        self.target_name_ = target.name
+        self.coef_names_ = columns.names
+        self.feature_names_in_ = columns.layout.features
+        self.reading_: Reading = reading_of(released, columns, target, kind == PROBABILITY)
+        seed = "".join(party.digest[:6] for party in released.parties)
+        self.ridge_ = ridge_of(released, self.reading_, l2, seed)
+        scaled = solved(released, self.reading_, self.ridge_)
+        self._units, self._added = user_units(released, columns, target)
+        found = self._units @ scaled + self._added
+        self.coef_, self.intercept_ = found[:-1], float(found[-1])
+        self.r2_ = determination(self.reading_, scaled)
+
+    @property
+    def named_coef_(self) -> dict[str, float]:
+        """Name -> coefficient."""
+        return dict(zip(self.coef_names_, self.coef_.tolist(), strict=True))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """(n,) predictions, clipped to the declared bounds of the target; of a probability to [0, 1].
+
+        Parameters
+        ----------
+        X : table with the columns `feature_names_in_`, or an array of these in their order where bounds have no names.
+
+        Raises
+        ------
+        ValueError
+            A column is missing, or a value without a policy is.
+        """
+        layout, table = self._chosen.layout, None if type(X) is np.ndarray else as_table(X)
+        rows: Any = np.asarray(X) if table is None else table
+        if layout.named and table is None:
+            remedy = f"Pass a data frame with the columns {list(layout.features)[:20]}."
+            raise ValueError(sentence("X", "must have column names, as the bounds do", type(X).__name__, remedy))
+        if not layout.named and (len(rows.shape) != 2 or rows.shape[1] != len(layout.columns)):
+            raise ValueError(sentence("X", f"must have the columns {list(layout.features)[:20]}", rows.shape))
+        low, high = np.array(layout.pairs, np.float64).T
+        matrix = np.clip(predictors(rows, layout), low, high)[:, self._chosen.kept]
+        return np.clip(matrix @ self.coef_ + self.intercept_, *self._ends)
+
+    @property
+    def _ends(self) -> Pair:
+        """Least and greatest values of the target."""
+        if self._kind == PROBABILITY:
+            return (0.0, 1.0)
+        number = self._released.layout.columns[self._target.feature].number
+        assert number is not None
+        return number
+
+    def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
+        return self._chosen.layout.names, self._chosen.layout
+
+    def _subject(self, columns: Sequence[str] | None) -> Subject:
+        """What the tables of this model are about; see `Inference`."""
+        names, layout = self._columns_of_table()
+        own = tuple(self._chosen.kept.tolist())
+        kept = own if columns is None else within(names, positions(names, layout, columns), own)
+        shown = choose(names, layout, True, kept, False)
+        place = {coordinate: k for k, coordinate in enumerate(own)}
+        keep = np.array([*(place[each] for each in shown.coordinates[:-1]), len(own)], np.intp)
+        small = self.reading_ if len(keep) == len(own) + 1 else self.reading_.subset(keep)
+        return Subject(
+            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep])],
+            names=shown.names,
+            references=shown.references,
+            title=f"{self._title} from {ABOUT.words.split(':')[0]}",
+            facts=self._facts,
+            notes=self._notes,
+        )
+
+    @property
+    def _title(self) -> str:
+        return "Linear probability model" if self._kind == PROBABILITY else "Linear regression"
+
+    @cached_property
+    def _facts(self) -> dict[str, str]:
+        statement = self.privacy_
+        eps = "none (eps = inf)" if math.isinf(statement.eps) else f"{statement.eps:g}"
+        return {
+            "target": self.target_name_,
+            "n": f"{self.reading_.n_rows:,.0f}",
+            "eps": eps,
+            "delta": f"{statement.delta:g}",
+            "neighbouring": str(statement.neighbouring),
+        }
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """What was assumed, and whatever voids the promise."""
+        notes = [CLIPPED]
+        if len(self._released.parties) > 1:
+            notes.append(f"{len(self._released.parties)} parties: the promise holds if nobody is in the rows of two.")
+        if self.privacy_.reproducible:
+            notes.append("Not private: the noise came from a seed.")
+        return tuple(notes)
+
+    def __repr__(self) -> str:
+        """Return a line."""
+        return f"MomentModel({self.target_name_!r} on {len(self.coef_names_)} columns)"
+
+
+def fit_number(released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, l2: float | str) -> MomentModel:
+    """See `ReleasedMoments.regress`."""
+    goal = number_target(released.layout, target)
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, "mean")
+
+
+def fit_level(
+    released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, level: Any, l2: float | str
+) -> MomentModel:
+    """See `ReleasedMoments.probability`."""
+    goal = level_target(released.layout, target, level)
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, PROBABILITY)

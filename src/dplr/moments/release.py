@@ -1,0 +1,210 @@
+"""One release of the second moments of a table: plan, reserve, sum, noise, commit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._keywords import suggests
+from dplr._validation import check_delta, check_eps, sentence
+from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.layout import Layout
+from dplr.bounds.scaling import Prep, layout_prep
+from dplr.estimators._base import source_of
+from dplr.estimators._strict import check_columns
+from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
+from dplr.fitting.run import accounted
+from dplr.fitting.silence import silence
+from dplr.ledger.budget import Budget
+from dplr.ledger.handle import as_ledger
+from dplr.mechanisms.functional.spec import add_noise
+from dplr.moments.law import cells, plan_release
+from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
+from dplr.noise import Source
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.plan import Plan
+from dplr.rows import FaultyRows, Rows, as_rows, as_table
+from dplr.rows.queries.moments import Moments
+from dplr.typing import BoundsLike, LedgerLike
+
+_LONGEST_NAME = 200
+
+
+@suggests
+def release_moments(
+    X: Any,
+    *,
+    bounds: BoundsLike,
+    eps: float,
+    delta: float = 0.0,
+    columns: Sequence[str] | None = None,
+    neighbouring: str = "replace_one",
+    n_rows: int | None = None,
+    party: str | None = None,
+    large_delta: bool = False,
+    ledger: LedgerLike = None,
+    rng: int | None = None,
+) -> ReleasedMoments:
+    """Release the noisy second moments of a table: any linear regression among its columns then costs nothing further.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) array, or table of pandas, polars or Arrow. Targets are columns like the others.
+    bounds : of the columns, with whatever is a target later among the features, in any form that `dplr.Bounds` has.
+    eps, delta : the privacy loss of the whole release. A delta makes the noise grow with the number of columns, and
+        not with its square.
+    columns : names of the declared columns to release; None for all. Products of two of them stay. Each further column
+        costs all others precision: release those that questions will be about.
+    neighbouring : `"replace_one"`, where the number of records is public, or `"add_remove"`.
+    n_rows : with ``neighbouring="add_remove"``, a public reference for the number of records.
+    party : name of whoever holds these rows, for files that are merged; it is published with them.
+    large_delta : whether a delta of 1/n or more is meant.
+    ledger : the budget that pays, or None.
+    rng : None for a real release; a seed gives reproducible noise that protects nobody.
+
+    Returns
+    -------
+    ReleasedMoments
+        Public from now on: it can be saved, sent, merged with those of other parties, and fitted as often as you like.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter or the table breaks a rule. No noise was drawn, and nothing was spent.
+    BudgetExceeded
+        The ledger cannot pay. No row was read, and nothing was spent.
+
+    Privacy
+    -------
+    eps-DP with discrete Laplace noise, or (eps, delta)-DP with discrete Gaussian noise, once for all that is computed
+    from it; exact in integers (moments.md, theorems 1 and 2). Bounds and names of columns are assumed public. A second
+    release of the same people costs its eps again.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"age": rng.uniform(18, 80, 5000), "hours": rng.uniform(0, 60, 5000)})
+    >>> table["income"] = 200 * table["age"] + 500 * table["hours"] + rng.normal(0, 4000, 5000)
+    >>> bounds = {"age": (18, 99), "hours": (0, 80), "income": (0, 60_000)}
+    >>> released = dplr.release_moments(table, bounds=bounds, eps=1.0, delta=1e-6)
+    >>> released.columns
+    ('age', 'hours', 'income')
+    >>> model = released.regress("income", ["age", "hours"])
+    >>> other = released.regress("hours", ["age"])
+    >>> model.privacy_.eps, other.privacy_ is model.privacy_
+    (1.0, True)
+    """
+    eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
+    known, party = declared(as_bounds(bounds), columns), _checked_party(party)
+    facts = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows, "large_delta": large_delta}
+    if not budget.strict:
+        return _released(X, known, party, facts, budget, rng)
+    check_columns(X, known)
+    with silence():  # values are converted before the reservation too
+        return _released(X, known, party, facts, budget, rng)
+
+
+def _released(
+    X: Any, bounds: Bounds, party: str | None, facts: Mapping[str, Any], ledger: Budget, rng: int | None
+) -> ReleasedMoments:
+    """Check, plan, reserve, sum and add noise, in this order."""
+    table = as_table(X)
+    values = _array(X) if table is None else table
+    n, d = values.shape
+    if 0 in (n, d):
+        raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
+    seen = None if table is None else table.columns
+    layout = bounds.for_columns(seen, d)
+    plan = planned(layout, seen, n, **facts)
+    source, prep = source_of(rng), layout_prep(layout, True, None)
+    statement = replace(plan.statement, reproducible=source.reproducible)
+    rows = as_rows(values, np.zeros(n), prep)  # what is wrong with the columns is said before anything is reserved
+    work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
+    numbers = _paid(ledger, statement, source, work)
+    return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
+
+
+def planned(
+    layout: Layout, seen: Sequence[str] | None, n: int, *, eps: float, delta: float, neighbouring: str,
+    n_rows: int | None, large_delta: bool,
+) -> Plan:  # fmt: skip
+    """What will be released of a table of n rows with these columns; refused where it promises too little."""
+    known = public_n_rows(n, n_rows, neighbouring)
+    check_loss([eps], delta, neighbouring, known, large_delta)
+    problem = scaled_problem(layout, neighbouring, known)
+    return plan_release(replace(problem, assumptions=_assumed(layout, seen, known, neighbouring)), eps, delta)
+
+
+def _paid(ledger: Budget, statement: PrivacyStatement, source: Source, work: Any) -> dict[str, NDArray[np.float64]]:
+    """The release, accounted for; what is wrong with the rows is told without a target."""
+    try:
+        return accounted(ledger, [statement], source, work)
+    except FaultyRows as error:
+        raise ValueError(str(error).replace("`X` and `y` must", "`X` must")) from None
+
+
+def _numbers(rows: Rows, prep: Prep, plan: Plan, source: Source) -> dict[str, NDArray[np.float64]]:
+    """The exact sums, floored to their grids, with fresh integer noise."""
+    geometry = prep.geometry
+    total = rows.total(Moments(geometry.d, True))
+    parts = {name: (total, where, 0) for name, where in cells(geometry, plan.problem.neighbouring).items()}
+    return add_noise(parts, plan, source)
+
+
+def _assumed(layout: Layout, seen: Sequence[str] | None, n_rows: int | None, neighbouring: str) -> tuple[str, ...]:
+    """What the statement says of columns and rows."""
+    facts = layout.facts(seen)
+    return (*facts, rows_sentence(n_rows, neighbouring)) if n_rows is not None else tuple(facts)
+
+
+def declared(bounds: Bounds | None, columns: Sequence[str] | None) -> Bounds:
+    """The bounds of the columns to release."""
+    if bounds is None:
+        remedy = "Declare bounds=dplr.Bounds(...) of all columns, from public knowledge."
+        raise ValueError(sentence("bounds", "must be declared for a release of moments", None, remedy))
+    if bounds.to_dict().get("target") is not None:
+        remedy = "Declare it among the features, by its name: every column can be a target later."
+        raise ValueError(sentence("bounds", "must have no target of its own", bounds.to_dict()["target"], remedy))
+    return bounds if columns is None else _narrowed(bounds, columns)
+
+
+def _narrowed(bounds: Bounds, columns: Sequence[str]) -> Bounds:
+    """The bounds of some columns, in their order, and of the products of these."""
+    if bounds.names is None:
+        remedy = "Declare the bounds of the columns to release, and pass an array of those."
+        raise ValueError(sentence("columns", "needs bounds that name their columns", "bounds by position", remedy))
+    listed = isinstance(columns, Sequence) and not isinstance(columns, (str, bytes))
+    if not listed or not columns or not all(isinstance(name, str) for name in columns):
+        raise TypeError(sentence("columns", "must be a list of names of declared columns", columns))
+    unknown = [name for name in columns if name not in bounds.names]
+    if unknown or len(set(columns)) < len(columns):
+        got = unknown or list(columns)
+        raise ValueError(sentence("columns", f"must name columns of the bounds once, {list(bounds.names)[:20]}", got))
+    values = bounds.to_dict()
+    features = {name: each for name, each in values["features"].items() if name in set(columns)}
+    products = [pair for pair in values.get("products", ()) if set(pair) <= set(columns)]
+    return Bounds(features, products=products)
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Rows given as an array of numbers."""
+    values = np.asarray(X)
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        got = f"{values.dtype} of shape {values.shape}"
+        raise ValueError(sentence("X", "must be a data frame, or a two-dimensional array of numbers", got))
+    return values
+
+
+def _checked_party(party: Any) -> str | None:
+    """A name that can be written to a file, or None."""
+    if party is None:
+        return None
+    if not isinstance(party, str) or not 0 < len(party) <= _LONGEST_NAME or not party.isprintable():
+        raise ValueError(sentence("party", f"must be None or a name of at most {_LONGEST_NAME} characters", party))
+    return party
