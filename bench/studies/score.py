@@ -29,10 +29,7 @@ SIZES = (2_000, 20_000, 200_000)
 
 def drawn(kind, n, d, rng):
     """Columns in [-1, 1], labels, and the model's coefficients, intercept last."""
-    if kind == "binary":
-        X = rng.choice([-1.0, 1.0], (n, d))
-    else:
-        X = 2 * rng.beta(2, 2, (n, d)) - 1
+    X = rng.choice([-1.0, 1.0], (n, d)) if kind == "binary" else 2 * rng.beta(2, 2, (n, d)) - 1
     signs = (-1.0) ** np.arange(d) * np.linspace(0.5, 1.5, d)
     theta = np.append(signs / np.linalg.norm(signs) / (1.0 if kind == "binary" else np.sqrt(0.2)), 0.5)
     y = rng.random(n) < special.expit(X @ theta[:-1] + theta[-1])
@@ -78,7 +75,19 @@ def main(path):
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
-            ["columns", "d", "n", "eps", "rounds", "replications", "coverage", "least", "width", "unbounded", "likelihood"]
+            [
+                "columns",
+                "d",
+                "n",
+                "eps",
+                "rounds",
+                "replications",
+                "coverage",
+                "least",
+                "width",
+                "unbounded",
+                "likelihood",
+            ]
         )
         for (d, times), kind in itertools.product(TIMES.items(), ("continuous", "binary")):
             for n, count in zip(SIZES, times, strict=True):
