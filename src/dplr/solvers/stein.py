@@ -48,10 +48,10 @@ def stein_coef(
             slope = _mean_slope(middle, deviation)
             other = middle - excess / slope if slope > 0 else low
             other = other if low < other < high else (low + high) / 2
-            if abs(other - middle) <= 1e-13 * (1 + abs(middle)):
+            if abs(other - middle) <= 1e-11 * (1 + abs(middle)):
                 break
             middle = other
-        return middle
+        return other
 
     # 4 length E sigma' grows with the length 1 / (4 k), so bisection finds where it is 1.
     low, high = 1.0, _LARGEST_MARGIN_DEVIATION / float(np.sqrt(variance))
