@@ -131,7 +131,7 @@ def test_docstring_examples_run(module):
 
 def test_every_mechanism_has_its_proof_beside_it():
     folders = [path for path in (SOURCE / "mechanisms").glob("[a-z]*") if path.is_dir()]
-    assert len(folders) == 3
+    assert len(folders) == 4
     for folder in folders:
         assert any("Theorem" in proof.read_text() for proof in folder.glob("*.md"))
 

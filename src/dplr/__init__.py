@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NoPrivacy,
         ObjectivePerturbation,
         OutputPerturbation,
+        ScoreRelease,
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
@@ -75,6 +76,7 @@ __all__ = [
     "RandomFourierFeatures",
     "ReleasedMoments",
     "ResidualRegressor",
+    "ScoreRelease",
     "Summary",
     "check",
     "compare",
@@ -119,6 +121,7 @@ _HOMES = {
     "ReleasedMoments": "dplr.moments.released",
     "ResidualRegressor": "dplr.estimators",
     "Summary": "dplr.summary.table",
+    "ScoreRelease": "dplr.mechanisms",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "fit": "dplr.estimators",

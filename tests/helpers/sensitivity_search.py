@@ -174,3 +174,13 @@ def _climb(value, geometry, replaced, seed, count, steps):
         better = found > best
         pair[:, better], best[better] = tried[:, better], found[better]
     return float(best.max())
+
+
+def score_change(rows, labels, others, other_labels, points, weight, replaced=True):
+    """L2 change of (U, weight * H in Frobenius norm) at `points` where `others` replace `rows`, or those are added."""
+    parts = []
+    for v, y in ((rows, labels), (others, other_labels)):
+        p = 1 / (1 + np.exp(y * np.sum(v * points, axis=1)))
+        parts.append(((p * y)[:, None] * v, (p * (1 - p))[:, None, None] * v[:, :, None] * v[:, None, :]))
+    score, hessian = (a - b if replaced else a for a, b in zip(*parts, strict=True))
+    return np.sqrt(np.sum(score**2, axis=1) + weight**2 * np.sum(hessian**2, axis=(1, 2)))

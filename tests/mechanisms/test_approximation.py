@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from dplr.mechanisms.functional.stein import stein_coef
 from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.solvers.stein import stein_coef
 
 BOUNDS = dplr.Bounds([(-1, 1)] * 3)
 

@@ -31,6 +31,7 @@ def test_a_curve_has_every_mechanism_that_can_promise_it():
     points = curve_of(delta=[0.0, 1e-6]).points
     assert {(point.mechanism, point.delta) for point in points} == {
         ("fm", 0), ("output", 0), ("objective", 0), ("fm", 1e-6), ("output", 1e-6), ("objective", 1e-6), ("ngd", 1e-6),
+        ("score", 1e-6),
     }  # fmt: skip
     linear = curve_of(NUMBER, model="linear", delta=[1e-6]).points
     assert {point.mechanism for point in linear} == {"fm", "output", "objective", "ngd"}

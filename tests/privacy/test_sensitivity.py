@@ -23,6 +23,7 @@ from sensitivity_search import (
     change,
     random_rows,
     released_change,
+    score_change,
     starts,
     worst_change,
     worst_column_change,
@@ -522,3 +523,74 @@ def test_squared_residuals_times_rows_change_by_at_most_their_sensitivity_and_re
         <= sensitivity.meat_replace_one(row_norm) * (1 + 1e-12)
     )
     assert 0.999 * sensitivity.meat_add_remove(row_norm) <= added <= sensitivity.meat_add_remove(row_norm) * (1 + 1e-12)
+
+
+GOLDEN = (1 + math.sqrt(5)) / 2
+
+
+def worst_score(d, iota, weight, relation, seed=0, count=40_000):
+    """Largest change found of score and weighted Hessian: pairs anywhere, and pairs whose p are chosen."""
+    rng, radius = np.random.default_rng(seed), 1.0
+    rows, others = rng.normal(size=(count, d)), rng.normal(size=(count, d))
+    others[::2] = rows[::2]
+    rows, others = (radius * x / np.linalg.norm(x, axis=1, keepdims=True) for x in (rows, others))
+    labels, other_labels = rng.choice([-1.0, 1.0], count), rng.choice([-1.0, 1.0], count)
+    other_labels[::2] = -labels[::2]
+    others[::2] += 1e-4 * rng.normal(size=others[::2].shape)
+    others /= np.maximum(1.0, np.linalg.norm(others, axis=1, keepdims=True))
+    rows, others = (np.hstack([x, np.full((count, int(iota > 0)), iota)]) for x in (rows, others))
+    # The shortest point at which both rows have the margins asked for.
+    goal = rng.uniform(-1, 1, (count, 2)) * rng.choice([1.0, 4.0, 10.0], (count, 1))
+    goal[:, 1] = np.where(rng.random(count) < 0.7, goal[:, 0], goal[:, 1])
+    both = np.stack([labels[:, None] * rows, other_labels[:, None] * others], axis=1)
+    points = np.einsum("nqk,nk->nq", np.linalg.pinv(both, rcond=1e-12), goal)
+    found = score_change(rows, labels, others, other_labels, points, weight, relation is Neighbouring.REPLACE_ONE)
+    return float(found.max())
+
+
+def stated_score(radius, weight, iota, relation):
+    replaced = relation is Neighbouring.REPLACE_ONE
+    return (sensitivity.score_replace_one if replaced else sensitivity.score_add_remove)(radius, weight, iota)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("d", [2, 3, 10])
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 3.33, 4.7])
+def test_search_never_exceeds_the_sensitivity_of_a_score_and_reaches_it(d, iota, relation, kappa):
+    row_norm = math.hypot(1.0, iota)
+    bound = stated_score(1.0, kappa / row_norm, iota, relation)
+    found = worst_score(d, iota, kappa / row_norm, relation)
+    assert found <= bound * (1 + 1e-9)
+    assert bound <= found * 1.01
+
+
+def test_the_hessian_of_a_score_is_free_up_to_the_weight_of_the_lemma_and_not_beyond():
+    assert sensitivity.FREE_HESSIAN <= GOLDEN**2.5 <= sensitivity.FREE_HESSIAN * (1 + 1e-8)
+    limit = sensitivity.FREE_HESSIAN
+    assert sensitivity.score_add_remove(1.0, limit) == 1.0
+    assert sensitivity.score_replace_one(1.0, limit * math.sqrt(2)) == 2.0
+    assert 1.0 < sensitivity.score_add_remove(1.0, limit * 1.01) < 1.01
+    assert 2.0 < sensitivity.score_replace_one(1.0, 1.01 * limit * math.sqrt(2)) < 2.02
+    p = np.linspace(0, 1, 100_001)
+    for kappa in (0.5, 2.0, 3.0, 3.34, 5.0, 20.0):
+        largest = float((p * np.sqrt(1 + (kappa * (1 - p)) ** 2)).max())
+        assert sensitivity.score_add_remove(1.0, kappa) == pytest.approx(largest, rel=1e-8)
+
+
+def test_a_score_at_zero_has_the_sensitivity_of_halved_moments():
+    assert sensitivity.first_score_replace_one(1.0, math.sqrt(2) / math.hypot(1, 0.5), 0.5) == pytest.approx(
+        math.hypot(1, 0.5)
+    )
+    rng, count, d, iota, weight = np.random.default_rng(0), 40_000, 3, 0.5, 2.0
+    rows, others = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in rng.normal(size=(2, count, d)))
+    others[::2] = rows[::2] + rng.choice([1e-4, 0.1, 0.5, 1.0], (count // 2, 1)) * others[::2]
+    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    rows, others = (np.hstack([x, np.full((count, 1), iota)]) for x in (rows, others))
+    labels = np.ones(count)
+    for relation in Neighbouring:
+        replaced = relation is Neighbouring.REPLACE_ONE
+        stated = sensitivity.first_score_replace_one if replaced else sensitivity.first_score_add_remove
+        found = score_change(rows, labels, others, -labels, np.zeros(d + 1), weight, replaced).max()
+        assert found <= stated(1.0, weight, iota) * (1 + 1e-9)
+        assert stated(1.0, weight, iota) <= found * 1.05

@@ -185,3 +185,13 @@ def test_one_row_never_moves_the_sums_beyond_lemma_s(path):
         frobenius = sum((1 if i == j else 2) * int(h[i, j]) ** 2 for i in range(4) for j in range(i, 4))
         share = int(p) * (2**20 - int(p))  # p (1 - p) in units of 2^-40
         assert frobenius * 2**80 <= (share * squared) ** 2
+
+
+def test_rows_rounded_to_the_nearest_would_exceed_their_share():
+    """So truncation is what the bound rests on: halves of odd entries, rounded to even, are sometimes longer."""
+    rng, longer = np.random.default_rng(0), 0
+    for entries in rng.integers(-(2**19), 2**19, (100, 3)):
+        exact = sum(int(k) ** 2 for k in entries)
+        longer += 4 * sum(round(int(k) / 2) ** 2 for k in entries) > exact
+        assert 4 * sum((abs(int(k)) * 2**29 >> 30) ** 2 for k in entries) <= exact
+    assert longer > 10

@@ -176,7 +176,7 @@ def add_moments(
     faults : (2,) rows with a NaN or an infinity, which count as x = 0 and y = 0; other rows with an unknown label,
         which count as y = 0.
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.
-    multipliers : (n,) integers A from 0 to 2^30; entries k of a row, and of its constant, become sign(k) ((|k| A) >> 30).
+    multipliers : (n,) integers A from 0 to 2^30; entries k of a row and its constant become sign(k) ((|k| A) >> 30).
         None for rows as they are, which are those of 2^30.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
-from dplr.mechanisms import functional, noisy_gd, perturbation
+from dplr.mechanisms import functional, noisy_gd, perturbation, score
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.typing import MechanismLike
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from dplr.mechanisms.perturbation.none import NoPrivacy as NoPrivacy
     from dplr.mechanisms.perturbation.objective import ObjectivePerturbation as ObjectivePerturbation
     from dplr.mechanisms.perturbation.output import OutputPerturbation as OutputPerturbation
+    from dplr.mechanisms.score.spec import ScoreRelease as ScoreRelease
 
 SHORTHANDS: dict[str, Description] = {
     "fm": functional.ABOUT,
     "output": perturbation.ABOUT_OUTPUT,
     "objective": perturbation.ABOUT_OBJECTIVE,
     "ngd": noisy_gd.ABOUT,
+    "score": score.ABOUT,
     "none": perturbation.ABOUT_NONE,
 }
 

@@ -176,6 +176,12 @@ class Mechanism(ABC):
         raise NotImplementedError("a mechanism that says that it refits computes its models here")
 
 
+def instead(plan: Plan) -> str:
+    """What to fit where a mechanism has no intervals, as the end of the sentence that says so."""
+    labels = plan.problem.loss.classification
+    return '; use mechanism="score" with delta > 0 for log odds' if labels else '; use mechanism="fm" for linear models'
+
+
 class Joint(Protocol):
     """One release for the models of all classes, each against the rest."""
 

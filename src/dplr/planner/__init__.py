@@ -177,7 +177,7 @@ def plan(
 
     >>> curve = dplr.plan(n_rows=2000, n_features=2, eps=[0.1, 1.0], curve=True)
     >>> sorted({point.mechanism for point in curve.points})
-    ['fm', 'ngd', 'objective', 'output']
+    ['fm', 'ngd', 'objective', 'output', 'score']
     """
     targets = target_error is not None or target_width is not None
     several = _asked_for_curve(curve, targets or check_flag("intervals", intervals))

@@ -219,6 +219,48 @@ def meat_replace_one(row_norm: float) -> float:
     return math.sqrt(2) * row_norm**2
 
 
+# ((1 + sqrt 5) / 2)^(5/2), rounded down: up to this weight, times the norm, a Hessian is free (score.md, lemma 1).
+FREE_HESSIAN = 3.330190676
+
+
+def score_add_remove(radius: float, quadratic: float, iota: float = 0.0) -> float:
+    """Exact L2 sensitivity of (sum p y v, quadratic * sum p (1 - p) vv') at any point, off-diagonal weight sqrt 2.
+
+    With v = (x, iota), r^2 = R^2 + iota^2 and any p in [0, 1] a record adds r p sqrt(1 + kappa^2 (1 - p)^2) at most,
+    kappa = quadratic r. That is r, and the Hessian is free, for kappa <= `FREE_HESSIAN` (score.md, lemma 1).
+    """
+    row_norm = math.hypot(radius, iota)
+    return row_norm * math.sqrt(_largest_score(quadratic * row_norm))
+
+
+def score_replace_one(radius: float, quadratic: float, iota: float = 0.0) -> float:
+    """The same under replace_one: exactly 2 r for kappa <= sqrt 2 `FREE_HESSIAN`, else an upper bound.
+
+    The squared change is at most 2 r^2 (p^2 + p'^2) + quadratic^2 r^4 (h^2 + h'^2), h = p (1 - p): twice the squared
+    sum of two records that add, with a Hessian of weight quadratic / sqrt 2 (score.md, lemma 1).
+    """
+    row_norm = math.hypot(radius, iota)
+    return 2 * row_norm * math.sqrt(_largest_score(quadratic * row_norm / math.sqrt(2)))
+
+
+def _largest_score(kappa: float) -> float:
+    """Maximum of p^2 (1 + kappa^2 (1 - p)^2) over p in [0, 1]: at p = 1, or where the derivative vanishes."""
+    if kappa * kappa <= 8:
+        return 1.0
+    p = (3 - math.sqrt(1 - 8 / kappa**2)) / 4
+    return max(1.0, p * p * (1 + (kappa * (1 - p)) ** 2))
+
+
+def first_score_add_remove(radius: float, quadratic: float, iota: float = 0.0) -> float:
+    """The same at zero, where p = 1/2 for every record: the moments of lemma 4 with factors 1/2 and 1/4."""
+    return l2_add_remove(radius, 0.5, quadratic / 4, iota)
+
+
+def first_score_replace_one(radius: float, quadratic: float, iota: float = 0.0) -> float:
+    """The same under replace_one: r for kappa <= sqrt 2 (score.md, lemma 2)."""
+    return l2_replace_one(radius, 0.5, quadratic / 4, iota)
+
+
 def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: float) -> float:
     """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
 

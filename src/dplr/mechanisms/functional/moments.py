@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.cells import hot_columns as _hot
+from dplr.problem.cells import one_hot_blocks as _one_hot
+from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
-_SMALL = 200
 SQUARE = "target_square"  # the block of sum y^2
 MEAT = "meat_"  # begins the names of the blocks of sum min(u^2, 1) v v', u the residual
 # Sum y^2 has at least this weight, in units of the sensitivity of the other blocks, where it is not free.
@@ -89,16 +91,8 @@ def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[ND
     a block of numbers all diagonal cells are (lemma 11).
     """
     q = geometry.d + (geometry.intercept > 0)
-    public = geometry.intercept > 0 and neighbouring is Neighbouring.REPLACE_ONE
-    diagonal = np.arange(q - public)
-    rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
-    if geometry.grouped:
-        group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
-        apart = group[rows] != group[columns]
-        rows, columns = rows[apart], columns[apart]
-        diagonal = np.setdiff1d(diagonal, _hot(geometry)) if geometry.intercept else diagonal
-    cells = {"linear": (np.arange(q), np.full(q, q)), "diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
-    return {name: pair for name, pair in cells.items() if len(pair[0])}
+    counted = neighbouring is Neighbouring.ADD_REMOVE
+    return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}
 
 
 def derived(geometry: Geometry) -> tuple[list[int], float]:
@@ -134,25 +128,6 @@ def meat_matrix(geometry: Geometry, released: Mapping[str, NDArray[np.float64]])
     hot, factor = derived(geometry)
     matrix[hot, hot] = factor * matrix[hot, size - 1]
     return matrix
-
-
-@functools.lru_cache(maxsize=16)
-def _triangle(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Indices of the strict upper triangle, kept for the sizes at which finding them takes longer than the sums."""
-    rows, columns = np.triu_indices(q, 1)
-    rows.flags.writeable = columns.flags.writeable = False
-    return rows, columns
-
-
-def _one_hot(geometry: Geometry) -> list[tuple[int, int]]:
-    """The one-hot blocks in which two rows can show two levels: a block of one column is but a numeric column."""
-    return [block for block in geometry.blocks if block[1] > 1]
-
-
-def _hot(geometry: Geometry) -> list[int]:
-    """The columns of these blocks, and the marks beside numbers: 0 or the half-width in every row."""
-    levels = [first + k for first, size in _one_hot(geometry) for k in range(size)]
-    return [*levels, *(first + 1 for first in geometry.marked)]
 
 
 @functools.lru_cache(maxsize=64)

@@ -21,7 +21,6 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
-from dplr.mechanisms.functional.stein import stein_coef
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
@@ -36,6 +35,7 @@ from dplr.rows.queries.meat import meat_moments
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
+from dplr.solvers.stein import stein_coef
 
 _CALIBRATIONS = ("tight", "paper")
 _APPROXIMATIONS = ("minimax", "taylor", "stein")

@@ -21,7 +21,7 @@ from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, pays, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
-from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape
+from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
@@ -191,6 +191,10 @@ class NoisyGradientDescent(Mechanism):
     def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
         """Ranges made of the sums of the columns, to which rows were clipped before the steps."""
         return intervals_of(part, plan)
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        """Clipped gradients vanish at other coefficients than whole ones, and nobody knows how far away."""
+        return f"it clips gradients, so its coefficients are not those of the loss{instead(plan)}"
 
     @property
     def keeps_eps(self) -> bool:

@@ -17,7 +17,7 @@ from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import gaussian_mu
@@ -142,6 +142,10 @@ class OutputPerturbation(Mechanism):
         """Return the noise's deviation, unless a projection changed it."""
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        """The ridge that the noise asks for is too large for the coefficients to be near those without one."""
+        return f"its ridge pulls the coefficients by an amount that it does not release{instead(plan)}"
 
     def noise_of(self, plan: Plan) -> float | None:
         """Deviation of the noise in units of what hides one gradient: ridges differ between the laws."""

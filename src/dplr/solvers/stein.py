@@ -42,7 +42,7 @@ def stein_coef(
         if not iota:
             return 0.0
         low, high = -100.0 - 10 * deviation, 100.0 + 10 * deviation
-        for _ in range(100):
+        for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if _mean_sigmoid(middle, deviation) < share else (low, middle)
         return (low + high) / 2

@@ -1,0 +1,16 @@
+"""The score release."""
+
+from __future__ import annotations
+
+from dplr.mechanisms.protocol import Description
+
+ABOUT = Description(
+    name="score",
+    module="dplr.mechanisms.score.spec",
+    spec="ScoreRelease",
+    words="the score release: noise on sums of gradients and their slopes, from which Newton steps are made",
+    laws=(("discrete Gaussian",), ("discrete Gaussian",)),
+    arithmetic="integer",
+    noise_in="sums",
+    hint="score needs delta > 0 and a logistic model",
+)

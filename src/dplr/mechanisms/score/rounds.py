@@ -1,0 +1,232 @@
+"""The rounds themselves: sum, add noise, step; and the equation that the last one leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._progress import Track
+from dplr.inference.reading import LOG_ODDS, Reading
+from dplr.mechanisms.score import defaults
+from dplr.noise import Source
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import Release
+from dplr.problem.cells import Cells, hot_columns, second_moments
+from dplr.problem.fit import Fit
+from dplr.problem.geometry import Geometry
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.clipped import on_coef_grid
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.totals import Total, normalised
+from dplr.solvers import solve_quadratic
+from dplr.solvers.stein import stein_coef
+
+Vector = NDArray[np.float64]
+Part = Mapping[str, Vector]
+KINDS = ("score", "diagonal", "off_diagonal")
+
+
+class Equation(NamedTuple):
+    """Hessian (q, q) and score (q,) of one round with their noise, and the deviations of the noise of both."""
+
+    hessian: Vector
+    score: Vector
+    hessian_noise: float
+    score_noise: float
+
+
+def cells_of(geometry: Geometry) -> dict[str, Cells]:
+    """Cells of the matrix with H and, in its last column, U that a round releases; no cell of H is public."""
+    q = geometry.n_coefs
+    return {"score": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=True)}
+
+
+def block_name(number: int, kind: str) -> str:
+    """Name of the released block of a round, which are counted from 1."""
+    return f"round_{number + 1}_{kind}"
+
+
+def query_of(problem: Problem) -> ScoreMoments:
+    """Score and Hessian of the problem's rows, whose norms no clip is below."""
+    geometry = problem.geometry
+    return ScoreMoments(problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
+
+
+def start_of(problem: Problem) -> Vector:
+    """The public start, or zero."""
+    return on_coef_grid(np.zeros(problem.geometry.n_coefs) if problem.w0 is None else np.array(problem.w0))
+
+
+def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
+    """One fit for each plan; the first sums, which see no noise, are made once."""
+    problem = plans[0].problem
+    query = query_of(problem)
+    if problem.w0 is None:
+        first = _at_zero(rows.total(Moments(query.d, query.intercept)))
+    else:
+        first = rows.total(query, start_of(problem))
+    return [_fit(rows, query, first, plan, source) for plan in track(plans, "score release")]
+
+
+def _at_zero(moments: Total) -> Total:
+    """Where p = 1/2 in every row, the Hessian is a quarter of the moments and the score a half: exact."""
+    hi, lo = moments.hi.copy(), moments.lo.copy()
+    hi[:, -1], lo[:, -1] = hi[:, -1] * 2, lo[:, -1] * 2
+    return normalised(hi, lo, moments.exponent - 2, moments.faults)
+
+
+def _fit(rows: Rows, query: ScoreMoments, total: Total, plan: Plan, source: Source) -> Fit:
+    released: dict[str, Vector] = {}
+    point, last = start_of(plan.problem), rounds_of(plan) - 1
+    for number in range(last + 1):
+        if number:
+            point = _next_point(plan, released, point, number - 1)
+            total = rows.total(query, point)
+        released |= _add_noise(total, plan, number, source)
+    return Fit(_coef(plan, released, point), plan.statement, released)
+
+
+def _add_noise(total: Total, plan: Plan, number: int, source: Source) -> dict[str, Vector]:
+    """The cells of one round on their grids with fresh integer noise."""
+    released = {}
+    for kind, cells in cells_of(plan.problem.geometry).items():
+        block = plan.statement.released[block_name(number, kind)]
+        exponent = math.frexp(block.grid)[1] - 1
+        value = total.integers(exponent, cells)
+        if block.units:
+            value = value + source.gaussian(block.units, len(value))
+        released[block_name(number, kind)] = np.ldexp(value.astype(np.float64), exponent)
+    return released
+
+
+def rounds_of(plan: Plan) -> int:
+    """How many rounds a plan has."""
+    return sum(name.endswith("_score") for name in plan.statement.released)
+
+
+def last_point(plan: Plan, released: Part) -> Vector:
+    """Where the last round was made: a function of what the others released."""
+    point = start_of(plan.problem)
+    for number in range(rounds_of(plan) - 1):
+        point = _next_point(plan, released, point, number)
+    return point
+
+
+def _next_point(plan: Plan, released: Part, point: Vector, number: int) -> Vector:
+    """Where the round after this one is made, whose point is given: no further than coefficients may be."""
+    reached = _step(plan, equation_of(plan, released, number), point, number)
+    largest = defaults.reach(len(reached))
+    return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
+
+
+def equation_of(plan: Plan, released: Part, number: int) -> Equation:
+    """Hessian and score of a round from what it released; what the layout knows is filled in."""
+    problem, geometry = plan.problem, plan.problem.geometry
+    q, blocks = geometry.n_coefs, plan.statement.released
+    matrix = np.zeros((q + 1, q + 1))
+    for kind, (rows, columns) in cells_of(geometry).items():
+        matrix[rows, columns] = matrix[columns, rows] = released[block_name(number, kind)]
+    at_zero = number == 0 and problem.w0 is None
+    if at_zero and geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+        assert problem.n_rows is not None
+        matrix[q - 1, q - 1] = problem.n_rows * geometry.intercept**2 / 4  # p = 1/2 in every row
+    if geometry.intercept:
+        assert geometry.half_width is not None or not geometry.grouped
+        hot = hot_columns(geometry)
+        matrix[hot, hot] = matrix[hot, q - 1] * _tie(geometry)
+    noise = _diagonal_noise(blocks, number)
+    return Equation(matrix[:q, :q].copy(), matrix[:q, q].copy(), noise, blocks[block_name(number, "score")].deviation)
+
+
+def _tie(geometry: Geometry) -> float:
+    """What the diagonal cell of a column of 0 and half_width is times its cell beside the constant."""
+    return (geometry.half_width or 0.0) / geometry.intercept
+
+
+def _diagonal_noise(blocks: Mapping[str, Release], number: int) -> float:
+    """Standard deviation of the noise on a diagonal cell."""
+    return blocks[block_name(number, "diagonal")].deviation
+
+
+def _step(plan: Plan, equation: Equation, point: Vector, number: int) -> Vector:
+    """Where a Newton step leads, which is shorter where the noise is larger: post-processing."""
+    at_zero = number == 0 and plan.problem.w0 is None
+    step = _filtered(equation, defaults.COEF_DEVIATION if at_zero else defaults.STEP_DEVIATION)
+    return _lengthened(plan.problem, equation, step) if at_zero else point + step
+
+
+def _filtered(equation: Equation, spread: float) -> Vector:
+    """The best linear guess of a step of this standard deviation in each direction, from what noise left of it.
+
+    Along an eigenvector of value h it is h / (h^2 + noise) of the score, and 1 / h without noise. The noise of the
+    Hessian adds that of a step in all directions.
+    """
+    values, vectors = np.linalg.eigh(equation.hessian)
+    noise = (equation.score_noise / spread) ** 2 + len(values) * equation.hessian_noise**2 / 2
+    tolerance = len(values) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
+    kept = values > tolerance
+    factors = np.zeros(len(values))
+    factors[kept] = values[kept] / (values[kept] ** 2 + noise)
+    return np.asarray(vectors @ (factors * (vectors.T @ equation.score)))
+
+
+def _lengthened(problem: Problem, equation: Equation, coef: Vector) -> Vector:
+    """The solution at zero is that of a linear probability: as long as that of a logistic model with Gaussian margins.
+
+    Where the number of rows is not known, it stays as it is.
+    """
+    iota = problem.geometry.intercept
+    n_rows = float(problem.n_rows or 0)
+    if iota:
+        n_rows = 4 * float(equation.hessian[-1, -1]) / iota**2  # public, or released
+    if n_rows < 1:
+        return coef
+    mean_label = 2 * float(equation.score[-1]) / (iota * n_rows) if iota else 0.0
+    return stein_coef(coef, 4 * equation.hessian / n_rows, iota, mean_label)
+
+
+def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
+    """The coefficients: a step from the last round, with the ridge asked for or one that the noise asks for."""
+    last, problem = rounds_of(plan) - 1, plan.problem
+    equation = equation_of(plan, released, last)
+    if problem.l2 is None:
+        return _step(plan, equation, point, last)
+    assert problem.n_rows is not None
+    ridge = problem.l2 * problem.n_rows
+    pull = equation.score - ridge * (point - start_of(problem))
+    return point + solve_quadratic(equation.hessian, pull, ridge, 0.0)
+
+
+def reading_of(plan: Plan, released: Part) -> Reading:
+    """What the last round says of log odds theta: score - hessian (theta - point) has mean 0, to second order."""
+    geometry, last = plan.problem.geometry, rounds_of(plan) - 1
+    equation, point = equation_of(plan, released, last), last_point(plan, released)
+    q = geometry.n_coefs
+    cells, tied = np.zeros((q, q)), np.zeros(q)
+    for kind, (rows, columns) in cells_of(geometry).items():
+        if kind != "score":
+            deviation = plan.statement.released[block_name(last, kind)].deviation
+            cells[rows, columns] = cells[columns, rows] = deviation**2
+    if geometry.intercept:
+        tied[hot_columns(geometry)] = _tie(geometry)
+    values, vectors = np.linalg.eigh(equation.hessian)
+    return Reading(
+        matrix=equation.hessian,
+        vector=equation.score,
+        cells=cells,
+        tied=tied,
+        vector_noise=np.eye(q) * equation.score_noise**2,
+        sampling=(vectors * np.maximum(values, 0.0)) @ vectors.T,
+        laplace=False,
+        center=point,
+        reach=defaults.COEF_REACH * math.sqrt(q) + float(np.linalg.norm(point)),
+        estimand=LOG_ODDS,
+        n_rows=plan.problem.n_rows,
+    )

@@ -1,0 +1,52 @@
+"""Which cells of a sum of rows' squares say something of their own, in every layout of the columns."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.problem.geometry import Geometry
+
+Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
+_SMALL = 200
+
+
+def second_moments(geometry: Geometry, *, counted: bool) -> dict[str, Cells]:
+    """Diagonal and other cells of the upper triangle of sum a (x, iota)(x, iota)', whatever factors a the rows have.
+
+    The last diagonal cell, iota^2 sum a, is left out where it is not `counted`. So is what a one-hot block tells of
+    itself: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md,
+    lemma 7). A number and its mark are never both set either, and of the two the number's diagonal cell alone is there
+    (lemma 10). Of a block of numbers all diagonal cells are (lemma 11).
+    """
+    q = geometry.n_coefs
+    diagonal = np.arange(q - (geometry.intercept > 0 and not counted))
+    rows, columns = _triangle(q) if q <= _SMALL else np.triu_indices(q, 1)
+    if geometry.grouped:
+        group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
+        apart = group[rows] != group[columns]
+        rows, columns = rows[apart], columns[apart]
+        diagonal = np.setdiff1d(diagonal, hot_columns(geometry)) if geometry.intercept else diagonal
+    cells = {"diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
+    return {name: pair for name, pair in cells.items() if len(pair[0])}
+
+
+def one_hot_blocks(geometry: Geometry) -> list[tuple[int, int]]:
+    """The one-hot blocks in which two rows can show two levels: a block of one column is but a numeric column."""
+    return [block for block in geometry.blocks if block[1] > 1]
+
+
+def hot_columns(geometry: Geometry) -> list[int]:
+    """The columns of these blocks, and the marks beside numbers: 0 or the half-width in every row."""
+    levels = [first + k for first, size in one_hot_blocks(geometry) for k in range(size)]
+    return [*levels, *(first + 1 for first in geometry.marked)]
+
+
+@functools.lru_cache(maxsize=16)
+def _triangle(q: int) -> Cells:
+    """Indices of the strict upper triangle, kept for the sizes at which finding them takes longer than the sums."""
+    rows, columns = np.triu_indices(q, 1)
+    rows.flags.writeable = columns.flags.writeable = False
+    return rows, columns
