@@ -83,7 +83,7 @@ FLOAT_NOISE = (
 )
 NO_FLIPPED_LABELS = ("privacy/sensitivity.py", "return max(flipped, same)", "return same")
 BLOCK_AS_ONE_NUMBER = (
-    "mechanisms/functional/moments.py",
+    "problem/cells.py",
     "return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)",
     "return sensitivity.box_replace_one(numeric + blocks, c, linear, quadratic, iota)",
 )
@@ -94,7 +94,7 @@ MARKS_ARE_FREE = (
     "np.arange(numeric + 1), blocks + shared",
 )
 BLOCK_OF_NUMBERS_AS_ONE = (
-    "mechanisms/functional/moments.py",
+    "problem/cells.py",
     "return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)",
     "return sensitivity.groups_replace_one(numeric + shared, blocks, c, linear, quadratic, iota, marked)",
 )

@@ -28,8 +28,8 @@ NOT_CLIPPED = (
 )
 REPLACE_AS_ADD = (
     MOMENTS,
-    "return _joint_sensitivity(geometry, neighbouring, 0.0, 1.0)",
-    "return _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)",
+    "return moments_sensitivity(geometry, neighbouring, 0.0, 1.0)",
+    "return moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)",
 )
 REPLACE_AS_ADD_IN_L2 = (
     MOMENTS,

@@ -52,6 +52,7 @@ class Description:
     noise_in : what the noise goes into: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
         model that is released alone.
     least_delta : what the release of one model states where no delta was asked for.
+    beside : laws of the noise on further blocks, where `noise_in` is not the sums and there may be some.
     steps_in : the released block with one row for each step of a descent, whose fits have iterates; empty for none.
     refits : whether the released numbers hold more than one model: `models_of` computes them.
     hint : what the help of the command line adds; empty for nothing.
@@ -65,6 +66,7 @@ class Description:
     arithmetic: str
     noise_in: str
     least_delta: float = 0.0
+    beside: tuple[str, ...] = ()
     steps_in: str = ""
     refits: bool = False
     hint: str = ""

@@ -82,8 +82,10 @@ def read_histories(
 
 
 def _read_part(where: str, value: list[dict[str, Any]], statement: PrivacyStatement) -> Part:
-    """The numbers of every block that the statement is about, on its grid; none where there is but a model."""
-    return read_blocks(where, value, statement.released if SHORTHANDS[statement.mechanism].noise_in == "sums" else {})
+    """The numbers of every block that the statement is about, on its grid; the coefficients are not among them."""
+    sums = SHORTHANDS[statement.mechanism].noise_in == "sums"
+    stated = {name: block for name, block in statement.released.items() if sums or name != "coef"}
+    return read_blocks(where, value, stated)
 
 
 def read_blocks(where: str, value: list[dict[str, Any]], stated: Mapping[str, Release]) -> Part:

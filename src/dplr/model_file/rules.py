@@ -62,7 +62,8 @@ def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement:
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
         return asked
-    laws = {block.law for name, block in statement.released.items() if name not in BLOCKS}
+    own = {name: block for name, block in statement.released.items() if name not in BLOCKS}
+    laws = {block.law for name, block in own.items() if name.startswith("coef") or not about.beside}
     classes = values["classes"]
     least: float = about.least_delta * (len(classes) if is_several(classes) else 1)
     if asked > 0 and laws <= set(about.laws[1]):

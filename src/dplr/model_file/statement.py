@@ -210,6 +210,8 @@ def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, a
         return ("none",)
     if block in BLOCKS:
         return (LAW,)
+    if about.beside and not block.startswith("coef"):
+        return about.beside
     delta = fields["delta"]
     unasked, asked = about.laws
     if about.least_delta == 0:

@@ -261,6 +261,16 @@ def first_score_replace_one(radius: float, quadratic: float, iota: float = 0.0) 
     return l2_replace_one(radius, 0.5, quadratic / 4, iota)
 
 
+def hessian_change(added: float, replaced: float, longest: float, size: int, records: int) -> float:
+    """L1 sensitivity of the cells of sum h v v', 0 <= h <= 1/4, of rows truncated to the grid (objective.md, lemma 9).
+
+    `added` and `replaced` are those of sum v v' under both relations, `longest` the largest ||v||_1, `size` the numbers
+    of v. A truncated row moves its cells by at most 2^-20 (size + 1) longest.
+    """
+    exact = added / 4 if records == 1 else max(added, replaced) / 4
+    return exact + records * 2.0**-20 * (size + 1) * longest
+
+
 def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: float) -> float:
     """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
 

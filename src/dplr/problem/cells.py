@@ -7,6 +7,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.privacy import sensitivity
+from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -42,6 +44,25 @@ def hot_columns(geometry: Geometry) -> list[int]:
     """The columns of these blocks, and the marks beside numbers: 0 or the half-width in every row."""
     levels = [first + k for first, size in one_hot_blocks(geometry) for k in range(size)]
     return [*levels, *(first + 1 for first in geometry.marked)]
+
+
+def moments_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
+    """The proved L1 sensitivity of (linear * sum y v, quadratic * the cells of sum v v'), v = (x, iota), |y| <= 1."""
+    d, iota, c = geometry.d, geometry.intercept, geometry.half_width
+    if geometry.grouped:
+        assert c is not None
+        blocks, marked, shared = len(one_hot_blocks(geometry)), len(geometry.marked), len(geometry.shared)
+        numeric = d - len(hot_columns(geometry)) - marked - sum(size for _, size in geometry.shared)
+        if neighbouring is Neighbouring.ADD_REMOVE:
+            return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked, shared)
+        return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        if c is None:
+            return sensitivity.ball_add_remove(d, geometry.radius, linear, quadratic, iota)
+        return sensitivity.box_add_remove(d, c, linear, quadratic, iota)
+    if c is None:
+        return sensitivity.ball_replace_one(d, geometry.radius, linear, quadratic, iota)
+    return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
 
 
 @functools.lru_cache(maxsize=16)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import hot_columns as _hot
-from dplr.problem.cells import one_hot_blocks as _one_hot
-from dplr.problem.cells import second_moments
+from dplr.problem.cells import moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
@@ -167,13 +166,13 @@ def square_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float)
     """
 
     def moments(linear: float) -> float:
-        return _joint_sensitivity(geometry, neighbouring, linear, weight)
+        return moments_sensitivity(geometry, neighbouring, linear, weight)
 
     alone = moments(1.0)
     if neighbouring is Neighbouring.ADD_REMOVE:
         square = _LEAST_SQUARE * alone
         return square, sensitivity.square_add_remove(alone, square)
-    reach = _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+    reach = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
     square = max(sensitivity.free_square(moments, reach), _LEAST_SQUARE * alone)
     return square, sensitivity.square_replace_one(moments, reach, square)
 
@@ -189,7 +188,7 @@ def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: flo
 
 def quadratic_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
     """The proved L1 sensitivity of the quadratic block alone."""
-    return _joint_sensitivity(geometry, neighbouring, 0.0, 1.0)
+    return moments_sensitivity(geometry, neighbouring, 0.0, 1.0)
 
 
 def quadratic_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
@@ -206,24 +205,6 @@ def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: fl
     different classes, and both count whole (functional.md, lemma 8).
     """
     if by_class and neighbouring is Neighbouring.REPLACE_ONE:
-        sums = 2 * _joint_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
-        return sums + _joint_sensitivity(geometry, neighbouring, 0.0, weight)
-    return _joint_sensitivity(geometry, neighbouring, 1.0, weight)
-
-
-def _joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
-    d, iota, c = geometry.d, geometry.intercept, geometry.half_width
-    if geometry.grouped:
-        assert c is not None
-        blocks, marked, shared = len(_one_hot(geometry)), len(geometry.marked), len(geometry.shared)
-        numeric = d - len(_hot(geometry)) - marked - sum(size for _, size in geometry.shared)
-        if neighbouring is Neighbouring.ADD_REMOVE:
-            return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked, shared)
-        return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)
-    if neighbouring is Neighbouring.ADD_REMOVE:
-        if c is None:
-            return sensitivity.ball_add_remove(d, geometry.radius, linear, quadratic, iota)
-        return sensitivity.box_add_remove(d, c, linear, quadratic, iota)
-    if c is None:
-        return sensitivity.ball_replace_one(d, geometry.radius, linear, quadratic, iota)
-    return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
+        sums = 2 * moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+        return sums + moments_sensitivity(geometry, neighbouring, 0.0, weight)
+    return moments_sensitivity(geometry, neighbouring, 1.0, weight)

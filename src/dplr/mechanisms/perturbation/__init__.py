@@ -22,6 +22,7 @@ ABOUT_OBJECTIVE = Description(
     laws=(("gauge in the objective", "norm-Gamma in the objective"), ("Gaussian in the objective",)),
     arithmetic="real-arithmetic",
     noise_in="objective",
+    beside=("discrete Laplace",),  # on a Hessian
     least_delta=2.0**-64,  # for a linear term too long for the solver: objective.md, section 5
 )
 

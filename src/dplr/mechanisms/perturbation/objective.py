@@ -6,19 +6,20 @@ Proofs and constants: objective.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, sentence
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, minimisation
+from dplr.inference.reading import Reading
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
@@ -57,6 +58,9 @@ class ObjectivePerturbation(Mechanism):
         losses of printed algorithms as they are. **A cut biases the coefficients**: rows that contradict the model
         count less. The statement says which loss was minimised. None keeps the logistic loss; the squared loss has no
         bound of its slope, and needs a cut.
+    intervals : `"on"` spends 40 % of eps on the Hessian at the released coefficients, so that log odds have confidence
+        intervals; logistic loss alone, without a cut, and delta = 0 (mechanism="score" is better where delta > 0).
+        `released_` then holds the Hessian.
     noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
         release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
@@ -85,12 +89,15 @@ class ObjectivePerturbation(Mechanism):
     calibration: str = "tight"
     coef_norm: float | None = None
     cut: float | str | None = "auto"
+    intervals: str = "off"
     noise: str = "smaller"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         check_choice("noise", self.noise, NOISES)
+        if check_choice("intervals", self.intervals, ("on", "off")) == "on" and self.calibration != "tight":
+            raise ValueError(sentence("intervals", f'must be "off" with calibration="{self.calibration}"', "on"))
         if self.coef_norm is not None:
             minimisation.check_guess(self.coef_norm)
         if isinstance(self.cut, str):
@@ -103,6 +110,12 @@ class ObjectivePerturbation(Mechanism):
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
+        if self.intervals == "off":
+            return self._plan(problem, eps, delta)
+        hessian.check(problem, delta)
+        return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), delta), eps)
+
+    def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         asked, problem = problem.loss, self._cut(problem, eps, delta)
         minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
@@ -139,6 +152,10 @@ class ObjectivePerturbation(Mechanism):
         """The problem with the loss that is minimised."""
         loss, numbers, cut = problem.loss, problem.loss.name == "squared", self.cut
         cuttable = numbers or loss.name == "logistic"
+        if self.intervals == "on":
+            if cut not in (None, "auto"):
+                raise ValueError(sentence("cut", "must be None with intervals='on'", cut, "A cut biases log odds."))
+            return problem
         if self.calibration != "tight" or (cut == "auto" and not cuttable) or (cut is None and not numbers):
             return problem
         if not cuttable or cut is None:
@@ -198,6 +215,8 @@ class ObjectivePerturbation(Mechanism):
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
+        if self.intervals == "on":
+            hessian.check(problem, 0.0)
         minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
 
     @property
@@ -208,7 +227,38 @@ class ObjectivePerturbation(Mechanism):
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square of the linear term, for a loss of slope 1: cuts differ between the laws."""
         deviation = plan.statement.released["coef"].deviation
-        return deviation / plan.problem.loss.lipschitz if self.noise == "smaller" else None
+        chosen = self.noise == "smaller" and self.intervals == "off"
+        return deviation / plan.problem.loss.lipschitz if chosen else None
+
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
+        """Return the coefficients, and the cells of the Hessian where there are any."""
+        coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
+        return coef if self.intervals == "off" else coef | hessian.blocks(problem.geometry)
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        """The coefficients alone do not say how curved the loss is."""
+        if self.intervals == "on":
+            return ""
+        said = "the coefficients alone do not say how uncertain they are"
+        if not plan.problem.loss.classification:
+            return f'{said}; use mechanism="fm" for linear models'
+        return f"{said}; use ObjectivePerturbation(intervals='on') or, with delta > 0, mechanism=\"score\""
+
+    def readings(
+        self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
+    ) -> list[Reading]:
+        """The stationarity of the objective at its released minimum, with the Hessian there."""
+        planned = self.plan(plan.problem, plan.statement.eps, 0.0)  # ridge and tolerance follow from public facts
+        solved, block = planned.minimisation, plan.statement.released["coef"]
+        if solved is None or planned.statement.released["coef"] != block:
+            rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
+            raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
+        noise = _Noise(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
+        deviations = noise.deviations(plan.problem.weighted(solved.weights).geometry)
+        return [
+            hessian.reading(replace(planned, statement=plan.statement), part, coef, deviations)
+            for part, coef in zip(parts, coefs, strict=True)
+        ]
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""
@@ -234,7 +284,7 @@ class ObjectivePerturbation(Mechanism):
         minimisation.check_rows(rows, plans[0].problem)
         linear = [self._linear(plan, source) for plan in plans]
         minima = minimisation.minimise_many(rows, plans, linear)
-        return [self._release(minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
+        return [self._release(rows, minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
 
     def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
         block = plan.statement.released["coef"]
@@ -246,12 +296,14 @@ class ObjectivePerturbation(Mechanism):
             return source.norm_gamma(block.scale, *block.shape)
         return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
 
-    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+    def _release(self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         assert plan.minimisation is not None
         scale = plan.minimisation.tolerance_noise
         coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
         coef = coef * np.asarray(plan.minimisation.weights or 1.0)
-        return Fit(minimisation.to_grid(coef, plan.statement.released["coef"].grid), plan.statement, {})
+        coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
+        released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
+        return Fit(coef, plan.statement, released)
 
 
 @dataclass(frozen=True, slots=True)
