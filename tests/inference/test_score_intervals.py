@@ -309,6 +309,17 @@ def test_the_p_value_at_an_end_is_what_the_level_leaves(seed, laplace):
             assert tested.dof == 1
 
 
+def test_laplace_noise_makes_p_values_larger_as_it_makes_intervals_wider():
+    rng = np.random.default_rng(18)
+    V = rows(rng, 2000, 1)[:, :1]
+    given = reading(rng, V, target(rng, V, np.array([0.3])), 20.0, laplace=True)
+    found, normal = (intervals(one, np.eye(1), 0.99) for one in (given, replace(given, laplace=False)))
+    assert found.high[0] - found.low[0] > 1.05 * (normal.high[0] - normal.low[0])
+    tested = score_test(given, np.eye(1), found.high)
+    assert tested.p_value == pytest.approx(0.01, rel=5e-3)
+    assert score_test(replace(given, laplace=False), np.eye(1), found.high).p_value < 0.008
+
+
 def test_a_test_of_all_coefficients_without_noise_is_walds():
     rng = np.random.default_rng(15)
     V = rows(rng, 500, 3)
