@@ -35,15 +35,13 @@ def tasks() -> list[tuple[Design, int, int, int]]:
         (make(d), n, replications(d, n), 100 if d < 30 else 30)
         for d, n, make in itertools.product((3, 10, 30), (1000, 10_000, 100_000), (designs.continuous, designs.binary))
     ]
-    hard = [(make(), n, 200, 60) for make in (designs.collinear, designs.one_hot) for n in (10_000, 100_000)]
-    return grid + hard + [(designs.weak(), n, 200, 100) for n in (10_000, 30_000, 60_000, 100_000)]
+    hard = [(make(), n, 100, 40) for make in (designs.collinear, designs.one_hot) for n in (10_000, 100_000)]
+    return grid + hard + [(designs.weak(), n, 100, 40) for n in (10_000, 30_000, 60_000, 100_000)]
 
 
 def replications(d: int, n: int) -> int:
-    """Fewer where they are slow, and where hardly an interval is bounded."""
-    if d == 30 and n == 1000:
-        return 100
-    return 500 if n * d < 300_000 else 300
+    """Fewer where they are slow."""
+    return 100 if d == 30 else 500 if n * d < 300_000 else 300
 
 
 def quick() -> list[tuple[Design, int, int, int]]:

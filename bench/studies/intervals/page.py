@@ -96,7 +96,7 @@ def reported_table(table: pd.DataFrame) -> str:
         missed, reported = 1 - part["coverage"].mean(), 1 - part["unbounded"].mean()
         name = f"{AMPLE:g} or more" if high == np.inf else f"below {high}" if low == -np.inf else f"{low} to {high:g}"
         held = 1 - missed / reported if reported else np.nan
-        lines.append(f"| {name} | {len(part)} | {_three(part['coverage'])} | {100 * reported:.0f} % | {held:.3f} |")
+        lines.append(f"| {name} | {len(part)} | {_three(part['coverage'])} | {100 * reported:.1f} % | {held:.3f} |")
     return "\n".join(lines)
 
 
