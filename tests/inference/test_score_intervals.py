@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from tests.helpers.made_readings import reading, rows, target
+from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, symmetric_noise, target
 
 from dplr.inference.intervals import (
     BOUNDED,
@@ -204,6 +204,35 @@ def test_a_factor_multiplies_everything_and_a_negative_one_swaps_the_ends():
     np.testing.assert_allclose(other.std_error, 2 * one.std_error)
 
 
+def hardly_identified(seed, smallest):
+    """A matrix whose smallest eigenvalue is as large as its noise, and coefficients elsewhere."""
+    rng, cells = np.random.default_rng(seed), cell_variances(4, 9.0)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    matrix = np.zeros((4, 4))
+    matrix[:3, :3] = turn @ np.diag([smallest, 30.0, 120.0]) @ turn.T * 9.0
+    matrix[3, 3] = 2500.0
+    coef = np.append(0.3 * turn[:, 1], 0.2)
+    noisy = matrix + symmetric_noise(rng, cells, np.zeros(4))
+    root = np.sqrt(0.05) * np.linalg.cholesky(matrix)
+    vector = matrix @ coef + root @ rng.normal(size=4) + 9.0 * rng.normal(size=4)
+    return of_moments(noisy, vector, coef @ matrix @ coef + 500.0, 10_000, cells, np.zeros(4), 9.0)
+
+
+@pytest.mark.parametrize(("seed", "smallest"), [(0, 1.0), (49, 1.0), (13, 2.0), (24, 2.0)])
+def test_an_end_behind_which_the_set_goes_on_is_not_taken_for_one(seed, smallest):
+    given, contrast = hardly_identified(seed, smallest), np.eye(4)[[3, 3]]
+    signs, penalty = np.array([-1.0, 1.0]), 0.25 / (4 * given.reach) ** 2
+    middle, _ = lowest(given, penalty, _start(given, 16 * penalty))
+    inside, found = ends(given, contrast, signs, middle, penalty, 0.25, Z)
+    outside, also = ends(given, contrast, signs, middle + 3 * (inside - middle), penalty, 0.25, Z)
+    assert found.all()
+    width, beyond = inside[1, 3] - inside[0, 3], signs * (outside - inside)[:, 3]
+    farther = also & (beyond > 0.2 * width)
+    assert farther.any()
+    assert np.all(statistic(given, outside[farther], penalty).value <= Z**2 + 0.25 + 1e-3)
+    assert intervals(given, contrast[:1]).verdict[0] == UNBOUNDED
+
+
 def test_a_matrix_of_noise_alone_says_nothing():
     for seed in range(8):
         found = intervals(made(seed, n=100, d=4, deviation=100.0), np.eye(5))
@@ -278,6 +307,17 @@ def test_the_p_value_at_an_end_is_what_the_level_leaves(seed, laplace):
             tested = score_test(given, np.eye(4)[[j]], [end])
             assert tested.p_value == pytest.approx(1 - level, rel=5e-3)
             assert tested.dof == 1
+
+
+def test_laplace_noise_makes_p_values_larger_as_it_makes_intervals_wider():
+    rng = np.random.default_rng(18)
+    V = rows(rng, 2000, 1)[:, :1]
+    given = reading(rng, V, target(rng, V, np.array([0.3])), 20.0, laplace=True)
+    found, normal = (intervals(one, np.eye(1), 0.99) for one in (given, replace(given, laplace=False)))
+    assert found.high[0] - found.low[0] > 1.05 * (normal.high[0] - normal.low[0])
+    tested = score_test(given, np.eye(1), found.high)
+    assert tested.p_value == pytest.approx(0.01, rel=5e-3)
+    assert score_test(replace(given, laplace=False), np.eye(1), found.high).p_value < 0.008
 
 
 def test_a_test_of_all_coefficients_without_noise_is_walds():
