@@ -24,7 +24,7 @@ from dplr.inference.intervals import UNBOUNDED, intervals
 DELTA, LEVELS, ROUNDS = 1e-6, (0.3, 1.0, 3.0), (1, 2)
 Z = -special.ndtri(0.025)
 # Replications by columns and rows.
-TIMES = {3: (60, 60, 24), 10: (40, 40, 12), 30: (16, 16, 6)}
+TIMES = {3: (160, 120, 48), 10: (80, 80, 24), 30: (30, 30, 12)}
 # Norm of the coefficients: the deviation of the margins over that of a column.
 LENGTHS = {"continuous": 1 / np.sqrt(0.2), "binary": 1.0, "steep": 2.5}
 SIZES = (2_000, 20_000, 200_000)

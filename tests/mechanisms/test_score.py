@@ -3,6 +3,7 @@
 import itertools
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,6 +84,23 @@ def test_without_noise_the_equation_is_the_information_at_the_last_point():
     errors = np.sqrt(np.diag(np.linalg.inv(information)))
     np.testing.assert_allclose(table.std_error, errors, rtol=0.01)
     np.testing.assert_allclose(table.estimate, mle, atol=1e-3)
+
+
+def test_intervals_cover_the_log_odds_and_would_not_without_their_noise():
+    """150 tables of two columns at eps = 1: noise makes intervals more than twice as wide as maximum likelihood's."""
+    plan, covered, blind, widths = planned(2000, 2), [], [], []
+    truth = np.array([1.5, -1.5]) / (2 * math.sqrt(0.5))  # in the scaled problem
+    for seed in range(150):
+        X, y = made(2000, 2, seed)
+        est = fitted(X, y, rng=1000 + seed)
+        (reading,) = dplr.ScoreRelease().readings(plan, [est.released_], [])
+        for found, each in ((covered, reading), (blind, replace(reading, vector_noise=np.zeros((3, 3))))):
+            table = intervals(each, np.eye(3)[:2])
+            found.append((table.low <= truth) & (truth <= table.high))
+            widths.append(table.std_error)
+    assert 0.92 <= np.mean(covered) <= 0.985
+    assert np.mean(blind) < 0.8
+    assert np.mean(widths[::2]) > 1.5 * np.mean(widths[1::2])
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -234,7 +234,7 @@ def score_add_remove(radius: float, quadratic: float, iota: float = 0.0) -> floa
 
 
 def score_replace_one(radius: float, quadratic: float, iota: float = 0.0) -> float:
-    """The same under replace_one: exactly 2 r for kappa <= sqrt 2 `FREE_HESSIAN`, else an upper bound.
+    """The same under replace_one: at most 2 r for kappa <= sqrt 2 `FREE_HESSIAN`, exactly so with two coordinates.
 
     The squared change is at most 2 r^2 (p^2 + p'^2) + quadratic^2 r^4 (h^2 + h'^2), h = p (1 - p): twice the squared
     sum of two records that add, with a Hessian of weight quadratic / sqrt 2 (score.md, lemma 1).
