@@ -320,6 +320,10 @@ class ReleasedMoments:
 
         save(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        return _made, (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties)
+
     def __repr__(self) -> str:
         """Return a line."""
         count = len(self.parties)
@@ -328,6 +332,10 @@ class ReleasedMoments:
         return (
             f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{said})"
         )
+
+
+def _made(*fields: Any) -> ReleasedMoments:
+    return ReleasedMoments(*fields)
 
 
 def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Problem:
