@@ -182,7 +182,7 @@ class ReleasedMoments:
         ----------
         target : name of a declared number, or of a column of ordered levels, which counts as its positions.
         columns : names of declared columns; a pair of names, or "a*b", for a declared product. None for all columns and
-            products that do not hold the target.
+            products that do not hold the target. Coefficients are in the order of the bounds.
         l2 : `"auto"`, a ridge of four standard deviations of the noise; a number, the ridge of the scaled problem's
             mean objective; or `"cv"`, chosen by halves of the noise. The last one does not pay: see
             docs/use/moments.md.
