@@ -1,9 +1,10 @@
 """Do intervals of log odds from the score release cover, and how wide are they?
 
 Tables are drawn from logistic models with continuous columns (of deviation 0.45 half-ranges) or binary ones, margins of
-deviation 1, an intercept, delta = 1e-6. Each drawn table is fitted at every eps with one and with two rounds. A row of
-the result has: replications; coverage of all slopes together, and of the one that is covered least; median width over
-that of maximum likelihood, of slopes that are bounded; share of slopes that are not; coverage of maximum likelihood.
+deviation 1 and an intercept; "steep" has three binary columns and margins of deviation 2.5. delta = 1e-6. Each drawn
+table is fitted at every eps with one and with two rounds. A row of the result has: replications; coverage of all slopes
+together, and of the one that is covered least; median width over that of maximum likelihood, of slopes that are
+bounded; share of slopes that are not; coverage of maximum likelihood.
 
     python -m bench.studies.score bench/results/score.csv
 """
@@ -23,15 +24,17 @@ from dplr.inference.intervals import UNBOUNDED, intervals
 DELTA, LEVELS, ROUNDS = 1e-6, (0.3, 1.0, 3.0), (1, 2)
 Z = -special.ndtri(0.025)
 # Replications by columns and rows.
-TIMES = {3: (200, 200, 60), 10: (150, 100, 40), 30: (60, 40, 16)}
+TIMES = {3: (60, 60, 24), 10: (40, 40, 12), 30: (16, 16, 6)}
+# Norm of the coefficients: the deviation of the margins over that of a column.
+LENGTHS = {"continuous": 1 / np.sqrt(0.2), "binary": 1.0, "steep": 2.5}
 SIZES = (2_000, 20_000, 200_000)
 
 
 def drawn(kind, n, d, rng):
     """Columns in [-1, 1], labels, and the model's coefficients, intercept last."""
-    X = rng.choice([-1.0, 1.0], (n, d)) if kind == "binary" else 2 * rng.beta(2, 2, (n, d)) - 1
+    X = 2 * rng.beta(2, 2, (n, d)) - 1 if kind == "continuous" else rng.choice([-1.0, 1.0], (n, d))
     signs = (-1.0) ** np.arange(d) * np.linspace(0.5, 1.5, d)
-    theta = np.append(signs / np.linalg.norm(signs) / (1.0 if kind == "binary" else np.sqrt(0.2)), 0.5)
+    theta = np.append(signs / np.linalg.norm(signs) * LENGTHS[kind], 0.5)
     y = rng.random(n) < special.expit(X @ theta[:-1] + theta[-1])
     return X, y.astype(int), theta
 
@@ -89,9 +92,11 @@ def main(path):
                 "likelihood",
             ]
         )
-        for (d, times), kind in itertools.product(TIMES.items(), ("continuous", "binary")):
+        for (d, times), kind in itertools.product(TIMES.items(), LENGTHS):
+            if kind == "steep" and d > 3:
+                continue
             for n, count in zip(SIZES, times, strict=True):
-                rng, found = np.random.default_rng([n, d, kind == "binary"]), defaultdict(list)
+                rng, found = np.random.default_rng([n, d, *kind.encode()]), defaultdict(list)
                 for _ in range(count):
                     replicate(kind, n, d, rng, found)
                 for (eps, rounds), rows in found.items():

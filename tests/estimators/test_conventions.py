@@ -45,6 +45,8 @@ OFFERED = [
     dplr.LogisticRegression(mechanism="objective", **READ),
     dplr.LogisticRegression(mechanism=NGD, delta=1e-6, **READ),
     dplr.LogisticRegression(mechanism="none", eps=INF, **READ),
+    dplr.LogisticRegression(mechanism="score", delta=1e-6, **READ),
+    dplr.LogisticRegression(mechanism="score", eps=INF, **READ),
     dplr.HuberSVC(mechanism="output", **READ),
     dplr.HuberSVC(mechanism="objective", delta=1e-6, **READ),
     dplr.HuberSVC(mechanism=NGD, eps=INF, **READ),

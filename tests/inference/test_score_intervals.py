@@ -17,6 +17,7 @@ from dplr.inference.intervals import (
     score_test,
 )
 from dplr.inference.noise import covariance, fourth, weights
+from dplr.inference.reading import MEAN, Reading
 from dplr.inference.score import ends, lowest, quantile, statistic
 
 Z = stats.norm.ppf(0.975)
@@ -232,6 +233,31 @@ def test_numbers_that_cannot_be_computed_with_say_nothing(broken):
     matrix[0, 1] = matrix[1, 0] = broken
     found = intervals(replace(given, matrix=matrix), np.eye(4))
     assert np.all(found.verdict == UNBOUNDED)
+
+
+@pytest.mark.filterwarnings("error")
+def test_whatever_is_released_ends_are_two_finite_numbers_or_none():
+    rng = np.random.default_rng(17)
+    for _ in range(300):
+        q = int(rng.integers(1, 6))
+        matrix = rng.normal(size=(q, q)) * 10.0 ** rng.choice([0, 3, -3, 150, 300])
+        cells, tied = rng.random((q, q)) * rng.choice([0.0, 1.0, 1e4, 1e200]), np.zeros(q)
+        if q > 1 and rng.random() < 0.3:
+            tied[0], cells[0, 0] = 1.0, 0.0
+        if rng.random() < 0.2:
+            matrix[:, 0] = matrix[0] = 0.0
+        given = Reading(
+            matrix=matrix + matrix.T, vector=rng.normal(size=q) * rng.choice([1.0, 1e5, 1e200]), cells=cells + cells.T,
+            tied=tied, vector_noise=np.eye(q) * rng.choice([0.0, 1.0]), sampling=np.eye(q) * rng.choice([0.0, 1.0]),
+            laplace=bool(rng.random() < 0.5), center=np.zeros(q), reach=4.0, estimand=MEAN,
+        )  # fmt: skip
+        found = intervals(given, np.eye(q), coef_bound=rng.choice([None, 10.0]))
+        bounded = found.verdict != UNBOUNDED
+        assert np.all(found.low[bounded] < found.high[bounded])
+        assert np.all(np.isfinite(found.low) == bounded)
+        assert np.all(np.isfinite(found.high) == bounded)
+        tested = score_test(given, np.eye(q)[:1], [0.0])
+        assert (tested.verdict == UNBOUNDED) == math.isnan(tested.p_value)
 
 
 def test_the_quantile_of_one_laplace_number_is_not_exceeded_and_that_of_none_is_normal():

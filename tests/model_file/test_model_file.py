@@ -293,7 +293,7 @@ CANARY = 0.7234567890123456
 ROWS = 2741
 
 
-@pytest.mark.parametrize("mechanism", ["fm", "output", "objective", "ngd"])
+@pytest.mark.parametrize("mechanism", ["fm", "output", "objective", "ngd", "score"])
 def test_nothing_private_is_in_a_file(mechanism, tmp_path):
     rng = np.random.default_rng(11)
     X = rng.uniform(0, 1, (ROWS, 3))
@@ -306,7 +306,8 @@ def test_nothing_private_is_in_a_file(mechanism, tmp_path):
         tmp_path / "canary-budget.db", eps=9.0, delta=0.1, neighbouring="add_remove", label="canary-label"
     )
     est = dplr.fit(
-        frame, y, eps=2.0, delta=1e-6 if mechanism == "ngd" else 0.0, mechanism=mechanism, neighbouring="add_remove",
+        frame, y, eps=2.0, delta=1e-6 if mechanism in ("ngd", "score") else 0.0, mechanism=mechanism,
+        neighbouring="add_remove",
         n_rows=3000, classes=["no", "yes"], public=(public, y[:31]), ledger=ledger, progress=False,
         bounds=dplr.Bounds(dict.fromkeys(frame, (0, 1))),
     )  # fmt: skip
@@ -333,7 +334,7 @@ def test_a_seed_is_not_in_a_file_but_that_there_was_one_is(tmp_path):
     assert "WARNING" in str(dplr.load_model(path).privacy_)
 
 
-@pytest.mark.parametrize("mechanism", ["fm", "output", "ngd"])
+@pytest.mark.parametrize("mechanism", ["fm", "output", "ngd", "score"])
 @pytest.mark.parametrize("seed", [None, 1])
 def test_every_statement_of_many_classes_says_whether_the_noise_came_from_a_seed(tmp_path, mechanism, seed):
     X = np.random.default_rng(0).uniform(0, 0.5, (500, 2))

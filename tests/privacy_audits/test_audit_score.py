@@ -12,7 +12,7 @@ FLOORS = {
     "score, one round": (12_000, 0.75),
     "score, add_remove": (12_000, 0.75),
     "hessian, add_remove": (12_000, 0.75),
-    "from zero": (1_000, 0.2),
+    "from zero": (2_000, 0.25),
 }
 
 

@@ -92,6 +92,7 @@ def models():
             "output": fitted("output"),
             "none": fitted("none", eps=math.inf),
             "ngd": fitted("ngd", delta=1e-6, with_public=True),
+            "score": fitted("score", delta=1e-6),
             "linear": fitted("fm", "linear"),
             "svm": fitted("objective", "svm"),
             "two": fitted("objective", columns=("age", "hours")),
@@ -113,8 +114,8 @@ def pages(models):
 
 
 EVERY = [
-    "fm", "objective", "output", "none", "ngd", "linear", "svm", "two", "add_remove", "seeded", "hostile", "no_bounds",
-    "three_labels",
+    "fm", "objective", "output", "none", "ngd", "score", "linear", "svm", "two", "add_remove", "seeded", "hostile",
+    "no_bounds", "three_labels",
 ]  # fmt: skip
 
 
@@ -275,7 +276,7 @@ def test_a_wide_table_becomes_lists_on_a_narrow_screen(pages):
 
 def test_odds_ratios_are_shown_where_coefficients_are_log_odds_alone(pages, models):
     """The functional mechanism and a cut loss minimise another loss than the logistic one."""
-    for name, biased in (("fm", True), ("objective", True), ("ngd", False), ("none", False)):
+    for name, biased in (("fm", True), ("objective", True), ("ngd", False), ("score", False), ("none", False)):
         words = Page(pages[name]).words
         assert models[name].privacy_.biased is biased
         assert ("odds ratio per unit" in words) is not biased
@@ -339,7 +340,7 @@ def test_page_warns_of_what_is_not_covered(pages):
 # ---- what it is made of ----
 
 
-@pytest.mark.parametrize("name", ["fm", "objective", "ngd", "linear", "svm"])
+@pytest.mark.parametrize("name", ["fm", "objective", "ngd", "score", "linear", "svm"])
 def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name, tmp_path):
     est = models[name]
     public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "ranges_", "bounds")

@@ -99,8 +99,8 @@ def one_hot() -> Design:
 
     def draw(rng, n):
         X = np.clip(0.4 * rng.normal(size=(n, numbers)), -1, 1)
-        # A quarter of the rows show no level: with the constant the levels would else be collinear.
-        shown = [rng.choice(levels + 1, n, p=[0.15, 0.2, 0.15, 0.25, 0.25])[:, None] == np.arange(levels)] * 1
+        # Some rows show no level: else the levels and the constant would be collinear.
+        shown = [rng.choice(levels + 1, n, p=[0.15, 0.2, 0.15, 0.25, 0.25])[:, None] == np.arange(levels)]
         shown += [rng.choice(levels + 1, n, p=[0.2, 0.2, 0.2, 0.2, 0.2])[:, None] == np.arange(levels)]
         return np.hstack([X * width, *(block * width for block in shown), np.full((n, 1), IOTA)])
 

@@ -116,7 +116,7 @@ class Inference:
         >>> X = rng.uniform(0, 10, (20_000, 2))
         >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
         >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
-        >>> low, high = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y).conf_int()["x0"]
+        >>> low, high = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y).conf_int()["column 0"]
         >>> bool(low < 3 < high)
         True
         """
@@ -164,7 +164,7 @@ class Inference:
         >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
         >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
         >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
-        >>> est.wald_test(["x0", "x1"]).p_value < 0.01
+        >>> est.wald_test(["column 0", "column 1"]).p_value < 0.01
         True
         """
         subject = self._subject(None)
@@ -341,8 +341,8 @@ def compare(a: Any, b: Any) -> Any:
     >>> y = 3 * X[:, 0] + rng.normal(0, 3, 20_000)
     >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
     >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
-    >>> dplr.compare(est, est.refit(columns=["x1"])).dropped
-    ('x0',)
+    >>> dplr.compare(est, est.refit(columns=["column 1"])).dropped
+    ('column 0',)
     """
     check_is_fitted(a)
     check_is_fitted(b)

@@ -21,8 +21,8 @@ class LogisticRegression(PrivateClassifier):
     eps : privacy loss, positive; ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : failure probability in [0, 1); 0 for pure eps-DP (`"objective"` then states 2^-64).
     mechanism : `"auto"` takes the one that was best on the project's tables, a function of public facts, and the
-        statement says which and why. Or `"fm"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a
-        spec such as ``FunctionalMechanism(calibration="paper")``.
+        statement says which and why. Or `"fm"`, `"objective"`, `"output"`, `"ngd"` and `"score"` (both need
+        delta > 0), `"none"`, or a spec such as ``FunctionalMechanism(calibration="paper")``.
     bounds : `Bounds` of the columns from public knowledge, the mapping that makes them, or the path of a bounds file.
         None assumes that rows lie in the unit ball, and projects those outside onto it. Predictions count rows in the
         same way. With bounds by name, columns that they do not name are ignored.

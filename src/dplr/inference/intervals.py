@@ -66,6 +66,7 @@ class ScoreTest:
     verdict: str
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def intervals(
     reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, coef_bound: float | None = None
 ) -> Intervals:
@@ -109,6 +110,7 @@ def intervals(
     )
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: float | None = None) -> ScoreTest:
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
@@ -215,9 +217,11 @@ def _places(points: Array, contrasts: Array) -> Array:
 def _start(reading: Reading, penalty: float) -> Array:
     """The penalised generalised least squares solution with the covariance of the center."""
     local = statistic(reading, np.zeros((1, len(reading.vector))), penalty)
-    with np.errstate(all="ignore"):
-        start = np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0] if _finite(local.curvature) else None
-    return start if start is not None and _finite(start) else np.zeros(len(reading.vector))
+    zero = np.zeros(len(reading.vector))
+    if not _finite(local.curvature) or not _finite(local.slope):
+        return zero
+    start = np.asarray(np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0], np.float64)
+    return start if _finite(start) else zero
 
 
 def _root(reading: Reading) -> Array:

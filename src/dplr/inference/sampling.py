@@ -32,6 +32,7 @@ def ridge_fit(matrix: Array, vector: Array, cells: Array) -> Array:
     return np.asarray(basis @ ((basis.T @ vector) / (values[kept] + ridge)))
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def residual_sum(
     matrix: Array, vector: Array, cells: Array, tied: Array, vector_noise: Array, square: float, square_noise: float,
     at: Array | None = None,
@@ -44,6 +45,7 @@ def residual_sum(
     return sum(parts), max(_LEAST * math.sqrt(variance), _ROUNDING * sum(map(abs, parts)))
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def classical_sampling(
     matrix: Array, vector: Array, cells: Array, tied: Array, vector_noise: Array, square: float, square_noise: float,
     n_rows: float, at: Array | None = None, less: float = 0.0,

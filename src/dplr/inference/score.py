@@ -43,20 +43,20 @@ class Model:
     weights: Array
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def statistic(reading: Reading, phi: Array, penalty: float = 0.0) -> Model:
     """The model of the statistic at points (m, q); nan where numbers are too large to compute with."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
-        r = reading.vector - phi @ reading.matrix
-        z = _solve(v, r[..., None])[..., 0]
-        d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
-        turn = _solve(v, d)
-        theta = reading.center + phi
-        curvature = d @ turn
-        curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
-        np.einsum("...ii->...i", curvature)[...] += penalty
-        value = np.sum(r * z, axis=-1) + penalty * np.sum(theta**2, axis=-1)
-        slope = np.einsum("...ij,...j->...i", d, z) - penalty * theta
+    v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
+    r = reading.vector - phi @ reading.matrix
+    z = _solve(v, r[..., None])[..., 0]
+    d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
+    turn = _solve(v, d)
+    theta = reading.center + phi
+    curvature = d @ turn
+    curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
+    np.einsum("...ii->...i", curvature)[...] += penalty
+    value = np.sum(r * z, axis=-1) + penalty * np.sum(theta**2, axis=-1)
+    slope = np.einsum("...ij,...j->...i", d, z) - penalty * theta
     return Model(value, slope, curvature, turn, z)
 
 
@@ -83,6 +83,7 @@ def variances(reading: Reading, x: Array, phi: Array) -> tuple[Array, Array]:
     return private + np.einsum("...i,ij,...j->...", x, reading.sampling, x), private
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def lowest(reading: Reading, penalty: float, start: Array, fixed: Array | None = None) -> tuple[Array, bool]:
     """The point (q,) nearest `start` with the smallest penalised statistic, and whether it was found.
 
@@ -106,6 +107,7 @@ def lowest(reading: Reading, penalty: float, start: Array, fixed: Array | None =
     return points[0], bool(found[0])
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ends(
     reading: Reading, contrasts: Array, signs: Array, start: Array, penalty: float, slack: float, z: float
 ) -> tuple[Array, Flags]:
@@ -124,11 +126,10 @@ def ends(
         level = quantile(z, kurtosis(reading, x, phi)) ** 2 + slack
         room = level - (model.value - np.sum(model.slope * inward, axis=-1))
         length = np.sum(c[which] * along, axis=-1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            half = np.sqrt(np.maximum(room, 0.0) * length)
-            move = inward + np.where(length > 0, half / length, 0.0)[:, None] * along
-            ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
-            size = np.einsum("...i,...ij,...j->...", move, model.curvature, move)
+        half = np.sqrt(np.maximum(room, 0.0) * length)
+        move = inward + np.where(length > 0, half / length, 0.0)[:, None] * along
+        ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
+        size = np.einsum("...i,...ij,...j->...", move, model.curvature, move)
         return move, ahead & (size <= _ACROSS**2 * room) & (room > 0)
 
     return _iterate(step, np.broadcast_to(start, c.shape).copy(), _bound(reading, penalty))
@@ -145,14 +146,13 @@ def _iterate(
         still = []
         for first in range(0, len(moving), size):
             which = moving[first : first + size]
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                move, there = step(points[which], which)
-                sound = np.all(np.isfinite(move), axis=1)
-                there &= sound
-                move = np.where(sound[:, None], move, 0.0)
-                moved = points[which] + (1.0 if count < _CALM else _SHORT) * move
-                norm = np.linalg.norm(moved, axis=1)
-                moved *= np.minimum(1.0, bound / np.maximum(norm, 1e-300))[:, None]
+            move, there = step(points[which], which)
+            sound = np.all(np.isfinite(move), axis=1)
+            there &= sound
+            move = np.where(sound[:, None], move, 0.0)
+            moved = points[which] + (1.0 if count < _CALM else _SHORT) * move
+            norm = np.linalg.norm(moved, axis=1)
+            moved *= np.minimum(1.0, bound / np.maximum(norm, 1e-300))[:, None]
             points[which] = np.where(there[:, None], points[which], moved)
             found[which] = there
             still.append(which[sound & ~there])

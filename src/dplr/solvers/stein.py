@@ -41,11 +41,17 @@ def stein_coef(
         """Mean of the margins at which positives have their share."""
         if not iota:
             return 0.0
-        low, high = -100.0 - 10 * deviation, 100.0 + 10 * deviation
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if _mean_sigmoid(middle, deviation) < share else (low, middle)
-        return (low + high) / 2
+        low, high, middle = -100.0 - 10 * deviation, 100.0 + 10 * deviation, 0.0
+        for _ in range(100):  # Newton's method inside a bracket
+            excess = _mean_sigmoid(middle, deviation) - share
+            low, high = (low, middle) if excess > 0 else (middle, high)
+            slope = _mean_slope(middle, deviation)
+            other = middle - excess / slope if slope > 0 else low
+            other = other if low < other < high else (low + high) / 2
+            if abs(other - middle) <= 1e-11 * (1 + abs(middle)):
+                break
+            middle = other
+        return other
 
     # 4 length E sigma' grows with the length 1 / (4 k), so bisection finds where it is 1.
     low, high = 1.0, _LARGEST_MARGIN_DEVIATION / float(np.sqrt(variance))

@@ -66,7 +66,7 @@ class Summary:
     >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
     >>> table = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y).summary()
     >>> [line.name for line in table.lines], table.facts["n"]
-    (['x0', 'x1', '(intercept)'], '20,000')
+    (['column 0', 'column 1', '(intercept)'], '20,000')
     """
 
     lines: tuple[Line, ...]
