@@ -361,7 +361,7 @@ def test_plain_numbers_of_a_table_and_of_its_array_give_the_same_ranges():
 
 def changed(est, path, change):
     """The file of a model after a change, its hash made anew."""
-    from dplr.model_file.file import digest
+    from dplr.model_file.strict_json import digest
 
     dplr.save_model(est, path)
     whole = json.loads(path.read_text())

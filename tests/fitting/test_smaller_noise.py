@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 import dplr
 from dplr.mechanisms import as_mechanism
-from dplr.model_file.file import digest
+from dplr.model_file.strict_json import digest
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
 

@@ -14,7 +14,7 @@ from dplr.bounds.scaling import box_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd.frame import frame_of, intervals_of
 from dplr.mechanisms.protocol import CLIPS
-from dplr.model_file.file import digest
+from dplr.model_file.strict_json import digest
 from dplr.noise import Source
 from dplr.plots._view import read_model
 from dplr.privacy.guarantees import Neighbouring

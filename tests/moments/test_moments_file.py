@@ -18,12 +18,15 @@ def table(n=300, seed=0):
 
 
 def release(seed=0, **options):
-    return dplr.release_moments(table(seed=seed), **({"bounds": BOUNDS, "eps": 1.0, "delta": 1e-6} | options))
+    return dplr.release_moments(
+        table(seed=seed), **({"bounds": BOUNDS, "eps": 1.0, "delta": 1e-6, "noise": "gaussian"} | options)
+    )
 
 
 RELEASES = {
     "gaussian": lambda: release(party="north"),
     "laplace": lambda: release(delta=0.0),
+    "smaller": lambda: release(noise="smaller"),
     "add_remove": lambda: release(neighbouring="add_remove"),
     "a reference": lambda: release(neighbouring="add_remove", n_rows=1000),
     "no noise": lambda: release(eps=float("inf")),

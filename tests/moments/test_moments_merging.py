@@ -18,7 +18,7 @@ def table(n=3000, seed=0):
 
 def parties(relation="replace_one", **options):
     X, ends = table(), (0, 500, 1700, 3000)
-    given = {"bounds": BOUNDS, "eps": 1.0, "neighbouring": relation} | options
+    given = {"bounds": BOUNDS, "eps": 1.0, "neighbouring": relation, "noise": "gaussian"} | options
     return [
         dplr.release_moments(X[low:high], party=name, **given)
         for name, low, high in zip("ABC", ends, ends[1:], strict=False)
@@ -54,7 +54,7 @@ def test_merging_is_exact_in_any_order():
 
 def test_the_statement_names_parties_and_the_weakest_promise():
     a, b, c = parties(delta=1e-6)
-    weaker = dplr.release_moments(table(99, 9), bounds=BOUNDS, eps=2.0, delta=1e-7)
+    weaker = dplr.release_moments(table(99, 9), bounds=BOUNDS, eps=2.0, delta=1e-7, noise="gaussian")
     said = a.merge(b, c, weaker).privacy_
     assert (said.eps, said.delta) == (2.0, 1e-6)
     assert said.guarantee == Gaussian(max(a.privacy_.guarantee.mu, weaker.privacy_.guarantee.mu))
@@ -69,7 +69,7 @@ def test_the_statement_names_parties_and_the_weakest_promise():
 
 def test_parties_may_have_different_noise():
     a, b, _ = parties()
-    gaussian = dplr.release_moments(table(400, 5), bounds=BOUNDS, eps=0.5, delta=1e-6)
+    gaussian = dplr.release_moments(table(400, 5), bounds=BOUNDS, eps=0.5, delta=1e-6, noise="gaussian")
     assert isinstance((a + b).privacy_.guarantee, Pure)
     mixed = (a + gaussian).privacy_
     assert mixed.guarantee == Approx(1.0, 1e-6)

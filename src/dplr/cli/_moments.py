@@ -25,6 +25,7 @@ from dplr.cli._options import (
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
 from dplr.cli._summary import check_ending, show, table_options
 from dplr.cli._tables import Format, feature_kinds, read_table
+from dplr.mechanisms.protocol import NOISES
 
 
 @click.group(short_help="Pay once, fit many: noisy moments of a table, and regressions from them.")
@@ -48,6 +49,13 @@ def moments() -> None:
     default=0.0,
     show_default=True,
     help="What may go wrong beyond eps; far below 1 / (number of records). With one the noise is much smaller.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(NOISES),
+    default=NOISES[0],
+    show_default=True,
+    help="With a delta: the smaller of pure and Gaussian noise, or Gaussian noise, of which many releases cost less.",
 )
 @click.option(
     "--column",
@@ -74,9 +82,10 @@ def moments() -> None:
 @format_options
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def release(
-    data: str, bounds: str, eps: float, delta: float, columns: tuple[str, ...], neighbouring: str, n_rows: int | None,
-    party: str | None, large_delta: bool, ledger_path: str | None, share: str | None, label: str | None, output: str,
-    overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...], quiet: bool,
+    data: str, bounds: str, eps: float, delta: float, noise: str, columns: tuple[str, ...], neighbouring: str,
+    n_rows: int | None, party: str | None, large_delta: bool, ledger_path: str | None, share: str | None,
+    label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Release the noisy second moments of the columns of DATA, a CSV or Parquet file, as a small file.
 
@@ -94,6 +103,7 @@ def release(
     facts: dict[str, Any] = {
         "eps": eps,
         "delta": delta,
+        "noise": noise,
         "neighbouring": neighbouring,
         "n_rows": n_rows,
         "large_delta": large_delta,

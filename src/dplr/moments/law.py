@@ -89,6 +89,14 @@ def _noise(
     return released, guarantee, f"tight: {measured} sensitivity {norm:.6g} of the second moments, {problem.geometry}"
 
 
+def spread(statement: PrivacyStatement) -> float:
+    """Root mean square noise of a cell of the whole matrix."""
+    cells_of = {"diagonal": 1, "off_diagonal": 2}
+    sizes = {name: cells_of[name] * block.shape[0] for name, block in statement.released.items()}
+    total = sum(sizes[name] * block.deviation**2 for name, block in statement.released.items())
+    return math.sqrt(total / sum(sizes.values()))
+
+
 def covers(statement: PrivacyStatement, geometry: Geometry) -> bool:
     """Whether the noise of a statement is as large as its guarantee needs; for what comes from a file."""
     if math.isinf(statement.eps):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,23 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._keywords import suggests
-from dplr._validation import check_delta, check_eps, sentence
+from dplr._validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
-from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
+from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms.functional.spec import add_noise
-from dplr.moments.law import cells, plan_release
+from dplr.mechanisms.protocol import NOISES
+from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
 from dplr.rows import FaultyRows, Rows, as_rows, as_table
 from dplr.rows.queries.moments import Moments
 from dplr.typing import BoundsLike, LedgerLike
@@ -43,6 +46,7 @@ def release_moments(
     eps: float,
     delta: float = 0.0,
     columns: Sequence[str] | None = None,
+    noise: str = "smaller",
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     party: str | None = None,
@@ -60,6 +64,9 @@ def release_moments(
         not with its square.
     columns : names of the declared columns to release; None for all. Products of two of them stay. Each further column
         costs all others precision: release those that questions will be about.
+    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, as it is for
+        three numbers: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost
+        less together.
     neighbouring : `"replace_one"`, where the number of records is public, or `"add_remove"`.
     n_rows : with ``neighbouring="add_remove"``, a public reference for the number of records.
     party : name of whoever holds these rows, for files that are merged; it is published with them.
@@ -102,7 +109,8 @@ def release_moments(
     """
     eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
     known, party = declared(as_bounds(bounds), columns), _checked_party(party)
-    facts = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows, "large_delta": large_delta}
+    facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
+             "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
     if not budget.strict:
         return _released(X, known, party, facts, budget, rng)
     check_columns(X, known)
@@ -131,14 +139,28 @@ def _released(
 
 
 def planned(
-    layout: Layout, seen: Sequence[str] | None, n: int, *, eps: float, delta: float, neighbouring: str,
+    layout: Layout, seen: Sequence[str] | None, n: int, *, eps: float, delta: float, noise: str, neighbouring: str,
     n_rows: int | None, large_delta: bool,
 ) -> Plan:  # fmt: skip
     """What will be released of a table of n rows with these columns; refused where it promises too little."""
     known = public_n_rows(n, n_rows, neighbouring)
     check_loss([eps], delta, neighbouring, known, large_delta)
     problem = scaled_problem(layout, neighbouring, known)
-    return plan_release(replace(problem, assumptions=_assumed(layout, seen, known, neighbouring)), eps, delta)
+    problem = replace(problem, assumptions=_assumed(layout, seen, known, neighbouring))
+    plan = plan_release(problem, eps, delta)
+    pure = _pure(problem, eps) if delta > 0 and noise == NOISES[0] and not math.isinf(eps) else None
+    if pure is None or spread(pure.statement) >= spread(plan.statement):
+        return plan
+    said = f"{pure.statement.calibration}; {pure_sentence(delta)}"
+    return Plan(problem, replace(pure.statement, calibration=said))
+
+
+def _pure(problem: Problem, eps: float) -> Plan | None:
+    """The plan without a delta; None where eps is too small for it."""
+    try:
+        return plan_release(problem, eps, 0.0)
+    except ValueError:
+        return None
 
 
 def _paid(ledger: Budget, statement: PrivacyStatement, source: Source, work: Any) -> dict[str, NDArray[np.float64]]:

@@ -182,7 +182,7 @@ class ReleasedMoments:
         ----------
         target : name of a declared number, or of a column of ordered levels, which counts as its positions.
         columns : names of declared columns; a pair of names, or "a*b", for a declared product. None for all columns and
-            products that do not hold the target.
+            products that do not hold the target. Coefficients are in the order of the bounds.
         l2 : `"auto"`, a ridge of four standard deviations of the noise; a number, the ridge of the scaled problem's
             mean objective; or `"cv"`, chosen by halves of the noise. The last one does not pay: see
             docs/use/moments.md.
@@ -320,6 +320,10 @@ class ReleasedMoments:
 
         save(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        return _made, (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties)
+
     def __repr__(self) -> str:
         """Return a line."""
         count = len(self.parties)
@@ -328,6 +332,10 @@ class ReleasedMoments:
         return (
             f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{said})"
         )
+
+
+def _made(*fields: Any) -> ReleasedMoments:
+    return ReleasedMoments(*fields)
 
 
 def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Problem:

@@ -47,7 +47,7 @@ def _by_halves(released: ReleasedMoments, reading: Reading, usual: float, seed: 
     """The multiple of the usual ridge that predicts best from one half of the noise to the other."""
     laws = {block.law for party in released.parties for block in party.statement.released.values()}
     if not laws <= {GAUSSIAN, "none"}:
-        remedy = "Only Gaussian noise falls into independent halves: release with a delta, or use l2='auto'."
+        remedy = "Only Gaussian noise falls into independent halves: release with noise='gaussian', or use l2='auto'."
         raise ValueError(sentence("l2", f"must not be '{HALVES}' with this noise", ", ".join(sorted(laws)), remedy))
     source, scores = Source(int(seed[:12], 16)), np.zeros(len(_CANDIDATES))
     root = math.sqrt(2)  # each half has twice the variance
