@@ -76,7 +76,7 @@ class ScoreRelease(Mechanism):
         """Fix the rounds, their noise and the statement from public facts."""
         if delta == 0 and math.isfinite(eps):
             remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "
-            remedy += '"objective", whose coefficients have no intervals.'
+            remedy += 'dplr.ObjectivePerturbation(intervals="on").'
             raise ValueError(sentence("delta", 'must be positive with mechanism="score"', delta, remedy))
         self.check(problem)
         planned = self._rounds(problem)
