@@ -1,6 +1,6 @@
 """Do intervals of log odds from objective perturbation with a Hessian cover, and how wide are they? delta = 0.
 
-The tables of `bench.studies.score`, fitted by ``ObjectivePerturbation(intervals="on")``. Columns of the result as there.
+The tables of `bench.studies.score`, fitted by ``ObjectivePerturbation(intervals="on")``; the same columns.
 
     python -m bench.studies.score_pure bench/results/score_pure.csv
 """

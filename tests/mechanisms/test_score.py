@@ -100,7 +100,7 @@ def test_intervals_cover_the_log_odds_and_would_not_without_their_noise():
             widths.append(table.std_error)
     assert 0.92 <= np.mean(covered) <= 0.985
     assert np.mean(blind) < 0.8
-    assert np.mean(widths[::2]) > 1.5 * np.mean(widths[1::2])
+    assert np.median(widths[::2]) > 1.5 * np.median(widths[1::2])
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -258,7 +258,7 @@ def test_without_noise_and_with_a_ridge_it_is_the_ridge_solution():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delta": 0.0}, '`delta` must be positive with mechanism="score"; got 0.*"objective"'),
+        ({"delta": 0.0}, '`delta` must be positive with mechanism="score"; got 0.*ObjectivePerturbation'),
         ({"model": "linear"}, '`model` must be "logistic" with mechanism="score"; got'),
         ({"model": "svm"}, '`model` must be "logistic" with mechanism="score"; got'),
     ],

@@ -97,10 +97,13 @@ def put(value, *keys):
 
 STATEMENT = ("parties", 0, "statement")
 FORGED = {
-    "less noise": (scaled(0.5), "the noise that its eps"),
+    "less noise": (scaled(0.5), "its units and grid"),
     "less sensitivity": (scaled(0.5, "sensitivity"), "the sensitivity"),
     "another weight": (scaled(2.0, "weight"), "the weights"),
-    "fewer units": (lambda fields: fields["parties"][0]["statement"]["released"][0].update(units=5), "the noise"),
+    "fewer units": (
+        lambda fields: fields["parties"][0]["statement"]["released"][0].update(units=5),
+        "its units and grid",
+    ),
     "a smaller eps": (put(0.5, *STATEMENT, "eps"), "the noise that its eps"),
     "a larger mu": (put(9.0, *STATEMENT, "guarantee", "mu"), "the noise that its eps"),
     "a smaller delta": (put(1e-12, *STATEMENT, "delta"), "the noise that its eps"),

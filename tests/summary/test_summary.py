@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import dplr
 from dplr.summary.render import decimals, p_text, rounded
+from dplr.summary.table import Line, Summary
 from paid_people import BOUNDS, TARGET, N, people
 
 
@@ -167,8 +169,78 @@ def test_robust_intervals_need_delta_and_numbers():
     X, y = uneven(500, 0)
     with pytest.raises(ValueError, match="`delta` must be positive with intervals='robust'"):
         robust_fit(X, y, 1.0)
-    with pytest.raises(ValueError, match="`intervals` must be 'on' or 'off' for labels"):
-        dplr.fit(X, y > 0, mechanism=dplr.FunctionalMechanism(intervals="robust"), eps=1.0, delta=1e-6)
+    spec = dplr.FunctionalMechanism(intervals="robust")
+    with pytest.raises(ValueError, match="`intervals` must be 'on' or 'off' with more than two classes"):
+        dplr.fit(X, np.arange(500) % 3, classes=[0, 1, 2], mechanism=spec, eps=1.0, delta=1e-4)
+
+
+def rare(n, seed):
+    """Labels that are hardly ever set, but half of the time in one row of twenty."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random(n) < 0.05).astype(float)
+    return x[:, None], rng.random(n) < np.where(x > 0, 0.5, 0.01)
+
+
+def test_robust_intervals_of_a_probability_hold_where_its_variance_differs_and_the_default_warns():
+    held = {"on": [], "robust": []}
+    for seed in range(50):
+        X, y = rare(20_000, seed)
+        for intervals, found in held.items():
+            spec = dplr.FunctionalMechanism(intervals=intervals)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", dplr.PrivacyWarning)
+                bounds = dplr.Bounds([(0, 1)], target=(False, True))
+                est = dplr.fit(X, y, mechanism=spec, eps=5.0, delta=1e-6, bounds=bounds, rng=seed)
+            low, high = est.conf_int()["column 0"]
+            found.append(low <= 0.49 <= high)
+    assert np.mean(held["robust"]) > 0.85
+    assert np.mean(held["on"]) < 0.75
+    assert "may be far too short" not in " ".join(str(est.summary()).split())
+    est = dplr.fit(X, y, mechanism="fm", eps=5.0, delta=1e-6, bounds=bounds)
+    assert "may be far too short" in " ".join(str(est.summary()).split())
+
+
+def test_joint_intervals_of_several_classes_hold_together():
+    """Bonferroni counts the coefficients of all classes."""
+    table, pay = people()
+    y = np.select([pay < 50, pay < 120], ["low", "middle"], "high")
+    bounds = dplr.Bounds(BOUNDS, target=["high", "low", "middle"])
+    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="fm", bounds=bounds)
+    joint, alone = est.conf_int(joint=True)["low"], est.conf_int(1 - 0.05 / 15)["low"]
+    for name, ends in joint.items():
+        assert ends == pytest.approx(alone[name], rel=1e-6)
+
+
+def test_under_add_remove_a_model_without_an_intercept_has_no_intervals():
+    """The declared number of rows is a reference, and nothing that was released tells the true one."""
+    X, y = uneven(2000, 0)
+    bounds = dplr.Bounds([(-1, 1), (0, 1)], target=(-2, 2))
+    est = dplr.fit(
+        X, y, model="linear", mechanism="fm", eps=5.0, bounds=bounds, neighbouring="add_remove", n_rows=8000,
+        fit_intercept=False,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="number of rows"):
+        est.summary()
+
+
+@pytest.mark.parametrize("slope", [3.0, 12.0])
+def test_a_score_that_is_far_from_the_coefficients_says_nothing_of_them(slope):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (20_000, 2))
+    y = rng.random(20_000) < 1 / (1 + np.exp(-slope * (X[:, 0] - X[:, 1])))
+    bounds = dplr.Bounds([(0, 1)] * 2, target=(False, True))
+    table = dplr.fit(X, y, mechanism="score", eps=5.0, delta=1e-6, bounds=bounds).summary()
+    near = slope < 10
+    assert all(line.bounded is near for line in table.lines)
+    assert ("did not come near enough" in str(table)) is not near
+
+
+def test_levels_without_a_reference_are_named_where_they_cannot_be_left_out():
+    table, pay = people()
+    est = dplr.fit(
+        table, pay > 100, mechanism="score", eps=5.0, delta=1e-6, bounds=dplr.Bounds(BOUNDS, target=(False, True))
+    )
+    assert "Every level of work has a column" in str(est.summary())
 
 
 def test_joint_intervals_are_wider_and_a_higher_level_too():
@@ -282,6 +354,14 @@ def test_names_are_escaped_in_html_and_latex():
     assert "<b>" not in table.to_html()
     assert "&lt;b&gt;&amp;_%$" in table.to_html()
     assert r"\textless{}b\textgreater{}\&\_\%\$" in table.to_latex()
+
+
+def test_no_cell_is_a_formula_or_an_option():
+    line = Line("=1+1", "", 1.0, 0.1, 0.8, 1.2, 0.5, 0.01, "bounded")
+    table = Summary((line, replace(line, name="[2pt]")), "T", {"level": "95 %"}, {}, ("a\x1bnote",))
+    assert "'=1+1," in table.to_csv()
+    assert r"{}[2pt]" in table.to_latex()
+    assert "\x1b" not in str(table) + table.to_html() + table.to_latex()
 
 
 def test_a_data_frame_has_one_row_per_coefficient():

@@ -17,8 +17,8 @@ from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms import SHORTHANDS
-from dplr.summary.columns import Chosen, choose, positions, user_units
-from dplr.summary.subject import Equation, Subject, check_columns, ends_of, joint_test, summarise
+from dplr.summary.columns import Chosen, choose, positions, unreferenced, user_units
+from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
@@ -123,8 +123,8 @@ class Inference:
         subject = self._subject(columns)
         level, joint = real_number("level", level), check_flag("joint", joint)
         found = [
-            dict(zip(subject.names, map(tuple, ends_of(each, level, joint, coef_bound).tolist()), strict=True))
-            for each in subject.equations
+            dict(zip(subject.names, map(tuple, ends.tolist()), strict=True))
+            for ends in all_ends(subject, level, joint, coef_bound)
         ]
         by_label: dict[str, Any] = self._by_label(found)
         return by_label
@@ -205,7 +205,7 @@ class Inference:
         if columns is not None:
             asked = positions(names, prep.layout, columns)
             kept = asked if kept is None else within(names, asked, kept)
-        whole = bool(np.any(readings[0].center))
+        whole = record.mechanism.whole
         if whole and kept is not None:
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
             raise ValueError(
@@ -218,7 +218,7 @@ class Inference:
             references=chosen.references,
             title=_title(fitted, record),
             facts=_facts(fitted, readings),
-            notes=_notes(fitted, record),
+            notes=(*_notes(fitted, record), *_unreferenced(prep.layout, whole)),
         )
 
 
@@ -283,6 +283,15 @@ def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     if fitted.privacy_.reproducible:
         notes.append("Not private: the noise came from a seed.")
     return tuple(notes)
+
+
+def _unreferenced(layout: Layout | None, whole: bool) -> tuple[str, ...]:
+    """What to declare where every level has a column and none can be left out."""
+    names = unreferenced(layout) if whole and layout is not None else []
+    if not names:
+        return ()
+    return (f"Every level of {', '.join(names)} has a column, so levels and intercept cannot be told apart. Declare a "
+            "reference= in the bounds.",)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,7 @@ def _both_ends(
     twice, signs = np.tile(contrasts, (2, 1)), np.repeat([-1.0, 1.0], m)
     near = _SLACK / reach**2
     middle, found = lowest(reading, near, _start(reading, near))
+    found = found and not reading.far
     points, reached = ends(reading, twice, signs, middle, near, _SLACK, z)
     if declared:
         points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z)

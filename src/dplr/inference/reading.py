@@ -41,6 +41,8 @@ class Reading:
     robust : whether `sampling` holds for unequal variances.
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
+    far : whether the coefficients are so far from `center` that the equation does not hold for them: there are then no
+        intervals.
     """
 
     matrix: NDArray[np.float64]
@@ -58,6 +60,7 @@ class Reading:
     robust: bool = False
     square: float | None = None
     square_noise: float = 0.0
+    far: bool = False
 
     def subset(self, keep: NDArray[np.intp]) -> Reading:
         """The equation of the model with these coordinates alone: another estimand, from the same release.

@@ -169,6 +169,11 @@ class Mechanism(ABC):
         raise NotImplementedError("a mechanism that does not lack intervals makes their readings here")
 
     @property
+    def whole(self) -> bool:
+        """Whether its readings hold for all columns together alone: a score at a point does, moments do not."""
+        return True
+
+    @property
     def chosen(self) -> tuple[int, ...] | None:
         """Positions of the columns that the model is made of, where it was told; None for all."""
         return None

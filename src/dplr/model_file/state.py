@@ -205,6 +205,7 @@ def estimator_of(value: Any) -> Any:
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     _set_model(fitted, values, prep)
+    _check_chosen(parameters["mechanism"], fitted.coef_)
     numbers = read_ranges("model.ranges", values["ranges"], statement)
     mechanism, plan = parameters["mechanism"], Plan(problem, of_one)
     if numbers:
@@ -239,6 +240,12 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
         w0 = tuple(array("model.start", values["start"], (size,)).tolist())
     clippable = problem.clippable if w0 is None else ()
     return replace(problem, assumptions=statement.assumptions, w0=w0, clippable=clippable), prep
+
+
+def _check_chosen(mechanism: Mechanism, coef: Any) -> None:
+    """Columns that the model is not made of have coefficients of 0."""
+    if mechanism.chosen is not None and np.delete(np.atleast_2d(coef), mechanism.chosen, axis=1).any():
+        refuse("model.coef", "must be 0 outside the columns of the model", list(mechanism.chosen))
 
 
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:

@@ -26,6 +26,8 @@ def _any_law(where: str, value: Any) -> str:
     return law
 
 
+# No calibration asks for more noise, and its square is a number.
+_LARGEST_SCALE = 2.0**300
 _POSITIVE = number(0.0, above=True)
 _NOT_NEGATIVE = number(0.0)
 _GUARANTEES: dict[str, Any] = {
@@ -198,10 +200,21 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any], bloc
         refuse(f"{where}.sensitivity", "must be finite where there is noise", release.sensitivity)
     if release.grid and math.frexp(release.grid)[0] != 0.5:
         refuse(f"{where}.grid", "must be a power of two, or 0", release.grid)
+    _check_scale(where, release)
     if (release.units > 0) is not law.startswith("discrete"):
         refuse(f"{where}.units", "must be positive exactly for discrete noise", release.units)
     if (release.spread > 0) is not law.startswith("gauge"):
         refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
+
+
+def _check_scale(where: str, release: Release) -> None:
+    """The scale is that of the integers that were drawn; intervals rest on it."""
+    drawn = {"discrete Laplace": float(release.units), "discrete Gaussian": math.sqrt(release.units)}
+    expected = drawn.get(release.law, release.scale / (release.grid or 1.0)) * (release.grid or 1.0)
+    if not math.isclose(release.scale, expected, rel_tol=1e-9):
+        refuse(f"{where}.scale", f"must be that of its units and grid, {expected:g}", release.scale)
+    if release.scale > _LARGEST_SCALE:
+        refuse(f"{where}.scale", f"must be at most {_LARGEST_SCALE:g}", release.scale)
 
 
 def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from dplr._validation import sentence
@@ -45,7 +46,7 @@ def _check_alike(first: ReleasedMoments, other: object) -> None:
 def check_different(parties: Sequence[Party]) -> None:
     """Refuse what is there twice."""
     names = [party.name for party in parties if party.name is not None]
-    twice = [name for name in names if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if len({party.digest for party in parties}) < len(parties):
         rule = "must be of different rows; a release must not be merged with itself"
         raise ValueError(sentence("others", rule, "one release twice", "Leave the second one out."))

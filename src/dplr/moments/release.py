@@ -227,6 +227,8 @@ def _checked_party(party: Any) -> str | None:
     """A name that can be written to a file, or None."""
     if party is None:
         return None
-    if not isinstance(party, str) or not 0 < len(party) <= _LONGEST_NAME or not party.isprintable():
-        raise ValueError(sentence("party", f"must be None or a name of at most {_LONGEST_NAME} characters", party))
+    plain = isinstance(party, str) and party.isprintable() and not set(party) & set("();")
+    if not isinstance(party, str) or not plain or not 0 < len(party) <= _LONGEST_NAME:
+        rule = f"must be None or a name of at most {_LONGEST_NAME} characters, without brackets and semicolons"
+        raise ValueError(sentence("party", rule, party))
     return party

@@ -86,7 +86,9 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     simulated = simulator(facts, assume)
     found = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
     plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
-    chosen = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen, False)
+    chosen = choose(
+        simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen, planned.mechanism.whole
+    )
     said = [*simulated.population.facts]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:

@@ -72,6 +72,12 @@ def choose(
     return Chosen(shown, (*columns, *constant), references)
 
 
+def unreferenced(layout: Layout) -> list[str]:
+    """Columns of the table each level of which has a coefficient."""
+    known = zip(layout.features, layout.columns, strict=True)
+    return [name for name, column in known if _levels(name, column) and _declared(column) is None]
+
+
 def _levels(feature: str, column: object) -> list[str]:
     """What the levels of a column are called, if it has a block of them; else nothing."""
     if isinstance(column, Bins):

@@ -86,7 +86,7 @@ def p_text(value: float) -> str:
 def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
     found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
-    return ([f"Reference levels. {'; '.join(found)}."] if found else []) + list(table.notes)
+    return ([f"Reference levels. {'; '.join(found)}."] if found else []) + [_seen(note) for note in table.notes]
 
 
 def as_text(table: Summary) -> str:
@@ -144,7 +144,10 @@ def as_latex(table: Summary) -> str:
 
 
 def _latex_row(row: list[str]) -> str:
-    return " & ".join(_latex(cell) for cell in row) + r" \\"
+    cells = [_latex(cell) for cell in row]
+    if cells[0][:1] in ("[", "*"):  # else the end of the row before would take it for its option
+        cells[0] = "{}" + cells[0]
+    return " & ".join(cells) + r" \\"
 
 
 def _latex(text: str) -> str:
@@ -164,6 +167,7 @@ def as_csv(table: Summary) -> str:
 
 
 def _full(value: str | float) -> str:
+    """A number in full; text that no spreadsheet takes for a formula."""
     if isinstance(value, str):
-        return value
+        return f"'{_seen(value)}" if value[:1] in ("=", "+", "-", "@") else _seen(value)
     return repr(value) if math.isfinite(value) else ""

@@ -74,7 +74,7 @@ def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | N
     """The regression table."""
     lines, notes = [], list(subject.notes)
     for equation in subject.equations:
-        found = intervals_of(equation, level, joint, coef_bound)
+        found = intervals_of(equation, _each(subject, level, joint), joint, coef_bound)
         lines += _lines(subject, equation, found, coef_bound)
         notes += _warnings(subject, equation, found)
     first = subject.equations[0].reading
@@ -85,6 +85,17 @@ def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | N
     notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
     notes.append(_covers(first, joint))
     return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION))
+
+
+def _each(subject: Subject, level: float, joint: bool) -> float:
+    """The level of each model: joint intervals of several hold together."""
+    return 1 - (1 - level) / len(subject.equations) if joint else level
+
+
+def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> list[NDArray[np.float64]]:
+    """(m, 2) ends of each model in the user's units; infinite where the released numbers cannot say."""
+    own = _each(subject, level, joint)
+    return [ends_of(equation, own, joint, coef_bound) for equation in subject.equations]
 
 
 def intervals_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> Intervals:
@@ -130,24 +141,38 @@ def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: f
 
 def _warnings(subject: Subject, equation: Equation, found: Intervals) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
+    if equation.reading.far:
+        said = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
+        return [f"{_of(equation)}{said} for them. A larger eps, tighter bounds, or a start at zero may help."]
     if not found.weakest < _WEAK:
         return []
     parts = np.abs(found.direction)
     largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
     names = ", ".join(subject.names[j] for j in largest)
-    head = f"{equation.label}: " if equation.label else ""
     remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
     if found.weakest > 0 and equation.reading.n_rows:
         needed = equation.reading.n_rows * _WEAK / found.weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
-    found_weak = f"{head}The weakest direction ({names}) is {found.weakest:.2g} deviations of the noise; 6 are ample."
+    found_weak = (
+        f"{_of(equation)}The weakest direction ({names}) is {found.weakest:.2g} deviations of the noise; 6 are ample."
+    )
     return [f"{found_weak} To learn more, {remedy}."]
+
+
+def _of(equation: Equation) -> str:
+    """Which class a note is about."""
+    return f"{equation.label}: " if equation.label else ""
 
 
 def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
     if reading.estimand == LOG_ODDS:
         variances = "the logistic model is assumed"
+    if reading.estimand == PROBABILITY and not reading.robust:
+        variances += (
+            ", which labels do not have: where probabilities differ much between rows, intervals may be far too "
+        )
+        variances += "short. intervals='robust' and mechanism='score' do not need it"
     every = "All intervals hold together with that probability. " if joint else ""
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "

@@ -115,6 +115,11 @@ def meat_cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[
     return {MEAT + name: where for name, where in cells.items() if name != "linear"}
 
 
+def largest_residual(problem: Problem) -> int:
+    """Up to here squared residuals count in full: numbers lie in [-1, 1], and labels are -1 and 1."""
+    return 2 if problem.loss.classification else 1
+
+
 def meat_matrix(geometry: Geometry, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
     """The symmetric matrix of sum min(u^2, 1) v v' from released numbers; None where it was not released."""
     cells = meat_cells(geometry)

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from dplr.inference.reading import MEAN, PROBABILITY, Reading
 from dplr.inference.sampling import classical_sampling, robust_sampling
-from dplr.mechanisms.functional.moments import SQUARE, blocks, derived, meat_matrix, moment_matrix, one_class
+from dplr.mechanisms.functional.moments import (
+    SQUARE,
+    blocks,
+    derived,
+    largest_residual,
+    meat_matrix,
+    moment_matrix,
+    one_class,
+)
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -23,8 +31,8 @@ def missing_for_intervals(plan: Plan) -> str:
     problem = plan.problem
     if not problem.loss.classification and SQUARE not in plan.statement.released:
         return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
-    if problem.n_rows is None and not problem.geometry.intercept:
-        return "nothing tells the number of rows; declare n_rows, or fit an intercept"
+    if problem.neighbouring is Neighbouring.ADD_REMOVE and not problem.geometry.intercept:
+        return "nothing tells the number of rows; fit an intercept, or take neighbouring='replace_one'"
     return ""
 
 
@@ -50,7 +58,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
     if meat is None:
         sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
     else:
-        sampling = robust_sampling(meat)
+        sampling = robust_sampling(meat * largest_residual(problem) ** 2)
     labels = problem.loss.classification
     return Reading(
         matrix=matrix,

@@ -68,7 +68,7 @@ class FunctionalMechanism(Mechanism):
     intervals : `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are
         from the model; `"off"` does not. Under replace_one it is free, under add_remove the noise grows by 1 to 3 %.
         `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances differ
-        between rows; it needs delta > 0 and a numeric target.
+        between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
     columns : positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None
         for all. Post-processing: the moments of all columns are released (`refit` takes names).
     noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
@@ -127,6 +127,9 @@ class FunctionalMechanism(Mechanism):
         self.check(problem)
         if delta > 0 and (self.calibration == "paper" or self.unbounded == "rerun"):
             raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
+        if self.intervals == "robust" and classes:
+            rule = "must be 'on' or 'off' with more than two classes"
+            raise ValueError(sentence("intervals", rule, self.intervals, "Fit a model for each class of interest."))
         if self.intervals == "robust" and delta == 0 and math.isfinite(eps):
             remedy = "Squared residuals have too many cells for pure noise: give delta, such as 1e-6."
             raise ValueError(sentence("delta", "must be positive with intervals='robust'", delta, remedy))
@@ -239,9 +242,8 @@ class FunctionalMechanism(Mechanism):
     def check(self, problem: Problem) -> None:
         """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
         self._kept(problem)
-        if self.intervals == "robust" and (problem.loss.classification or self.calibration == "paper"):
-            rule = "must be 'on' or 'off' for labels, and with calibration='paper'"
-            raise ValueError(sentence("intervals", rule, self.intervals))
+        if self.intervals == "robust" and self.calibration == "paper":
+            raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
@@ -298,7 +300,8 @@ class FunctionalMechanism(Mechanism):
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
             geometry = plan.problem.geometry
-            query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm)
+            largest = layout.largest_residual(plan.problem)
+            query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest)
             squares = rows.total(query, on_coef_grid(coef))
             released |= add_noise({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
@@ -348,6 +351,11 @@ class FunctionalMechanism(Mechanism):
     ) -> list[Reading]:
         """The released moments: ridge and trimming are not part of the equation."""
         return readings(plan, self._released_problem(plan.problem), parts)
+
+    @property
+    def whole(self) -> bool:
+        """Moments of fewer columns are those of a smaller model."""
+        return False
 
     @property
     def chosen(self) -> tuple[int, ...] | None:

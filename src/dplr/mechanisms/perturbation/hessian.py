@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.inference.expansion import expanded
 from dplr.inference.reading import LOG_ODDS, Reading
 from dplr.inference.sampling import positive_part
 from dplr.noise import Source
@@ -127,7 +128,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     start = np.zeros(size) if problem.w0 is None else np.array(problem.w0)
     tolerance = (size + 1) * solved.tolerance_noise**2 * weights**2
     pulled = hessian + np.diag(ridges)
-    return Reading(
+    found = Reading(
         matrix=hessian,
         vector=ridges * (coef - start),
         cells=cells,
@@ -140,6 +141,8 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         estimand=LOG_ODDS,
         n_rows=problem.n_rows,
     )
+    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    return expanded(found, geometry.row_norm, widths)
 
 
 def _rest(eps: float) -> float:

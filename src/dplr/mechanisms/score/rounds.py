@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track
+from dplr.inference.expansion import expanded
 from dplr.inference.reading import LOG_ODDS, Reading
 from dplr.mechanisms.score import defaults
 from dplr.noise import Source
@@ -217,7 +218,7 @@ def reading_of(plan: Plan, released: Part) -> Reading:
     if geometry.intercept:
         tied[hot_columns(geometry)] = _tie(geometry)
     values, vectors = np.linalg.eigh(equation.hessian)
-    return Reading(
+    reading = Reading(
         matrix=equation.hessian,
         vector=equation.score,
         cells=cells,
@@ -230,3 +231,5 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         estimand=LOG_ODDS,
         n_rows=plan.problem.n_rows,
     )
+    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    return expanded(reading, geometry.row_norm, widths)

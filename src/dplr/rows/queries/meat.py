@@ -13,20 +13,21 @@ from dplr.rows.queries.score import MULTIPLIER_BITS, ScoreMoments
 
 @dataclass(frozen=True, slots=True)
 class MeatMoments(ScoreMoments):
-    """Upper triangle of sum min(u^2, 1) v v', where u = v.w - y is the residual at the point w. Exact.
+    """Upper triangle of sum min(u^2 / L^2, 1) v v', u = v.w - y the residual at the point w, L a power of two. Exact.
 
-    v = (x, intercept if any). |u| is truncated to a multiple of 2^-19 or 2^-20, and v times it towards zero, so that no
-    row is longer than min(|u|, 1) v. The last column holds sum max(-1, min(u, 1)) v with the other sign.
+    v = (x, intercept if any). |u| / L is truncated to a multiple of 2^-18 or less, and v times it towards zero, so that
+    no row is longer than min(|u| / L, 1) v. L is the width of the loss. The last column holds the sum of the gradients
+    with the other sign.
 
     Sensitivity: sensitivity.meat_*.
     """
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
-        """Sizes of the residuals themselves, in units of 2^-30."""
-        multipliers: NDArray[np.int64] = sizes * np.int64(2**MULTIPLIER_BITS // one)
+        """Sizes of the residuals over L, in units of 2^-30."""
+        multipliers: NDArray[np.int64] = sizes * np.int64(2**MULTIPLIER_BITS // (one * int(self.loss.width)))
         return multipliers
 
 
-def meat_moments(d: int, intercept: bool, row_norm: float) -> MeatMoments:
-    """The query for rows v of at most this norm."""
-    return MeatMoments(huber_residual(1.0), d, intercept, row_norm)
+def meat_moments(d: int, intercept: bool, row_norm: float, largest: int = 1) -> MeatMoments:
+    """The query for rows v of at most this norm, and residuals that count as at most `largest`, a power of two."""
+    return MeatMoments(huber_residual(float(largest)), d, intercept, row_norm * largest)
