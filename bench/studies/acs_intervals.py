@@ -38,7 +38,7 @@ SETTINGS = [
         for kind in ("on", "robust")
         for n, eps in ((10_000, 1.0), (10_000, 3.0), (50_000, 1.0))
     ),
-    *(("probability", "on", n, eps) for n, eps in ((10_000, 1.0), (50_000, 1.0))),
+    *(("probability", kind, n, eps) for kind in ("on", "robust") for n, eps in ((10_000, 1.0), (50_000, 1.0))),
     *(("log odds", "", n, eps) for n, eps in ((10_000, 1.0), (10_000, 3.0), (50_000, 1.0))),
 ]
 

@@ -70,3 +70,16 @@ def test_a_row_never_adds_more_than_its_own_square():
     for k in range(0, 2000, 40):
         found = sums(as_rows(X[k : k + 1], y[k : k + 1], prep), query) * 2.0**-40
         assert np.trace(found) <= prep.geometry.row_norm**2
+
+
+@pytest.mark.parametrize("dtype", [float, np.int64])
+def test_labels_count_as_minus_one_and_one_and_their_residuals_up_to_two(dtype):
+    X, _ = made(2000)
+    labels = (np.random.default_rng(1).random(2000) < 0.3).astype(dtype)
+    prep = box_prep([(-1.0, 1.0)] * 3, True, (0.0, 1.0))
+    query = meat_moments(3, True, prep.geometry.row_norm, 2)
+    found = 4 * as_rows(X, labels, prep).total(query, POINT).integers(-40)[:4, :4] * 2.0**-40
+    rows = np.column_stack([X * prep.geometry.half_width, np.full(len(X), 0.5)])
+    residuals = np.clip(rows @ POINT - (2.0 * labels - 1), -2, 2)
+    expected = (rows * (residuals**2)[:, None]).T @ rows
+    assert np.triu(found) == pytest.approx(np.triu(expected), abs=1e-4 * len(X))

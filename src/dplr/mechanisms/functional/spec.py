@@ -302,7 +302,7 @@ class FunctionalMechanism(Mechanism):
             geometry = plan.problem.geometry
             largest = layout.largest_residual(plan.problem)
             query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest)
-            squares = rows.total(query, on_coef_grid(coef))
+            squares = rows.total(query, on_coef_grid(self._least_squares(plan, released)))
             released |= add_noise({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
 
@@ -329,6 +329,12 @@ class FunctionalMechanism(Mechanism):
         coef = np.zeros(problem.geometry.n_coefs)
         coef[kept] = solved
         return coef
+
+    def _least_squares(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The solution whose residuals intervals are about: for labels that of a linear probability."""
+        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
+        ridge, floor, _ = self._penalty(plan, matrix)
+        return solve_quadratic(matrix, vector, ridge, floor)
 
     def _kept(self, problem: Problem) -> NDArray[np.intp]:
         """The coordinates of the model: those of its columns, and the constant's."""
