@@ -66,9 +66,9 @@ class FunctionalMechanism(Mechanism):
     floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
     coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
     intervals : `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are
-        from the model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3 %.
-        `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances differ
-        between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
+        from the model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove
+        1 to 3 %. `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances
+        differ between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
     columns : positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None
         for all. Post-processing: the moments of all columns are released (`refit` takes names).
     noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
