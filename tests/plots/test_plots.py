@@ -367,7 +367,7 @@ def test_a_curve_is_drawn_with_one_colour_for_each_mechanism():
             np.testing.assert_array_equal(lines[name].get_ydata(), wanted)
             assert colours.setdefault(name, lines[name].get_color()) == lines[name].get_color()
         assert lines["without privacy"].get_ydata()[0] == points[0].non_private
-    assert len(set(colours.values())) == 4
+    assert len(set(colours.values())) == len(colours) == 5
     assert "900 records, delta = 1e-06" in curve.plot().get_title(loc="left")
     with pytest.raises(ValueError, match="`delta` must be one of the curve's"):
         plots.plot_curve(curve, delta=0.5)

@@ -302,7 +302,9 @@ def test_an_estimator_takes_only_a_loss_of_its_form():
 def test_public_rows_of_another_loss_start_a_fit():
     X, y = square_well()
     bounds = dplr.Bounds([(0, 10)] * 2, target=(-5, 10))
-    est = dplr.HuberRegressor(eps=0.01, bounds=bounds, public=square_well(500, 1), mechanism="objective").fit(X, y)
+    est = dplr.HuberRegressor(eps=0.01, bounds=bounds, public=square_well(500, 1), mechanism="objective", rng=0)
+    with pytest.warns(dplr.PrivacyWarning, match="rng is set"):  # one fit in some hundred is a little worse
+        est.fit(X, y)
     assert est.score(X, y) > 0.8
 
 
