@@ -252,14 +252,14 @@ def test_joint_intervals_are_wider_and_a_higher_level_too():
 
 
 def test_where_noise_drowns_the_moments_the_table_says_that_it_cannot_say():
-    table = fitted(0.05, n=300).summary()
+    table = fitted(0.05, 0, n=300).summary()
     assert all(not line.bounded and math.isnan(line.p_value) for line in table.lines)
     assert str(table).count("cannot say") > len(table.lines)
     assert "weakest direction" in str(table)
     values = json.loads(table.to_json())
     assert all(line["low"] is None and line["p_value"] is None for line in values["lines"])
     assert "nan" not in table.to_csv()
-    assert math.isnan(fitted(0.05, n=300).wald_test("age").p_value)
+    assert math.isnan(fitted(0.05, 0, n=300).wald_test("age").p_value)
 
 
 def test_a_declared_bound_of_the_coefficients_bounds_what_the_release_does_not_and_is_marked():
