@@ -37,8 +37,10 @@ cdef class GridRows:
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
-    def __init__(self, X, y, RowMap row_map not None):
+    def __init__(self, X, y, RowMap row_map not None, weights=None):
         cdef Py_ssize_t d, stride, j
+        if weights is not None:
+            raise NotImplementedError
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
         self.tiles, self.widest = row_map.tiles, row_map.widest

@@ -17,6 +17,7 @@ class LossRows:
         X: NDArray[np.float64] | NDArray[np.float32],
         y: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8],
         row_map: RowMap,
+        weights: NDArray[np.float64] | None = None,
     ) -> None: ...
     def add(
         self,

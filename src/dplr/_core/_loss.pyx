@@ -105,9 +105,11 @@ cdef class LossRows:
     row_map : the way of a row into the scaled problem.
     """
 
-    def __init__(self, X, y, RowMap row_map not None):
+    def __init__(self, X, y, RowMap row_map not None, weights=None):
         cdef const Tiles *tiles = row_map.tiles
         cdef Py_ssize_t d
+        if weights is not None:
+            raise NotImplementedError
         _attach_rows(self, X)
         _attach_targets(self, y)
         d = self.base.X.d

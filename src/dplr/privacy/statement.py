@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.unit import ROW, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class PrivacyStatement:
     arithmetic : `"integer"` when the guarantee holds for the computed numbers, not only over the reals.
     reproducible : True when the noise came from a seed; then there is no privacy against anyone who knows the seed.
     source : theorem and proof.
+    unit : whom the guarantee protects, one row or one person with all their rows, and how much rows count.
     version : version of dplr.
 
     Examples
@@ -110,6 +112,7 @@ class PrivacyStatement:
     arithmetic: str
     reproducible: bool
     source: str
+    unit: Unit = ROW
     version: str = field(default_factory=_version)
 
     def __post_init__(self) -> None:
@@ -119,7 +122,10 @@ class PrivacyStatement:
     def __hash__(self) -> int:
         """Hash the values; the mapping itself has no hash."""
         return hash(
-            (self.mechanism, self.eps, self.delta, self.guarantee, tuple(self.released.items()), self.assumptions)
+            (
+                *(self.mechanism, self.eps, self.delta, self.guarantee, self.unit),
+                *(tuple(self.released.items()), self.assumptions),
+            )
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -164,6 +170,7 @@ class PrivacyStatement:
             ("guarantee", self._guarantee_sentence()),
             ("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
         ]
+        lines += [("unit", rule) for rule in self.unit.rules]
         for name, block in self.released.items():
             count = math.prod(block.shape)
             word = "standard deviation" if "Gaussian" in block.law else "scale"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.unit import ROW, Unit
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 
@@ -17,9 +18,10 @@ class Problem:
     Attributes
     ----------
     loss, geometry, neighbouring : what is minimised, where rows lie, what privacy is about.
-    n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
+    n_rows : public number of units, or a declared reference under add_remove; None when neither is known.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem; None for the mechanism's own choice.
     w0 : public coefficients of the scaled problem towards which the ridge pulls; None for zero.
+    unit : whom the guarantee protects, and how much rows count.
     clippable : columns of numbers that a mechanism may clip to ranges which it can tell from what it releases anyway.
     assumptions : sentences, one for each fact taken as public.
     """
@@ -32,10 +34,16 @@ class Problem:
     assumptions: tuple[str, ...]
     w0: tuple[float, ...] | None = None
     clippable: tuple[int, ...] = ()
+    unit: Unit = ROW
 
     def __post_init__(self) -> None:
         """A relation given as a string would pass for neither."""
         object.__setattr__(self, "neighbouring", Neighbouring(self.neighbouring))
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether the sum of all weights is private, and released where a mechanism needs it."""
+        return self.neighbouring is Neighbouring.ADD_REMOVE or not self.unit.total_is_public
 
     def weighted(self, weights: Sequence[float]) -> Problem:
         """The same problem for coefficients divided by these weights, and columns multiplied by them; () for itself."""

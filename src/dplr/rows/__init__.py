@@ -25,11 +25,12 @@ from dplr.rows.tables.encoder import Encoder, encoded, numbers, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
 from dplr.rows.tables.table import Table, as_table, declared_kinds
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
+from dplr.rows.weights import RowWeights
 from dplr.solvers.certificate import Objective
 
 __all__ = [
-    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "Rows", "Selection",
-    "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "RowWeights", "Rows",
+    "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
     "declared_kinds", "encoded", "every", "explained", "numbers", "of_numbers", "other_values", "predictors",
     "resolve_labels", "survey",
 ]  # fmt: skip
@@ -44,7 +45,16 @@ class Rows(Protocol):
         ...
 
     def __len__(self) -> int:
-        """Return the number of rows; private under add_remove."""
+        """Return the number of rows; private under add_remove, and of persons."""
+        ...
+
+    @property
+    def units(self) -> int:
+        """Number of units of privacy, persons or rows; private under add_remove."""
+        ...
+
+    def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the units with these numbers."""
         ...
 
     @overload
@@ -92,6 +102,14 @@ class Rows(Protocol):
         ...
 
 
-def as_rows(X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None) -> ArrayRows:
+def as_rows(
+    X: Any,
+    y: Any,
+    prep: Prep,
+    *,
+    weights: RowWeights | None = None,
+    block_rows: int | None = None,
+    threads: int | None = None,
+) -> ArrayRows:
     """Rows of one array or table: see `ArrayRows`."""
-    return ArrayRows(X, y, prep, block_rows=block_rows, threads=threads)
+    return ArrayRows(X, y, prep, weights=weights, block_rows=block_rows, threads=threads)

@@ -120,8 +120,9 @@ class _Walk:
     def of_batches(self, rows: Rows, source: Source) -> Total:
         """The exact sum of each model at its point, over a fresh Poisson batch of its own."""
         rate = self.descent.rate_units
+        batches = (rows.of_units(source.bernoulli_indices(rows.units, rate)) for _ in self.coefs)
         return stack(
-            [rows.total(self.query, coef, chosen(source.bernoulli_indices(len(rows), rate))) for coef in self.coefs]
+            [rows.total(self.query, coef, chosen(rows_of)) for coef, rows_of in zip(self.coefs, batches, strict=True)]
         )
 
     def step(self, number: int, total: Total, source: Source) -> None:

@@ -22,6 +22,7 @@ from dplr.rows.queries.losses import RealTotal, native_rows
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import Selection, chunks, spans
 from dplr.rows.tables.encoder import Encoder
+from dplr.rows.weights import Weights
 
 Span = tuple[int, int]
 Index = NDArray[np.int64] | None
@@ -74,22 +75,31 @@ class WholeReader(Reader, Protocol):
         ...
 
 
-def reader_of(X: Any, y: Any, encoder: Encoder | None, prep: Prep, block_rows: int | None) -> Reader:
+def reader_of(
+    X: Any, y: Any, encoder: Encoder | None, prep: Prep, block_rows: int | None, weights: Weights = None
+) -> Reader:
     """The reader of an array, or of the table that `encoder` encodes."""
     if encoder is not None:
-        return EncodedReader(encoder, y if target_is_native(y) else np.require(y, np.float64, "A"), prep, block_rows)
+        numbers = y if target_is_native(y) else np.require(y, np.float64, "A")
+        return EncodedReader(encoder, numbers, prep, block_rows, weights)
     if is_native(X) and target_is_native(y):
-        return NativeReader(X, y, prep, block_rows)
-    return ConvertedReader(X, y, prep, block_rows)
+        return NativeReader(X, y, prep, block_rows, weights)
+    return ConvertedReader(X, y, prep, block_rows, weights)
 
 
 class NativeReader:
     """Rows that kernels read in place. `marks` are those of a table that was encoded."""
 
     def __init__(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, block_rows: int | None, marks: tuple[int, ...] = ()
+        self,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        prep: Prep,
+        block_rows: int | None,
+        weights: Weights = None,
+        marks: tuple[int, ...] = (),
     ) -> None:
-        self._X, self._y, self._prep, self._block_rows = X, y, prep, block_rows
+        self._X, self._y, self._prep, self._block_rows, self._weights = X, y, prep, block_rows, weights
         self._known: LossRows | None = None
         self.marks = marks
 
@@ -100,10 +110,12 @@ class NativeReader:
     def selected(self, rows: Selection) -> Reader:
         """A reader of the selected rows: views of every `step`-th, copies of those that are named."""
         if rows.indices is not None:
-            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, rows.indices)
+            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, self._weights, rows.indices)
         if rows.step == 1:
             return self
-        return NativeReader(self._X[:: rows.step], self._y[:: rows.step], self._prep, self._block_rows)
+        some = slice(None, None, rows.step)
+        weights = _of(self._weights, some)
+        return NativeReader(self._X[some], self._y[some], self._prep, self._block_rows, weights)
 
     def whole(self) -> WholeReader:
         """The reader itself, which has all rows in arrays."""
@@ -111,15 +123,15 @@ class NativeReader:
 
     def mapped(self, prep: Prep) -> NativeReader:
         """A reader of the same arrays that takes rows another way into a scaled problem."""
-        return NativeReader(self._X, self._y, prep, self._block_rows, self.marks)
+        return NativeReader(self._X, self._y, prep, self._block_rows, self._weights, self.marks)
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, in calls that an interrupt can wait for."""
         X, y = self.arrays()
         out, step = query.partial(), self._block_rows or _KERNEL_ROWS
         for start in range(span[0], span[1], step):
-            end = min(start + step, span[1])
-            query.add_block(X[start:end], y[start:end], self._prep, coef, out)
+            rows = slice(start, min(start + step, span[1]))
+            query.add_block(X[rows], y[rows], self._prep, coef, out, _of(self._weights, rows))
         return out.total()
 
     def arrays(self) -> Arrays:
@@ -130,9 +142,9 @@ class NativeReader:
         """Every `step`-th row for the loss kernels. All rows are kept in that form: a pass learns what others use."""
         if step > 1:  # a copy: rows far apart are slow to read more than once
             X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
-            return native_rows(X, y, self._prep)
+            return native_rows(X, y, self._prep, _of(self._weights, slice(None, None, step)))
         if self._known is None:
-            self._known = native_rows(*self.arrays(), self._prep)
+            self._known = native_rows(*self.arrays(), self._prep, self._weights)
         return self._known
 
 
@@ -141,8 +153,11 @@ class ConvertedReader:
 
     marks: tuple[int, ...] = ()
 
-    def __init__(self, X: Any, y: Any, prep: Prep, block_rows: int | None, index: Index = None) -> None:
-        self._X, self._y, self._prep, self._block_rows, self._index = X, y, prep, block_rows, index
+    def __init__(
+        self, X: Any, y: Any, prep: Prep, block_rows: int | None, weights: Weights, index: Index = None
+    ) -> None:
+        self._X, self._y, self._prep, self._block_rows, self._weights = X, y, prep, block_rows, weights
+        self._index = index
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -151,10 +166,12 @@ class ConvertedReader:
     def selected(self, rows: Selection) -> Reader:
         """A reader of the selected rows, which converts blocks of them."""
         if rows.indices is not None:
-            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, rows.indices)
+            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, self._weights, rows.indices)
         if rows.step == 1:
             return self
-        return ConvertedReader(self._X[:: rows.step], self._y[:: rows.step], self._prep, self._block_rows)
+        some = slice(None, None, rows.step)
+        weights = _of(self._weights, some)
+        return ConvertedReader(self._X[some], self._y[some], self._prep, self._block_rows, weights)
 
     def whole(self) -> WholeReader:
         """The reader itself, which has all rows in arrays."""
@@ -162,14 +179,15 @@ class ConvertedReader:
 
     def mapped(self, prep: Prep) -> ConvertedReader:
         """A reader of the same arrays that takes rows another way into a scaled problem."""
-        return ConvertedReader(self._X, self._y, prep, self._block_rows, self._index)
+        return ConvertedReader(self._X, self._y, prep, self._block_rows, self._weights, self._index)
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and convert each block before."""
         out, step = query.partial(), self._block_rows or BLOCK_ROWS
         for start in range(span[0], span[1], step):
             rows = _rows(self._index, start, min(start + step, span[1]))
-            query.add_block(as_native(self._X[rows]), np.require(self._y[rows], np.float64, "A"), self._prep, coef, out)
+            X, y = as_native(self._X[rows]), np.require(self._y[rows], np.float64, "A")
+            query.add_block(X, y, self._prep, coef, out, _of(self._weights, rows))
         return out.total()
 
     def arrays(self) -> Arrays:
@@ -187,9 +205,16 @@ class EncodedReader:
     marks: tuple[int, ...] = ()
 
     def __init__(
-        self, encoder: Encoder, y: NDArray[Any], prep: Prep, block_rows: int | None, index: Index = None
+        self,
+        encoder: Encoder,
+        y: NDArray[Any],
+        prep: Prep,
+        block_rows: int | None,
+        weights: Weights,
+        index: Index = None,
     ) -> None:
-        self._encoder, self._y, self._prep, self._block_rows, self._index = encoder, y, prep, block_rows, index
+        self._encoder, self._y, self._prep, self._block_rows, self._weights = encoder, y, prep, block_rows, weights
+        self._index = index
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -201,12 +226,12 @@ class EncodedReader:
         if index is None and rows.step == 1:
             return self
         index = np.arange(0, len(self._y), rows.step) if index is None else index
-        return EncodedReader(self._encoder, self._y, self._prep, self._block_rows, index)
+        return EncodedReader(self._encoder, self._y, self._prep, self._block_rows, self._weights, index)
 
     def whole(self) -> WholeReader:
         """A reader of the table as one encoded matrix, with the marks that this left."""
         matrix, marks = self._encoder.block()
-        return NativeReader(matrix, self._y, self._prep, self._block_rows, tuple(marks.tolist()))
+        return NativeReader(matrix, self._y, self._prep, self._block_rows, self._weights, tuple(marks.tolist()))
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and encode each block before; with the marks of those blocks."""
@@ -215,7 +240,7 @@ class EncodedReader:
         for start in range(span[0], span[1], step):
             rows = _rows(self._index, start, min(start + step, span[1]))
             matrix, seen = self._encoder.block(rows)
-            query.add_block(matrix, y[rows], self._prep, coef, out)
+            query.add_block(matrix, y[rows], self._prep, coef, out, _of(self._weights, rows))
             marks += seen
         return marked(out.total(), tuple(marks.tolist()))
 
@@ -263,6 +288,11 @@ def target_is_native(y: Any) -> bool:
 def as_numbers(y: NDArray[Any]) -> NDArray[Any]:
     """Booleans as the bytes that the kernel reads."""
     return y.view(np.uint8) if y.dtype.char == "?" else y
+
+
+def _of(weights: Weights, rows: Any) -> Weights:
+    """The weights of some rows, if rows have any."""
+    return None if weights is None else weights[rows]
 
 
 def _rows(index: Index, start: int, end: int) -> Any:

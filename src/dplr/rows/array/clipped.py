@@ -16,6 +16,7 @@ from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.totals import Faults, Total, normalised, stack
 from dplr.rows.selection import spans
+from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
 # Work per entry, in multiplications: a gradient reads a row and writes nothing.
@@ -37,14 +38,17 @@ class ClippedSums:
     X, y : all rows, as kernels read them. Their norms are measured here.
     prep : the row's way into the scaled problem.
     threads : number of threads; None for as many as the work is worth. No sum depends on it.
+    weights : how much each row counts; None for whole.
 
     Attributes
     ----------
     kernel : the rows as the kernels take them, and what is known of them.
     """
 
-    def __init__(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, threads: int | None = None) -> None:
-        self.kernel = clipped_rows(X, y, prep)
+    def __init__(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, threads: int | None = None, weights: Weights = None
+    ) -> None:
+        self.kernel = clipped_rows(X, y, prep, weights)
         self._n, self._d, self._threads, self._reads = len(y), prep.geometry.d, threads, 0
         non_finite, unknown = self.kernel.faults.tolist()
         self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))

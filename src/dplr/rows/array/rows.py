@@ -31,6 +31,7 @@ from dplr.rows.selection import ALL, Selection
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
 from dplr.rows.tables.target import Target
+from dplr.rows.weights import RowWeights, Weights
 from dplr.solvers.certificate import Objective
 
 # Up to this many passes of one model are quicker than one pass of a whole panel.
@@ -46,18 +47,27 @@ class ArrayRows:
         is encoded block by block for exact sums, and once as a whole for kernels that make many passes.
     y : (n,) numbers, or numeric codes of labels.
     prep : the row's way into the scaled problem.
+    weights : how much each row counts, and of which unit it is; None where every row is a unit, and counts whole.
     block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
     """
 
     def __init__(
-        self, X: Any, y: Any, prep: Prep, *, block_rows: int | None = None, threads: int | None = None
+        self,
+        X: Any,
+        y: Any,
+        prep: Prep,
+        *,
+        weights: RowWeights | None = None,
+        block_rows: int | None = None,
+        threads: int | None = None,
     ) -> None:
         table = as_table(X)
         source: Any = X if table is None else table
         needed = table is not None or (prep.layout is not None and not prep.layout.plain)
         self._encoder = Encoder(source, prep.layout) if needed else None
-        self._reader = reader_of(source, y, self._encoder, prep, block_rows)
+        self._weights = weights
+        self._reader = reader_of(source, y, self._encoder, prep, block_rows, self._of_rows)
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
@@ -163,11 +173,29 @@ class ArrayRows:
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
         """The same rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
         prep = self._prep.standardised(center, factors, constant)
-        return ArrayRows(*self._whole().arrays(), prep, block_rows=self._block_rows, threads=self._threads)
+        X, y = self._whole().arrays()
+        return ArrayRows(X, y, prep, weights=self._weights, block_rows=self._block_rows, threads=self._threads)
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self._reader)
+
+    @property
+    def units(self) -> int:
+        """Number of units of privacy: of persons, or of rows. The weights of all rows add up to at most this."""
+        return len(self) if self._weights is None else self._weights.units
+
+    def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the units with these numbers, for sums over some of them."""
+        if self._weights is None or self._weights.persons is None:
+            return units
+        is_chosen = np.zeros(self.units, bool)
+        is_chosen[units] = True
+        return np.flatnonzero(is_chosen[self._weights.persons])
+
+    @property
+    def _of_rows(self) -> Weights:
+        return None if self._weights is None else self._weights.of_rows
 
     @property
     def prep(self) -> Prep:
@@ -227,7 +255,7 @@ class ArrayRows:
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
-        return ClippedSums(*self._whole().arrays(), self._prep, self._threads)
+        return ClippedSums(*self._whole().arrays(), self._prep, self._threads, self._of_rows)
 
     def _mapped(self, prep: Prep) -> ArrayRows:
         """The same rows, which take another way into a scaled problem."""

@@ -18,6 +18,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults, Total
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
 # Norm of coefficients at which margins are exact, a little less than 2^12: rounding must not lead beyond.
@@ -82,9 +83,11 @@ class ClippedGradient:
         """Fresh accumulators."""
         return ClippedPartial(self)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial) -> None:
+    def add_block(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial, weights: Weights = None
+    ) -> None:
         """Bound, scale and snap the rows of a block and add their clipped gradients at `coef` (q,)."""
-        rows = clipped_rows(X, y, prep)
+        rows = clipped_rows(X, y, prep, weights)
         self.add_rows(rows, coef, out, 0, len(X), None)
         non_finite, unknown = rows.faults.tolist()
         out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))
@@ -104,9 +107,9 @@ class ClippingRows(Protocol):
         ...
 
 
-def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> ClippedRows:
+def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None) -> ClippedRows:
     """Rows with what every pass of clipped gradients needs to know of them."""
-    return ClippedRows(X, y, row_map(prep))
+    return ClippedRows(X, y, row_map(prep), weights)
 
 
 def on_coef_grid(coefs: Vector) -> Vector:

@@ -12,6 +12,7 @@ from dplr.bounds.scaling import Prep
 from dplr.rows.queries.clipped import clipped_rows
 from dplr.rows.queries.totals import ExactSums, Faults, Total
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.weights import Weights
 
 
 class ColumnPartial:
@@ -53,7 +54,9 @@ class ColumnMoments:
         """Fresh accumulators."""
         return ColumnPartial(self)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: ColumnPartial) -> None:
+    def add_block(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: ColumnPartial, weights: Weights = None
+    ) -> None:
         """Bound, scale and snap the rows of a block and add their sums to `out`."""
         rows = clipped_rows(X, y, prep)
         rows.add_column_moments(0, len(X), out.hi, out.lo)

@@ -19,6 +19,7 @@ from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
 
@@ -118,9 +119,11 @@ class LossGradient:
         """Fresh accumulators."""
         return RealPartial(self.d, self.d + self.intercept, self.with_hessian, self.with_loss)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial) -> None:
+    def add_block(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial, weights: Weights = None
+    ) -> None:
         """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
-        self.add_rows(native_rows(X, y, prep), coef, out)
+        self.add_rows(native_rows(X, y, prep, weights), coef, out)
 
     def over(self, rows: LossRows, coef: Vector) -> RealTotal:
         """The sum over all rows of an array; earlier passes may already have learnt something about them."""
@@ -189,6 +192,6 @@ class LossSums(Protocol):
         ...
 
 
-def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep) -> LossRows:
+def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None) -> LossRows:
     """Rows as the kernel takes them, on the CPU path of this process."""
-    return LossRows(X, y, row_map(prep))
+    return LossRows(X, y, row_map(prep), weights)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import huber_residual
 from dplr.rows.queries.score import MULTIPLIER_BITS, ScoreMoments, ScorePartial, Vector
+from dplr.rows.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,15 @@ class MeatMoments(ScoreMoments):
     Sensitivity: sensitivity.meat_*.
     """
 
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial) -> None:
+    def add_block(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
+    ) -> None:
         """Add the sums of a block at `coef` (q,); labels count as the numbers -1 and 1, an unknown one as 0."""
         if prep.labels is not None:
             negative, positive = prep.labels
             y = np.where(y == positive, 1.0, np.where(y == negative, -1.0, 0.0))
             prep = replace(prep, labels=None)
-        ScoreMoments.add_block(self, X, y, prep, coef, out)
+        ScoreMoments.add_block(self, X, y, prep, coef, out, weights)
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
         """Sizes of the residuals over L, in units of 2^-30."""

@@ -17,6 +17,7 @@ from dplr.rows.queries.moments import Moments, Partial
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import ExactSums, Total, normalised
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
 # Multipliers of the Gram kernel in 1.0, as a power of two.
@@ -82,7 +83,9 @@ class ScoreMoments:
         """Fresh accumulators."""
         return ScorePartial(self)
 
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial) -> None:
+    def add_block(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
+    ) -> None:
         """Bound, scale and snap the rows of a block and add their score and Hessian at `coef` (q,)."""
         for start in range(0, len(X), _ROWS):
             part = slice(start, start + _ROWS)

@@ -1,0 +1,63 @@
+"""Whom a guarantee protects, and how much each row counts: one row, or one person with all their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The unit of privacy, and the public rule by which rows count (unit.md).
+
+    Every row has a weight from 0 to 1, and the weights of one unit never add up to more than 1. So a unit's share of
+    any sum lies in the convex hull of zero and what one whole row may add.
+
+    Attributes
+    ----------
+    person : what a person is called, such as the column of the ids; None where every row is a unit of its own.
+    rows_per_person : k; a row of a person with m rows counts min(1, k / m) / k.
+    weight_max : what weights are clipped to and divided by; None where rows have none.
+    class_weights : label, as text, and public factor; divided by the largest.
+    """
+
+    person: str | None = None
+    rows_per_person: int = 1
+    weight_max: float | None = None
+    class_weights: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def weighted(self) -> bool:
+        """Whether a row may count less than whole."""
+        return self.person is not None or self.weight_max is not None or bool(self.class_weights)
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the weights of every unit add up to 1, but for rounding: then their sum is the number of units."""
+        return self.weight_max is None and not self.class_weights and self.rows_per_person == 1
+
+    def rank(self, size: int) -> int:
+        """The largest rank of what one unit adds to a Hessian of that many coefficients."""
+        return 1 if self.person is None else size
+
+    @property
+    def name(self) -> str:
+        """What the guarantee protects one of."""
+        return "record" if self.person is None else f"person ({self.person})"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The public rules as sentences; none where every row counts whole."""
+        said = []
+        if self.person is not None:
+            k, m = self.rows_per_person, "1/m" if self.rows_per_person == 1 else f"min(1, {self.rows_per_person}/m)"
+            scaled = "" if k == 1 else f", divided by {k}"
+            said.append(f"one person is all rows with one value of {self.person}; each of m rows counts {m}{scaled}")
+        if self.weight_max is not None:
+            said.append(f"weights are clipped to [0, {self.weight_max:g}] and divided by {self.weight_max:g}")
+        if self.class_weights:
+            factors = ", ".join(f"{label}: {factor:g}" for label, factor in self.class_weights)
+            said.append(f"labels have the public weights {factors}, divided by the largest")
+        return tuple(said)
+
+
+ROW = Unit()

@@ -1,0 +1,50 @@
+"""How much each row counts, and which rows are one unit's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Weights = Vector | None  # of the rows of a block; None where every row counts whole
+# Weights are whole numbers of 2^-30 from 0 to 1.
+BITS = 30
+# Multipliers of the Gram kernel keep the intercept's constant, half a unit of the grid of 2^-20, on that grid.
+_CONSTANT_BITS = 11
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowWeights:
+    """How much each row counts, and which rows are one unit's (privacy/unit.md).
+
+    Attributes
+    ----------
+    of_rows : (n,) weights, multiples of 2^-30 from 0 to 1; those of one unit add up to at most 1.
+    persons : (n,) whole numbers from 0 on that tell persons apart; None where every row is a unit.
+    units : number of persons, or of rows.
+    """
+
+    of_rows: Vector
+    persons: NDArray[np.int64] | None
+    units: int
+
+    def take(self, rows: Any) -> RowWeights:
+        """Those of some rows, weights unchanged: for parts that hold every row of their persons."""
+        if self.persons is None:
+            return RowWeights(self.of_rows[rows], None, len(self.of_rows[rows]))
+        kept, persons = np.unique(self.persons[rows], return_inverse=True)
+        return RowWeights(self.of_rows[rows], persons.astype(np.int64), len(kept))
+
+
+def multipliers(weights: Vector) -> NDArray[np.int64]:
+    """Multipliers A of the Gram kernel, in units of 2^-30: A^2 is at most the weight, and A * 2^19 ends in 30 zeros.
+
+    So a row's share is exactly that of a row in the same domain, times (A / 2^30)^2 (unit.md, lemma 2).
+    """
+    squares = (weights * 2.0**BITS).astype(np.int64) << BITS
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    roots -= roots * roots > squares
+    return roots >> _CONSTANT_BITS << _CONSTANT_BITS
