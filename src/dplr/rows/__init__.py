@@ -30,8 +30,8 @@ from dplr.solvers.certificate import Objective
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "RowWeights", "Rows",
-    "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes", "chosen",
-    "declared_kinds", "encoded", "every", "explained", "numbers", "of_numbers", "other_values", "predictors",
+    "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes",
+    "chosen", "declared_kinds", "encoded", "every", "explained", "numbers", "of_numbers", "other_values", "predictors",
     "resolve_labels", "survey",
 ]  # fmt: skip
 
