@@ -40,9 +40,14 @@ class Unit:
         return 1 if self.person is None else size
 
     @property
+    def one(self) -> str:
+        """What one unit is."""
+        return "record" if self.person is None else "person"
+
+    @property
     def name(self) -> str:
         """What the guarantee protects one of."""
-        return "record" if self.person is None else f"person ({self.person})"
+        return self.one if self.person is None else f"{self.one} ({self.person})"
 
     @property
     def rules(self) -> tuple[str, ...]:
