@@ -97,4 +97,10 @@ def declared_kinds(value: Any) -> list[str]:
 def declares_text(values: Any) -> bool:
     """Whether the type of a column says that every value is text, or missing."""
     found = nw.from_native(values, series_only=True, pass_through=True)
-    return isinstance(found, nw.Series) and found.dtype == nw.String and getattr(values, "dtype", None) != object
+    return isinstance(found, nw.Series) and found.dtype == nw.String and not _holds_objects(values)
+
+
+def _holds_objects(values: Any) -> bool:
+    """Whether pandas holds the column as objects, whose first values narwhals would look at."""
+    dtype = getattr(values, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
