@@ -71,7 +71,7 @@ def worst_change(
 
 def released_change(rows, labels, others, other_labels, geometry, relation, linear, quadratic):
     """L1 change of the cells that a release of this geometry holds; a record whose label is 0 is not there. Batched."""
-    cells = blocks(geometry, relation)
+    cells = blocks(geometry, counted=relation == "add_remove")
     moments = []
     for x, y in ((rows, labels), (others, other_labels)):
         v = np.column_stack([x, np.full((len(x), int(geometry.intercept > 0)), geometry.intercept), y])
@@ -130,7 +130,9 @@ def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=1
 
 def worst_moments_change(geometry, relation, order, seed=0, count=200, steps=800):
     """Largest L1 or L2 change found of released second moments alone; in L2 cells off the diagonal count sqrt 2."""
-    released = {name: pair for name, pair in blocks(geometry, relation).items() if name != "linear"}
+    released = {
+        name: pair for name, pair in blocks(geometry, counted=relation == "add_remove").items() if name != "linear"
+    }
     replaced = relation == "replace_one"
 
     def value(pair):

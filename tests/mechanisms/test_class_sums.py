@@ -45,7 +45,7 @@ def sums_of(problem, classes, seed=0):
     rng = np.random.default_rng(seed)
     V, y = rows_of(problem.geometry, rng), rng.integers(0, classes, N)
     moments = V.T @ V
-    cells = blocks(problem.geometry, problem.neighbouring)
+    cells = blocks(problem.geometry, problem.counts_units)
     return {f"linear[{k}]": V[y == k].sum(0) for k in range(classes)} | {
         name: moments[where] for name, where in cells.items() if name != "linear"
     }
@@ -117,7 +117,7 @@ def test_it_is_the_weighted_least_squares_solution():
         name: values + deviations[name] * rng.normal(size=len(values)) for name, values in sums_of(problem, 4).items()
     }
     agreed = agreeing(problem, noisy, deviations)
-    beside = blocks(problem.geometry, problem.neighbouring)["off_diagonal"][1] == 3
+    beside = blocks(problem.geometry, problem.counts_units)["off_diagonal"][1] == 3
     told, cell = np.append(noisy["off_diagonal"][beside], noisy["diagonal"][-1]), np.ones((1, 4)) * 0.5
     for j in range(4):
         own = [deviations["linear[0]"]] * 4 + [deviations["off_diagonal" if j < 3 else "diagonal"]]

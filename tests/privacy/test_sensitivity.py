@@ -194,9 +194,9 @@ def test_marks_that_stand_beside_other_numbers_exceed_the_sensitivity(kinds, rel
     assert found > joint_sensitivity(geometry, relation, 1.0) * 1.1
 
 
-def all_cells(geometry, relation):
+def all_cells(geometry, counted):
     """The cells that a layout without marks, and without blocks of numbers, would release."""
-    return blocks(replace(geometry, marked=(), shared=()), relation)
+    return blocks(replace(geometry, marked=(), shared=()), counted)
 
 
 @pytest.mark.parametrize("iota", [0.5, 1.0])

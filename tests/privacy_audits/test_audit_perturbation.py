@@ -57,6 +57,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
+LINEAR_TERM = "mechanisms/perturbation/linear_term.py"
 KNOTS = "problem/losses/knots.py"
 SENSITIVITY, GEOMETRY, ENCODER = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
@@ -65,10 +66,10 @@ BROKEN = [
     ("output", 6_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
     ("output gaussian", 6_000, OUTPUT, "moved / guarantee.mu", "moved / guarantee.mu / 2"),
     ("objective", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
-    ("objective gaussian", 6_000, OBJECTIVE, 'Noise(ridge, "Gaussian", sigma,', 'Noise(ridge, "Gaussian", sigma / 2,'),
-    ("objective, one record, tiny ridge", 6_000, OBJECTIVE,
-     "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)", "noise_eps = eps"),
-    ("soft logistic", 6_000, OBJECTIVE, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",
+    ("objective gaussian", 6_000, LINEAR_TERM, '(ridge, "Gaussian", sigma,', '(ridge, "Gaussian", sigma / 2,'),
+    ("objective, one record, tiny ridge", 6_000, LINEAR_TERM,
+     "noise_eps = objective_noise.largest_noise_eps(cost, eps)", "noise_eps = eps"),
+    ("soft logistic", 6_000, LINEAR_TERM, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",
      "records_changed, problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
     ("own loss", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
      "largest = float(np.abs(self.values).max()) / 2"),
@@ -83,7 +84,7 @@ BROKEN = [
     # A number that stays beside its mark: half of the gauge too much.
     ("gauge, a mark, a ridge each", 20_000, ENCODER, "out[missing, 0] = column.filler",
      "out[missing, 0] = column.range[1]"),
-    ("gauge, tiny ridge", 6_000, OBJECTIVE, "noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)",
+    ("gauge, tiny ridge", 6_000, LINEAR_TERM, "noise_eps = objective_noise.largest_noise_eps(cost, eps)",
      "noise_eps = eps"),
     ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
 ]  # fmt: skip

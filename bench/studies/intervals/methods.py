@@ -51,7 +51,7 @@ def planned(design: Design, n: int, eps: float, delta: float) -> Noise:
     plan = dplr.plan(n_rows=n, eps=eps, delta=delta, **facts)
     geometry, released, q = plan.problem.geometry, plan.statement.released, len(design.coef)
     cells, tied = np.zeros((q, q)), np.zeros(q)
-    for name, (rows, columns) in blocks(geometry, plan.problem.neighbouring).items():
+    for name, (rows, columns) in blocks(geometry, plan.problem.counts_units).items():
         if name in ("diagonal", "off_diagonal"):
             cells[rows, columns] = cells[columns, rows] = released[name].deviation ** 2
     for first, size in geometry.blocks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,7 +16,8 @@ from dplr.bounds.columns import Pair, check_keys, read_column, read_pair, write_
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import check_names, read_products, write_products
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
-from dplr.bounds.toml import read_file, read_target, shown, write_file, write_target
+from dplr.bounds.toml import KEYS, read_file, read_target, shown, write_file, write_target
+from dplr.bounds.units import UnitColumns
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 
 __all__ = [
@@ -56,6 +57,10 @@ class Bounds:
         one column with itself is its square. Numbers count less the middle of their bounds; levels and bins give a
         column each. ``[("age", "hours"), ("age", "age"), ("age", "work")]``. ``"all"`` is every square and
         every product: polynomials of degree 2.
+    person : the column of the ids of persons: rows with one id are one person's, and a fit protects a person with all
+        their rows. None where every row is protected alone.
+    rows_per_person : how many rows of one person may count whole; see `LogisticRegression`.
+    weight, weight_max : the column of weights, and the number to which they are clipped. Neither column is a feature.
 
     Raises
     ------
@@ -98,6 +103,11 @@ information: drop it.
         features: Mapping[str, Any] | Sequence[Any] | NDArray[Any],
         target: Any = None,
         products: Sequence[Any] | str = (),
+        *,
+        person: str | None = None,
+        rows_per_person: int = 1,
+        weight: str | None = None,
+        weight_max: float | None = None,
     ) -> None:
         self.names: tuple[str, ...] | None = None
         if isinstance(features, Mapping):
@@ -115,6 +125,7 @@ information: drop it.
         self.columns = tuple(read_column(f"column {label!r}", each) for label, each in zip(labels, known, strict=True))
         self._target = None if target is None else read_target(target)
         self.products = read_products(products, self.names, self.columns)
+        self._units = UnitColumns.of(person, rows_per_person, weight, weight_max, self.names)
         layout = self.layout
         if layout.width > MAX_FEATURES:
             rule = f"must have at most {MAX_FEATURES} columns, one per level"
@@ -157,10 +168,11 @@ information: drop it.
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The bounds that `to_dict` wrote."""
-        check_keys(values, ("features", "target", "products"))
+        check_keys(values, KEYS)
         if "features" not in values:
             raise ValueError(sentence("features", "is required", list(values)))
-        return cls(values["features"], target=values.get("target"), products=values.get("products", ()))
+        units = asdict(UnitColumns.from_dict(values, None))
+        return cls(values["features"], target=values.get("target"), products=values.get("products", ()), **units)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `from_dict` reads back exactly."""
@@ -168,7 +180,7 @@ information: drop it.
         features = written if self.names is None else dict(zip(self.names, written, strict=True))
         products = {"products": write_products(self.products, self.names)} if self.products else {}
         target = {} if self._target is None else {"target": write_target(*self._target)}
-        return {"features": features} | products | target
+        return {"features": features} | products | self._units.to_dict() | target
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The text of a file that `from_toml` reads back exactly, written to `path` too if one is given.
@@ -205,6 +217,8 @@ information: drop it.
             said += f", target={target if kind == 'pair' else write_target(kind, target)!r}"
         if self.products:
             said += f", products={write_products(self.products, self.names)}"
+        for name, value in asdict(self._units).items():
+            said += f", {name}={value!r}" if value != getattr(UnitColumns(), name) else ""
         return f"Bounds({said})"
 
     def __eq__(self, other: object) -> bool:
@@ -219,7 +233,27 @@ information: drop it.
 
     @property
     def _values(self) -> tuple[Any, ...]:
-        return self.names, self.columns, self._target, self.products
+        return self.names, self.columns, self._target, self.products, self._units
+
+    @property
+    def person(self) -> str | None:
+        """The column of the ids of persons; None where every row is protected alone."""
+        return self._units.person
+
+    @property
+    def rows_per_person(self) -> int:
+        """How many rows of one person may count whole."""
+        return self._units.rows_per_person
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights; None for none."""
+        return self._units.weight
+
+    @property
+    def weight_max(self) -> float | None:
+        """What weights are clipped to; None where there are none."""
+        return self._units.weight_max
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
         """The layout for a table of d columns; raises ValueError where they do not fit together."""
@@ -272,15 +306,15 @@ information: drop it.
 def as_bounds(bounds: Any) -> Bounds | None:
     """Bounds in any of their forms: themselves, the path of a TOML file, or a mapping; None stays None.
 
-    A mapping with no other keys than "features", "target" and "products" is what `Bounds.to_dict` gives; any other has
-    a key for each column.
+    A mapping with "features" and no other keys than those of a bounds file is what `Bounds.to_dict` gives; any other
+    has a key for each column.
     """
     if bounds is None or isinstance(bounds, Bounds):
         return bounds
     if isinstance(bounds, str | os.PathLike):
         return Bounds.from_toml(bounds)
     if isinstance(bounds, Mapping):
-        whole = "features" in bounds and set(bounds) <= {"features", "target", "products"}
+        whole = "features" in bounds and set(bounds) <= set(KEYS)
         return Bounds.from_dict(bounds) if whole else Bounds(bounds)
     rule = "must be None, a dplr.Bounds, a mapping of columns, or the path of a bounds file"
     raise TypeError(sentence("bounds", rule, bounds))

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from dplr._validation import sentence
+from dplr.bounds import units
 from dplr.bounds.columns import Column, Numeric, check_keys, read_column, read_levels, read_number, write_column
 
 Target = tuple[str, tuple[Any, ...]]
 
+KEYS = ("features", "target", "products", *units.KEYS)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TARGET_KEYS = ("classes", "lower", "upper", "threshold")
 _FORMS = "Give classes, or lower and upper, or threshold."
@@ -76,6 +78,8 @@ def write_file(values: Mapping[str, Any]) -> str:
     lines = [f"products = {_value(products)}", ""] if products else []
     if target is not None and not isinstance(target, Mapping):
         lines += [f"target = {_value(target)}", ""]
+    declared = {key: values[key] for key in units.KEYS if key in values}
+    lines += [*_entries(declared), ""] if declared else []
     if isinstance(features, Mapping):
         for name, table in features.items():
             lines += [f"[features.{key_of(name)}]", *_entries(table), ""]
@@ -103,7 +107,7 @@ def _read_table(table: Mapping[str, Any]) -> Target:
 
 def _check(values: dict[str, Any]) -> None:
     """Every table by itself, so that an error can name it."""
-    check_keys(values, ("features", "target", "products"))
+    check_keys(values, KEYS)
     features = values.get("features")
     if not isinstance(features, (dict, list)) or not features:
         remedy = "Write a table [features.NAME] for each column."
@@ -130,6 +134,8 @@ def key_of(name: str) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_value(each) for each in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return ("true" if value else "false") if isinstance(value, bool) else repr(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dplr._keywords import suggests
@@ -59,6 +59,11 @@ def fit(
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
+    person: Any = None,
+    rows_per_person: int = 1,
+    sample_weight: Any = None,
+    weight_bounds: tuple[float, float] | None = None,
+    class_weight: Mapping[Any, float] | None = None,
     public: PublicLike = None,
     ranges: str = "auto",
     large_delta: bool = False,
@@ -76,8 +81,12 @@ def fit(
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"`
         (counts), or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim,
-        ledger, rng, progress : as in `LogisticRegression`; `classes` is for classifiers only.
+    person : the name of a column of X, or (n_rows,) ids, which may be a Series: rows with one id are one person's, and
+        the guarantee protects a person with all their rows.
+    sample_weight : (n_rows,) weights, or the name of a column of X; they require `weight_bounds`.
+    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, rows_per_person, weight_bounds,
+        class_weight, public, ranges, large_delta, aim, ledger, rng, progress : as in `LogisticRegression`; `classes`
+        and `class_weight` are for classifiers only.
 
     Returns
     -------
@@ -107,6 +116,7 @@ def fit(
     estimator = _estimator(
         model,
         classes,
+        class_weight,
         eps=eps,
         delta=delta,
         mechanism=mechanism,
@@ -115,6 +125,9 @@ def fit(
         l2=l2,
         neighbouring=neighbouring,
         n_rows=n_rows,
+        person=person if isinstance(person, str) else None,
+        rows_per_person=rows_per_person,
+        weight_bounds=weight_bounds,
         public=public,
         ranges=ranges,
         large_delta=large_delta,
@@ -123,7 +136,8 @@ def fit(
         rng=rng,
         progress=progress,
     )
-    fitted: Estimator = estimator.fit(X, y)
+    ids = None if isinstance(person, str) else person
+    fitted: Estimator = estimator.fit(X, y, sample_weight=sample_weight, person=ids)
     return fitted
 
 
@@ -135,6 +149,9 @@ def fit_many(
     repeats: int = 1,
     model: str | Loss = "logistic",
     classes: Any = None,
+    person: Any = None,
+    sample_weight: Any = None,
+    class_weight: Mapping[Any, float] | None = None,
     **options: Any,
 ) -> list[Estimator]:
     """Fit many private models to one data set, `repeats` of them for each eps: for studies of error against eps.
@@ -144,7 +161,7 @@ def fit_many(
 
     Parameters
     ----------
-    X, y, model, classes : as in `fit`.
+    X, y, model, classes, person, sample_weight, class_weight : as in `fit`.
     eps : privacy losses.
     repeats : number of fits at each eps.
     options : the other parameters of `fit`.
@@ -176,19 +193,23 @@ def fit_many(
     levels = [level for level in eps for _ in range(check_count("repeats", repeats))]
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
-    return _estimator(model, classes, eps=levels[0], **options)._fit_many(X, y, levels)
+    column, ids = (person, None) if isinstance(person, str) else (None, person)
+    estimator = _estimator(model, classes, class_weight, eps=levels[0], person=column, **options)
+    return estimator._fit_many(X, y, levels, sample_weight, ids)
 
 
-def _estimator(model: str | Loss, classes: Any, **options: Any) -> Estimator:
+def _estimator(model: str | Loss, classes: Any, class_weight: Mapping[Any, float] | None, **options: Any) -> Estimator:
     kind = _kind_of(model)
     if isinstance(model, Loss):
         options["loss"] = model
-    if classes is not None:
+    remedies = {"classes": "The bounds name y's range.", "class_weight": "Numbers have no classes: use sample_weight."}
+    for name, given in (("classes", classes), ("class_weight", class_weight)):
+        if given is None:
+            continue
         if not issubclass(kind, PrivateClassifier):
-            remedy = "The bounds name y's range."
-            name = model_of(model) if isinstance(model, Loss) else model
-            raise ValueError(sentence("classes", f'must be None with model="{name}"', classes, remedy))
-        options["classes"] = classes
+            called = model_of(model) if isinstance(model, Loss) else model
+            raise ValueError(sentence(name, f'must be None with model="{called}"', given, remedies[name]))
+        options[name] = given
     est: Estimator = kind(**options)
     return est
 

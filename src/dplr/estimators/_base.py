@@ -25,6 +25,7 @@ from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared,
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before
 from dplr.estimators._strict import check_types
+from dplr.estimators._units import Given, features_alone, taken
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
@@ -50,6 +51,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     """
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
+    _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
     @suggests
@@ -64,6 +66,9 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
+        person: str | None = None,
+        rows_per_person: int = 1,
+        weight_bounds: tuple[float, float] | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
         large_delta: bool = False,
@@ -80,6 +85,9 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         self.l2 = l2
         self.neighbouring = neighbouring
         self.n_rows = n_rows
+        self.person = person
+        self.rows_per_person = rows_per_person
+        self.weight_bounds = weight_bounds
         self.public = public
         self.ranges = ranges
         self.large_delta = large_delta
@@ -156,58 +164,67 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         """From (models, n_features) and (models,)."""
         raise AttributeError("each model sets its coefficients in its own shape")
 
-    def _fit_model(self, X: Any, y: Any, refused: dict[str, Any]) -> Self:
+    def _fit_model(self, X: Any, y: Any, sample_weight: Any, person: Any, refused: dict[str, Any]) -> Self:
         """Fit this estimator itself."""
         if refused:
-            reason = (
-                ": a weight multiplies what one record may change, and the sensitivity with it. Fit without weights."
-                if "sample_weight" in refused
-                else "; it takes X and y. Parameters belong to the constructor."
-            )
-            raise TypeError(f"`fit` does not take {', '.join(refused)}{reason}")
-        (done,) = self._releases(X, y, [check_eps(self.eps)])
+            takes = "it takes X, y, sample_weight and person. Parameters belong to the constructor."
+            raise TypeError(f"`fit` does not take {', '.join(refused)}; {takes}")
+        (done,) = self._releases(X, y, sample_weight, person, [check_eps(self.eps)])
         return self._take(done)
 
-    def _fit_many(self, X: Any, y: Any, levels: Sequence[float]) -> list[Self]:
+    def _fit_many(
+        self, X: Any, y: Any, levels: Sequence[float], sample_weight: Any = None, person: Any = None
+    ) -> list[Self]:
         """Copies of this estimator, one fitted for each eps, each a release of its own."""
         fitted = []
-        for done, eps in zip(self._releases(X, y, [check_eps(eps) for eps in levels]), levels, strict=True):
+        every = self._releases(X, y, sample_weight, person, [check_eps(eps) for eps in levels])
+        for done, eps in zip(every, levels, strict=True):
             other = copy.copy(self)
             other.eps = eps
             fitted.append(other._take(done))
         return fitted
 
-    def _releases(self, X: Any, y: Any, levels: Sequence[float]) -> list[Released]:
+    def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         _clients.refuse(self)
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
+        check_other_rows(self.public, X)
+        given = taken(self, X, bounds, sample_weight, person)
         if not ledger.strict:
-            return self._released(X, y, levels, ledger, bounds)
-        check_types(X, y, bounds)
+            return self._released(given, y, levels, ledger, bounds)
+        check_types(given.X, y, bounds)
+        given.check_types()
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(X, y, levels, ledger, bounds)
+            return self._released(given, y, levels, ledger, bounds)
 
     def _released(
-        self, X: Any, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
+        self, given: Given, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
     ) -> list[Released]:
-        ready = self._prepared(X, y, bounds, levels)
+        ready = self._ready(given, y, bounds, levels, ledger.strict)
         check_promise(levels, ready.facts, self.large_delta)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         plans = [planned[eps] for eps in levels]
         with ready.explaining():
-            done = release(ready.X, ready.y.values, ready.facts, ready.labels, plans, ledger, self._source(), track)
+            done = release(ready, plans, ledger, self._source(), track)
         self._name_target(ready)
+        self._weight_column = given.weight_column
         return done
 
     def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
-        """Rows whose shapes and types are checked, and all that is public of them: no value is looked at."""
+        """Rows before a fit whose ids and weights, if any, are columns of X."""
         check_other_rows(self.public, X)
-        X, features = handed_over(X)
+        return self._ready(taken(self, X, bounds), y, bounds, levels)
+
+    def _ready(
+        self, given: Given, y: Any, bounds: Bounds | None, levels: Sequence[float], strict: bool = False
+    ) -> Ready:
+        """Rows whose shapes and types are checked, and all that is public of them: no value but ids is looked at."""
+        X, features = handed_over(given.X)
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
         bounds = declared(bounds, features)
@@ -217,8 +234,10 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
         said = (*self._said, *self._not_covered(levels))
-        facts = PublicFacts.of(self, bounds, self._public_n_rows(n), d, columns, labels, said, features)
-        return Ready(X, y, facts, labels, named)
+        unit, weights = given.counted(n, self, labels, strict)
+        known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
+        facts = PublicFacts.of(self, bounds, known, d, columns, labels, said, features, unit)
+        return Ready(X, y, facts, labels, named, weights)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """The columns of X that are seen, in the order of `coef_`."""
@@ -263,9 +282,6 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _check_declared(self) -> None:
         """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
-    def _public_n_rows(self, n: int) -> int | None:
-        return public_n_rows(n, self.n_rows, self.neighbouring)
-
     def _not_covered(self, levels: Sequence[float]) -> tuple[str, ...]:
         """What a statement must say of steps that a pipeline fitted to the rows; the user is warned of them."""
         learned = ", ".join(learned_before())
@@ -282,7 +298,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         check_map(X, self._record.features)
-        prep = self._record.prep
+        prep, X = self._record.prep, features_alone(X, self.privacy_.unit.person, self._weight_column)
         matrix = prep.counted(rows_to_predict(self, X, prep.layout))
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)

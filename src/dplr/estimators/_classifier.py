@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -30,10 +31,14 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         mechanism: MechanismLike = AUTO,
         bounds: BoundsLike = None,
         classes: Any = None,
+        class_weight: Mapping[Any, float] | None = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
+        person: str | None = None,
+        rows_per_person: int = 1,
+        weight_bounds: tuple[float, float] | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
         large_delta: bool = False,
@@ -51,6 +56,9 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             l2=l2,
             neighbouring=neighbouring,
             n_rows=n_rows,
+            person=person,
+            rows_per_person=rows_per_person,
+            weight_bounds=weight_bounds,
             public=public,
             ranges=ranges,
             large_delta=large_delta,
@@ -60,14 +68,17 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             progress=progress,
         )
         self.classes = classes
+        self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
         Parameters
         ----------
         X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
         y : (n_rows,) labels, or numbers if the bounds have a threshold.
+        sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
+        person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
 
         Raises
         ------
@@ -76,7 +87,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         BudgetExceeded
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
-        return self._fit_model(X, y, refused)
+        return self._fit_model(X, y, sample_weight, person, refused)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) margins, positive for ``classes_[1]``; with more than two classes (n, n_classes)."""

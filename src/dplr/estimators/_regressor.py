@@ -20,13 +20,15 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     _plain = linear_model.LinearRegression
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
         """Spend eps on a model of y given X.
 
         Parameters
         ----------
         X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
         y : (n_rows,) numbers.
+        sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
+        person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
 
         Raises
         ------
@@ -35,7 +37,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         BudgetExceeded
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
         """
-        return self._fit_model(X, y, refused)
+        return self._fit_model(X, y, sample_weight, person, refused)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,) predictions, clipped to the declared bounds of the target."""

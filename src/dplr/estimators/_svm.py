@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sklearn.svm import LinearSVC
@@ -60,10 +61,14 @@ class HuberSVC(PrivateClassifier):
         width: float = 0.5,
         bounds: BoundsLike = None,
         classes: Any = None,
+        class_weight: Mapping[Any, float] | None = None,
         fit_intercept: bool = True,
         l2: float | str = "auto",
         neighbouring: str = "replace_one",
         n_rows: int | None = None,
+        person: str | None = None,
+        rows_per_person: int = 1,
+        weight_bounds: tuple[float, float] | None = None,
         public: PublicLike = None,
         ranges: str = "auto",
         large_delta: bool = False,
@@ -78,10 +83,14 @@ class HuberSVC(PrivateClassifier):
             mechanism=mechanism,
             bounds=bounds,
             classes=classes,
+            class_weight=class_weight,
             fit_intercept=fit_intercept,
             l2=l2,
             neighbouring=neighbouring,
             n_rows=n_rows,
+            person=person,
+            rows_per_person=rows_per_person,
+            weight_bounds=weight_bounds,
             public=public,
             ranges=ranges,
             large_delta=large_delta,

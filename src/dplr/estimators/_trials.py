@@ -39,12 +39,11 @@ class Trial:
         """Raise for whatever the fit would refuse of the rows, before noise is drawn."""
         ready = self.ready
         with ready.explaining():
-            check_values(ready.X, ready.y.values, ready.facts, ready.labels, planned)
+            check_values(ready, planned)
 
     def fit(self, ready: Ready, planned: Planned, source: Source) -> Any:
         """The model, fitted to these rows: its release is paid for by the search."""
-        rows = ready.X, ready.y.values, ready.facts, ready.labels
-        (done,) = release(*rows, [planned], NullLedger(), source, silent)
+        (done,) = release(ready, [planned], NullLedger(), source, silent)
         fitted = copy.copy(self.model)
         fitted._name_target(ready)
         return fitted._take(done)

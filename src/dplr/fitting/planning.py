@@ -21,10 +21,12 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.fitting.ranges import CHOICES, clippable, plan_ranges, stated
+from dplr.fitting.units import ClassWeight, Declared, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
@@ -50,6 +52,7 @@ class PublicFacts:
     public_columns : names that public rows may have where those of the table are not known yet.
     aim : what the model is for.
     features : the map that made the rows, of columns with these bounds; None where the table has the columns.
+    unit : whom the guarantee protects, and how much rows count; `n_rows` counts units.
     """
 
     loss: Loss
@@ -70,6 +73,7 @@ class PublicFacts:
     public_columns: Sequence[str] | None = None
     aim: str = AIMS[0]
     features: FourierMap | None = None
+    unit: Unit = ROW
 
     @classmethod
     def of(
@@ -82,6 +86,7 @@ class PublicFacts:
         labels: Labels | None = None,
         said: tuple[str, ...] = (),
         features: FourierMap | None = None,
+        unit: Unit = ROW,
     ) -> PublicFacts:
         """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
         resolved: dict[str, Any] = {"assumptions": said}
@@ -98,6 +103,7 @@ class PublicFacts:
             n_features=n_features,
             columns=columns,
             features=features,
+            unit=unit,
             **resolved,
         )
 
@@ -141,7 +147,7 @@ class PublicFacts:
     def problem(self) -> Problem:
         """The scaled problem. Public data are fitted here."""
         relation, ridge = Neighbouring(self.neighbouring), check_l2(self.l2)
-        problem = Problem(self._scaled_loss, self.prep.geometry, relation, self.n_rows, ridge, ())
+        problem = Problem(self._scaled_loss, self.prep.geometry, relation, self.n_rows, ridge, (), unit=self.unit)
         facts, w0 = self._assumed(), None
         if self.start is not None:
             w0, said = start(self.start, problem, self.prep, self.classes)
@@ -237,7 +243,7 @@ class PublicFacts:
         if self.loss.knots is not None and self.loss.link == "identity":
             facts.append(f"the loss {self.loss.label} was chosen without looking at the data")
         if self.n_rows is not None:
-            facts.append(rows_sentence(self.n_rows, self.neighbouring))
+            facts.append(rows_sentence(self.n_rows, self.neighbouring, self.unit.many))
         return facts
 
 
@@ -282,6 +288,10 @@ def public_facts(
     public: PublicLike,
     ranges: str,
     aim: str,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    weight_bounds: tuple[float, float] | None = None,
+    class_weight: ClassWeight = None,
 ) -> PublicFacts:
     """The facts that a user gives where there is no table: see `dplr.plan`."""
     known = as_bounds(bounds)
@@ -290,6 +300,8 @@ def public_facts(
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
     loss = known_loss(model)
+    classes = known.target_classes() if known is not None and loss.classification else None
+    unit = Declared.of(person, rows_per_person, weight_bounds, known).unit()
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,
@@ -304,49 +316,59 @@ def public_facts(
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
         columns=known.names if known is not None else None,
-        classes=known.target_classes() if known is not None and loss.classification else None,
+        classes=classes,
+        unit=with_classes(unit, class_weight, classes, loss),
         public_columns=column_names(public),
     )
 
 
 def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
     """Check what a fit promises: see `check_loss`."""
-    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta)
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit)
 
 
-def check_loss(levels: Sequence[float], delta: float, neighbouring: str, n_rows: int | None, large_delta: bool) -> None:
+def check_loss(
+    levels: Sequence[float],
+    delta: float,
+    neighbouring: str,
+    n_rows: int | None,
+    large_delta: bool,
+    unit: Unit = ROW,
+) -> None:
     """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
 
-    Where the number of records is private, a reference must not make a delta look small.
+    Where the number of units is private, a reference must not make a delta look small.
     """
     known = neighbouring == Neighbouring.REPLACE_ONE
     limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
     if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
-        remedy = "At this delta a record could be published whole. Give a far smaller one, or say large_delta=True too."
+        whole = f"At this delta a {unit.one} could be published whole."
+        remedy = f"{whole} Give a far smaller one, or say large_delta=True too."
         raise ValueError(sentence("delta", rule, delta, remedy))
     largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
-        said = f"eps = {largest:g} promises little: one record may make what is released {factor} times as likely"
+        said = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
         warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
-def public_n_rows(n: int, given: int | None, neighbouring: str) -> int | None:
-    """The number of rows is public under replace_one only; under add_remove nothing but a declared reference is."""
+def public_n_rows(n: int, given: int | None, neighbouring: str, unit: Unit = ROW) -> int | None:
+    """The number of units is public under replace_one only; under add_remove nothing but a declared reference is."""
     check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
     declared = None if given is None else check_count("n_rows", given)
     if neighbouring == Neighbouring.ADD_REMOVE:
         return declared
     if declared not in (None, n):
-        raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", declared, "Leave it out."))
+        number = f"len(X) = {n}" if unit.person is None else f"the number of persons, {n},"
+        raise ValueError(sentence("n_rows", f"must be {number} under replace_one", declared, "Leave it out."))
     return n
 
 
-def rows_sentence(n_rows: int, neighbouring: str) -> str:
-    """What a statement says of the number of rows."""
+def rows_sentence(n_rows: int, neighbouring: str, many: str = "records") -> str:
+    """What a statement says of the number of units."""
     exact = neighbouring == Neighbouring.REPLACE_ONE
-    return f"{'the number of records' if exact else 'a declared reference, n_rows'} = {n_rows}"
+    return f"{f'the number of {many}' if exact else 'a declared reference, n_rows'} = {n_rows}"
 
 
 def check_l2(l2: float | str) -> float | None:

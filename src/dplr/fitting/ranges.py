@@ -148,6 +148,8 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
         return "with `public`", "Declare narrower bounds: public rows show where numbers lie."
     if problem.n_rows is None:
         return "without n_rows", "Declare a reference, which means are divided by."
+    if not problem.unit.total_is_public:
+        return "where rows count differently", "Declare narrower bounds: means need a public sum of the weights."
     return None
 
 

@@ -24,7 +24,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, Table, Target, as_rows, explained
+from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained
 from dplr.rows.queries.moments import Moments
 
 
@@ -38,6 +38,7 @@ class Ready:
     facts : all that is public of them.
     labels : of a classifier; None for a numeric target.
     name : of the target; None for none.
+    weights : how much each row counts; None where every row counts whole.
     """
 
     X: Any
@@ -45,12 +46,14 @@ class Ready:
     facts: PublicFacts
     labels: Labels | None
     name: str | None
+    weights: RowWeights | None = None
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
         """Some of the rows, and how many of them are public."""
         rows = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
         labels = None if self.labels is None else self.labels.take(indices)
-        return Ready(rows, self.y.take(indices), replace(self.facts, n_rows=n_rows), labels, self.name)
+        weights = None if self.weights is None else self.weights.take(indices)
+        return Ready(rows, self.y.take(indices), replace(self.facts, n_rows=n_rows), labels, self.name, weights)
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -95,33 +98,24 @@ class Released:
     histories: Sequence[History | None]
 
 
-def release(
-    X: Any,
-    y: Any,
-    facts: PublicFacts,
-    labels: Labels | None,
-    planned: Sequence[Planned],
-    ledger: Budget,
-    source: Source,
-    track: Track,
-) -> list[Released]:
+def release(ready: Ready, planned: Sequence[Planned], ledger: Budget, source: Source, track: Track) -> list[Released]:
     """One release for each plan of the facts, all done and paid for when this returns."""
-    classes = _several(labels)
-    every = _rows_of(X, y, facts, labels, None)  # what is wrong with the columns is said before anything is reserved
+    classes = _several(ready.labels)
+    every = _rows_of(ready, None)  # what is wrong with the columns is said before anything is reserved
 
     def models(position: int | None) -> Rows:
-        return every if position is None else _rows_of(X, y, facts, labels, position)
+        return every if position is None else _rows_of(ready, position)
 
     done = fitting.run(models, planned, classes, ledger, source, track)
     return [
-        _released(facts, labels, plan.mechanism, statement, each)
+        _released(ready.facts, ready.labels, plan.mechanism, statement, each)
         for plan, (statement, each) in zip(planned, done, strict=True)
     ]
 
 
-def check_values(X: Any, y: Any, facts: PublicFacts, labels: Labels | None, planned: Planned) -> None:
+def check_values(ready: Ready, planned: Planned) -> None:
     """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
-    rows = _rows_of(X, y, facts, labels, None)
+    rows = _rows_of(ready, None)
     planned.mechanism.check_rows(rows, planned.plan.problem)
     rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
 
@@ -130,11 +124,12 @@ def _several(labels: Labels | None) -> int:
     return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
 
 
-def _rows_of(X: Any, y: Any, facts: PublicFacts, labels: Labels | None, position: int | None) -> Rows:
+def _rows_of(ready: Ready, position: int | None) -> Rows:
     """The rows of one class against the rest; None: of all."""
-    if labels is None:
-        return as_rows(X, y, facts.prep)
-    return as_rows(X, labels.against_the_rest(position) if _several(labels) else labels.y, facts.prep)
+    y, labels = ready.y.values, ready.labels
+    if labels is not None:
+        y = labels.against_the_rest(position) if _several(labels) else labels.y
+    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights)
 
 
 def _released(

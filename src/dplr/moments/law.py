@@ -26,7 +26,7 @@ Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 def cells(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, Cells]:
     """The cells of sum (x, iota)(x, iota)' that are released: no cell that is public, or that another one tells."""
-    blocks = layout.blocks(geometry, neighbouring)
+    blocks = layout.blocks(geometry, neighbouring is Neighbouring.ADD_REMOVE)
     del blocks["linear"]
     return blocks
 

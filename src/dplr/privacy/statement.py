@@ -168,7 +168,7 @@ class PrivacyStatement:
         """What the statement says, as pairs of a label and a text."""
         lines = [
             ("guarantee", self._guarantee_sentence()),
-            ("neighbouring", f"{self.neighbouring}: {self.neighbouring.sentence}"),
+            ("neighbouring", f"{self.neighbouring}: {self.unit.relation(self.neighbouring)}"),
         ]
         lines += [("unit", rule) for rule in self.unit.rules]
         for name, block in self.released.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dplr.privacy.guarantees import Neighbouring
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -40,9 +42,22 @@ class Unit:
         return 1 if self.person is None else size
 
     @property
-    def name(self) -> str:
+    def one(self) -> str:
         """What the guarantee protects one of."""
-        return "record" if self.person is None else f"person ({self.person})"
+        return "record" if self.person is None else "person"
+
+    @property
+    def many(self) -> str:
+        """What n_rows counts."""
+        return f"{self.one}s"
+
+    def relation(self, neighbouring: Neighbouring) -> str:
+        """Which two data sets must be hard to tell apart, in words."""
+        if self.person is None:
+            return neighbouring.sentence
+        if neighbouring is Neighbouring.REPLACE_ONE:
+            return "one person with all their rows replaced by another; the number of persons is public"
+        return "one person with all their rows added or removed; the number of persons is private"
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -46,8 +46,16 @@ def hot_columns(geometry: Geometry) -> list[int]:
     return [*levels, *(first + 1 for first in geometry.marked)]
 
 
-def moments_sensitivity(geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float) -> float:
-    """The proved L1 sensitivity of (linear * sum y v, quadratic * the cells of sum v v'), v = (x, iota), |y| <= 1."""
+def moments_sensitivity(
+    geometry: Geometry, neighbouring: Neighbouring, linear: float, quadratic: float, counted: bool = False
+) -> float:
+    """The proved L1 sensitivity of (linear * sum y v, quadratic * the cells of sum v v'), v = (x, iota), |y| <= 1.
+
+    Where the sum of all weights is private, and `counted`, a replaced unit may move the sums by as much as one that is
+    added or removed (unit.md, lemma 1).
+    """
+    if counted and neighbouring is Neighbouring.REPLACE_ONE:
+        return max(moments_sensitivity(geometry, relation, linear, quadratic) for relation in Neighbouring)
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
     if geometry.grouped:
         assert c is not None

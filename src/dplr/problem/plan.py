@@ -54,8 +54,8 @@ class Descent:
     tail : how many of the last iterates are averaged; 1 for the last one alone.
     l2 : ridge of the mean objective.
     start : (q,) first iterate.
-    rows : rows of one sum, or the expected number of a Poisson batch: what a sum is divided by.
-    rate_units : a row enters a sum with this probability, in units of 2^-32.
+    rows : what a sum is divided by: a public guess of its rows' weights, of a Poisson batch as many as are expected.
+    rate_units : a unit, with all of its rows, enters a sum with this probability, in units of 2^-32.
     radius : where the sum itself is clipped, its largest norm; inf for no such clip.
     standardised : whether rows are centred and rescaled first, by sums that are released; rate and clip are then those
         of the standardised problem.
@@ -75,7 +75,7 @@ class Descent:
 
     @property
     def rate(self) -> float:
-        """Probability with which a row enters a sum."""
+        """Probability with which a unit enters a sum."""
         return self.rate_units / 2**32
 
 

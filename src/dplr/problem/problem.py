@@ -45,6 +45,16 @@ class Problem:
         """Whether the sum of all weights is private, and released where a mechanism needs it."""
         return self.neighbouring is Neighbouring.ADD_REMOVE or not self.unit.total_is_public
 
+    @property
+    def reference_total(self) -> float | None:
+        """A public guess of the sum of all weights, for defaults; None where no number of units is known.
+
+        A cap of weights is best about twice their mean. No guarantee depends on it.
+        """
+        if self.n_rows is None:
+            return None
+        return self.n_rows / 2 if self.unit.weight_max is not None else float(self.n_rows)
+
     def weighted(self, weights: Sequence[float]) -> Problem:
         """The same problem for coefficients divided by these weights, and columns multiplied by them; () for itself."""
         if not weights:

@@ -14,6 +14,7 @@ from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.faults import FaultyRows, explained, other_values
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
+from dplr.rows.persons import PersonCounts, look_alikes, row_weights
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
@@ -23,16 +24,16 @@ from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, encoded, numbers, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
-from dplr.rows.tables.table import Table, as_table, declared_kinds
+from dplr.rows.tables.table import Table, as_table, declared_kinds, declares_text
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.rows.weights import RowWeights
 from dplr.solvers.certificate import Objective
 
 __all__ = [
-    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "RowWeights", "Rows",
-    "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table", "as_target", "check_shapes",
-    "chosen", "declared_kinds", "encoded", "every", "explained", "numbers", "of_numbers", "other_values", "predictors",
-    "resolve_labels", "survey",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "PersonCounts",
+    "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table",
+    "as_target", "check_shapes", "chosen", "declared_kinds", "declares_text", "encoded", "every", "explained", "look_alikes", "numbers",
+    "of_numbers", "other_values", "predictors", "resolve_labels", "row_weights", "survey",
 ]  # fmt: skip
 
 

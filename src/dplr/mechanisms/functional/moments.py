@@ -29,9 +29,9 @@ def moment_matrix(
     """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
     q = problem.geometry.d + (problem.geometry.intercept > 0)
     moments = np.zeros((q + 1, q + 1))
-    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+    for name, (rows, columns) in blocks(problem.geometry, problem.counts_units).items():
         moments[rows, columns] = moments[columns, rows] = released[name]
-    if problem.geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+    if problem.geometry.intercept and not problem.counts_units:
         assert problem.n_rows is not None
         moments[q - 1, q - 1] = problem.n_rows * problem.geometry.intercept**2
     hot, factor = derived(problem.geometry)
@@ -52,10 +52,10 @@ def agreeing(
     if not geometry.intercept or not deviations[classes[0]]:
         return changed
     whole, noise = np.empty(geometry.d + 1), np.empty(geometry.d + 1)
-    beside = blocks(geometry, problem.neighbouring)["off_diagonal"][1] == geometry.d
+    beside = blocks(geometry, problem.counts_units)["off_diagonal"][1] == geometry.d
     whole[:-1] = released["off_diagonal"][beside] / geometry.intercept
     noise[:-1] = (deviations["off_diagonal"] / geometry.intercept) ** 2
-    counted = problem.neighbouring is Neighbouring.ADD_REMOVE
+    counted = problem.counts_units
     if counted:
         whole[-1] = released["diagonal"][-1] / geometry.intercept
         noise[-1] = (deviations["diagonal"] / geometry.intercept) ** 2
@@ -81,16 +81,15 @@ def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dic
     return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
 
 
-def blocks(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def blocks(geometry: Geometry, counted: bool) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 
-    The cell iota^2 * n is public under replace_one and left out. So is what a one-hot block tells of itself: two of its
-    columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md, lemma 7). A number
-    and its mark are never both set either, and of the two the number's diagonal cell alone is released (lemma 10). Of
-    a block of numbers all diagonal cells are (lemma 11).
+    The cell iota^2 * n is left out where it is public, and not `counted` (`Problem.counts_units`). So is what a one-hot
+    block tells of itself: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's cell
+    (functional.md, lemma 7). A number and its mark are never both set either, and of the two the number's diagonal cell
+    alone is released (lemma 10). Of a block of numbers all diagonal cells are (lemma 11).
     """
     q = geometry.d + (geometry.intercept > 0)
-    counted = neighbouring is Neighbouring.ADD_REMOVE
     return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}
 
 
@@ -111,7 +110,7 @@ def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]
 
 def meat_cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """The released cells of sum min(u^2, 1) v v': those of the moments, and the constant's, which is private here."""
-    cells = blocks(geometry, Neighbouring.ADD_REMOVE)
+    cells = blocks(geometry, True)
     return {MEAT + name: where for name, where in cells.items() if name != "linear"}
 
 
@@ -136,7 +135,12 @@ def meat_matrix(geometry: Geometry, released: Mapping[str, NDArray[np.float64]])
 
 @functools.lru_cache(maxsize=64)
 def best_weight(
-    geometry: Geometry, neighbouring: Neighbouring, coef_norm: float, l2: bool = False, classes: int = 1
+    geometry: Geometry,
+    neighbouring: Neighbouring,
+    coef_norm: float,
+    l2: bool = False,
+    classes: int = 1,
+    counted: bool = False,
 ) -> tuple[float, float]:
     """The weight that minimises the noise of the gradient, and its joint sensitivity.
 
@@ -145,33 +149,39 @@ def best_weight(
     sensitivity: the linear block of one class against the rest is made of the noisy sums of all classes.
     """
     measure = joint_l2_sensitivity if l2 else joint_sensitivity
-    candidates = [(weight, measure(geometry, neighbouring, weight, classes > 1)) for weight in _WEIGHTS]
+    candidates = [(weight, measure(geometry, neighbouring, weight, classes > 1, counted)) for weight in _WEIGHTS]
     return min(candidates, key=lambda pair: pair[1] ** 2 * (classes + (coef_norm / pair[0]) ** 2))
 
 
 def joint_l2_sensitivity(
-    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False, counted: bool = False
 ) -> float:
     """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball.
 
-    With `by_class` the linear block is one sum for each class (functional.md, lemma 8).
+    With `by_class` the linear block is one sum for each class (functional.md, lemma 8). `counted`: as in
+    `moments_sensitivity`.
     """
     one_record = sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
     if neighbouring is Neighbouring.ADD_REMOVE:
         return one_record
     same_class = sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
-    return max(same_class, math.sqrt(2) * one_record) if by_class else same_class
+    if by_class:
+        return max(same_class, math.sqrt(2) * one_record)
+    return max(same_class, one_record) if counted else same_class
 
 
 @functools.lru_cache(maxsize=64)
-def square_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> tuple[float, float]:
+def square_weight(
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, counted: bool = False
+) -> tuple[float, float]:
     """The weight of sum y^2 beside (linear, weight * quadratic), and the joint L1 sensitivity of all three.
 
-    Under replace_one the weight is the largest that costs nothing, if it is not too small to be of use.
+    Under replace_one the weight is the largest that costs nothing, if it is not too small to be of use. `counted`: as
+    in `moments_sensitivity`; a ratio of 0 is then the unit that is added or removed.
     """
 
     def moments(linear: float) -> float:
-        return moments_sensitivity(geometry, neighbouring, linear, weight)
+        return moments_sensitivity(geometry, neighbouring, linear, weight, counted)
 
     alone = moments(1.0)
     if neighbouring is Neighbouring.ADD_REMOVE:
@@ -182,13 +192,16 @@ def square_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float)
     return square, sensitivity.square_replace_one(moments, reach, square)
 
 
-def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> tuple[float, float]:
+def square_l2_weight(
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, counted: bool = False
+) -> tuple[float, float]:
     """The weight of sum y^2 in L2, at which it is free under replace_one, and the joint sensitivity of all three."""
     square = sensitivity.free_square_l2(geometry.radius, 1.0, weight, geometry.intercept)
-    alone = joint_l2_sensitivity(geometry, neighbouring, weight)
+    added = sensitivity.square_l2_add_remove(joint_l2_sensitivity(geometry, Neighbouring.ADD_REMOVE, weight), square)
     if neighbouring is Neighbouring.ADD_REMOVE:
-        return square, sensitivity.square_l2_add_remove(alone, square)
-    return square, alone
+        return square, added
+    replaced = joint_l2_sensitivity(geometry, neighbouring, weight)
+    return square, max(replaced, added) if counted else replaced
 
 
 def quadratic_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
@@ -203,13 +216,17 @@ def quadratic_l2_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> 
     return sensitivity.l2_replace_one(geometry.radius, 0.0, 1.0, geometry.intercept)
 
 
-def joint_sensitivity(geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False) -> float:
+def joint_sensitivity(
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False, counted: bool = False
+) -> float:
     """The proved L1 sensitivity of (linear block, weight * quadratic block) over the public geometry.
 
     With `by_class` the linear block is one sum for each class. Then two records that are exchanged may stand in
-    different classes, and both count whole (functional.md, lemma 8).
+    different classes, and both count whole (functional.md, lemma 8). `counted`: as in `moments_sensitivity`.
     """
     if by_class and neighbouring is Neighbouring.REPLACE_ONE:
         sums = 2 * moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
-        return sums + moments_sensitivity(geometry, neighbouring, 0.0, weight)
-    return moments_sensitivity(geometry, neighbouring, 1.0, weight)
+        replaced = sums + moments_sensitivity(geometry, neighbouring, 0.0, weight)
+        added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, weight)
+        return max(replaced, added) if counted else replaced
+    return moments_sensitivity(geometry, neighbouring, 1.0, weight, counted)

@@ -28,7 +28,7 @@ def laplace_release(
     weight, joint, named = _printed_sensitivity(problem) if paper else _tight_sensitivity(problem, coef_norm, classes)
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
     if SQUARE in sizes:
-        weights[SQUARE], joint = square_weight(problem.geometry, problem.neighbouring, weight)
+        weights[SQUARE], joint = square_weight(problem.geometry, problem.neighbouring, weight, problem.counts_units)
         named = _named("L1", joint, weight, problem, weights[SQUARE])
     charged, noises = calibration.discrete_laplace(
         joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
@@ -41,10 +41,11 @@ def gaussian_release(
 ) -> tuple[dict[str, Release], Gaussian, str]:
     """Blocks with discrete Gaussian noise that are (eps, delta)-DP together, their guarantee, and the name."""
     geometry = problem.geometry
-    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes))
+    counted = problem.counts_units
+    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes), counted)
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
     if SQUARE in sizes:
-        weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight)
+        weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight, counted)
     named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
     meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
     if meat:
@@ -109,7 +110,8 @@ def gradient_noise(released: Mapping[str, Release], coef_norm: float) -> float:
 def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tuple[float, float, str]:
     """Weight of the quadratic block, joint L1 sensitivity of (linear, weight * quadratic), and its name."""
     geometry = problem.geometry
-    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, False, max(1, classes))
+    counted = problem.counts_units
+    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, False, max(1, classes), counted)
     return weight, joint, _named("L1", joint, weight, problem)
 
 

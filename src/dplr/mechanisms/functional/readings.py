@@ -14,11 +14,11 @@ from dplr.mechanisms.functional.moments import (
     blocks,
     derived,
     largest_residual,
+    meat_cells,
     meat_matrix,
     moment_matrix,
     one_class,
 )
-from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
@@ -29,10 +29,15 @@ _REACH = 2.0
 def missing_for_intervals(plan: Plan) -> str:
     """What a release lacks that intervals need; empty for nothing."""
     problem = plan.problem
+    if problem.unit.person is not None:
+        return "rows of one person depend on each other, and what it releases does not show how much"
+    if problem.unit.weighted and not meat_cells(problem.geometry).keys() <= plan.statement.released.keys():
+        return "rows that count differently have no common variance; fit with intervals='robust' and delta > 0"
     if not problem.loss.classification and SQUARE not in plan.statement.released:
         return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
-    if problem.neighbouring is Neighbouring.ADD_REMOVE and not problem.geometry.intercept:
-        return "nothing tells the number of rows; fit an intercept, or take neighbouring='replace_one'"
+    if problem.counts_units and not problem.geometry.intercept:
+        remedy = "" if problem.unit.weighted else ", or take neighbouring='replace_one'"
+        return f"nothing tells the number of rows; fit an intercept{remedy}"
     return ""
 
 
@@ -83,7 +88,7 @@ def _noise(plan: Plan, problem: Problem) -> tuple[NDArray[np.float64], NDArray[n
     """Variances of the noise on the cells of the matrix, and the factors of cells that follow from others."""
     size = problem.geometry.n_coefs
     cells, tied = np.zeros((size, size)), np.zeros(size)
-    for name, (rows, columns) in blocks(problem.geometry, problem.neighbouring).items():
+    for name, (rows, columns) in blocks(problem.geometry, problem.counts_units).items():
         if name != "linear":
             cells[rows, columns] = cells[columns, rows] = plan.statement.released[name].deviation ** 2
     hot, factor = derived(problem.geometry)
@@ -100,7 +105,7 @@ def _sums(
 ) -> tuple[float, float, float]:
     """The number of rows, sum y^2, and the variance of the noise on it. Labels have y^2 = 1."""
     iota, count_noise = problem.geometry.intercept, 0.0
-    if iota and problem.neighbouring is Neighbouring.ADD_REMOVE:
+    if iota and problem.counts_units:
         n_rows = max(1.0, float(matrix[-1, -1]) / iota**2)
         count_noise = float(cells[-1, -1]) / iota**4
     else:

@@ -23,7 +23,7 @@ from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_releas
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
-from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
+from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import BIASED, PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
@@ -163,6 +163,7 @@ class FunctionalMechanism(Mechanism):
             arithmetic="integer",
             reproducible=False,
             source=f"Zhang et al. 2012; dplr functional.md, {source}",
+            unit=problem.unit,
         )
         return Plan(problem, statement)
 
@@ -244,6 +245,9 @@ class FunctionalMechanism(Mechanism):
         self._kept(problem)
         if self.intervals == "robust" and self.calibration == "paper":
             raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
+        if self.intervals == "robust" and problem.unit.person is not None:
+            remedy = "Rows of one person depend on each other, and squared residuals of rows do not show it."
+            raise ValueError(sentence("intervals", "must be 'on' or 'off' with persons", self.intervals, remedy))
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
@@ -271,7 +275,7 @@ class FunctionalMechanism(Mechanism):
         return [self._release_classes(everyone, twice, plan, source) for plan in plans]
 
     def _release_classes(self, everyone: Total, twice: list[Total], plan: Plan, source: Source) -> list[Fit]:
-        cells = layout.blocks(plan.problem.geometry, plan.problem.neighbouring)
+        cells = layout.blocks(plan.problem.geometry, plan.problem.counts_units)
         linear = cells.pop("linear")
         names = [name for name in plan.statement.released if name not in cells]
         parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
@@ -281,10 +285,11 @@ class FunctionalMechanism(Mechanism):
     def _cells(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the moments of (x, iota, y)."""
         geometry = self._released_problem(problem).geometry
-        cells = layout.blocks(geometry, problem.neighbouring)
+        cells = layout.blocks(geometry, problem.counts_units)
         # Labels have y^2 = 1; what is drawn anew until it pleases has another law than its noise.
         numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
-        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and self.intervals != "off" else cells
+        wanted = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
+        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and wanted else cells
 
     def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
@@ -373,8 +378,8 @@ class FunctionalMechanism(Mechanism):
     ) -> NDArray[np.float64]:
         """Lengthen the Taylor solution to that of a logistic model with Gaussian margins."""
         iota = problem.geometry.intercept
-        n_rows: float | None = problem.n_rows
-        if iota and problem.neighbouring is Neighbouring.ADD_REMOVE:
+        n_rows = problem.reference_total
+        if iota and problem.counts_units:
             n_rows = float(matrix[-1, -1]) / iota**2  # the released count
         if n_rows is None or n_rows < 1:
             return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays

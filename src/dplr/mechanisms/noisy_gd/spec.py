@@ -148,6 +148,7 @@ class NoisyGradientDescent(Mechanism):
             arithmetic="integer",
             reproducible=False,
             source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
+            unit=problem.unit,
         )
         return Plan(problem, statement, descent=descent)
 
@@ -167,7 +168,10 @@ class NoisyGradientDescent(Mechanism):
             remedy = "Declare a public reference: sums are divided by it."
             raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
         if self.batch != "full" and int(self.batch) > problem.n_rows:
-            raise ValueError(sentence("batch", f"must be at most the number of rows, {problem.n_rows}", self.batch))
+            counted = "rows" if problem.unit.person is None else "persons"
+            raise ValueError(
+                sentence("batch", f"must be at most the number of {counted}, {problem.n_rows}", self.batch)
+            )
         if self.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
             remedy = "Clip each row's gradient: clipping='example'."
             raise ValueError(
@@ -210,10 +214,12 @@ class NoisyGradientDescent(Mechanism):
 
     def _descent(self, problem: Problem, eps: float, delta: float) -> Descent:
         """Every number of the descent: the user's, or a function of public facts."""
+        total = problem.reference_total
         assert problem.n_rows is not None
+        assert total is not None
         size, norm = problem.geometry.n_coefs, problem.geometry.row_norm
         mu = math.inf if math.isinf(eps) else gaussian_mu(eps, delta)
-        per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (problem.n_rows * mu)
+        per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (total * mu)
         started = problem.w0 if self.init == "public" else None
         standardised = self.standardises(problem, eps, delta)
         if standardised:  # what the steps are left with
@@ -229,9 +235,9 @@ class NoisyGradientDescent(Mechanism):
             momentum=self.momentum,
             clip=own.clip,
             tail=max(1, round(own.steps * TAIL)) if self.averaging == "tail" else 1,
-            l2=problem.l2 or 0.0,
+            l2=(problem.l2 or 0.0) * (problem.n_rows / total),
             start=started or (0.0,) * size,
-            rows=problem.n_rows * rate_units / RATE_UNITS,
+            rows=total * rate_units / RATE_UNITS,
             rate_units=rate_units,
             standardised=standardised,
         )
@@ -255,8 +261,11 @@ class _Lack(NamedTuple):
 def _lacking(problem: Problem) -> _Lack | None:
     """Centred rows need a range of every column, an intercept that takes the centre up, and no ridge.
 
-    A ridge is on the coefficients of the scaled problem, and the descent knows those of the standardised one.
+    A ridge is on the coefficients of the scaled problem, and the descent knows those of the standardised one. Means
+    are sums over the number of units, which the weights must add up to.
     """
+    if not problem.unit.total_is_public:
+        return _Lack("where the sum of the weights is private", "Use rows_per_person=1 and no other weights.")
     if problem.geometry.half_width is None:
         return _Lack("without bounds", "Declare what is public about the columns: bounds=.")
     if not problem.geometry.intercept:

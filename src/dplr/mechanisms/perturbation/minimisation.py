@@ -45,7 +45,7 @@ _FINEST_GRID = -900  # as a power of two: any number over a finer one might over
 
 
 def check(problem: Problem, mechanism: str) -> int:
-    """The public number of rows; raises ValueError for what no theorem here covers."""
+    """The public number of units; raises ValueError for what no theorem here covers."""
     loss = problem.loss
     if not _covered(loss):
         rule = f'must be {models_with(_covered)} with mechanism="{mechanism}"'
@@ -139,10 +139,11 @@ def check_rows(rows: Rows, problem: Problem) -> None:
 
 
 def check_count(rows: Rows, problem: Problem) -> None:
-    """Refuse more rows than the tolerance was planned for."""
+    """Refuse more units than the tolerance was planned for: their weights are as many at most."""
     assert problem.n_rows is not None
-    if problem.neighbouring is Neighbouring.ADD_REMOVE and len(rows) > MOST_ROWS * problem.n_rows:
-        rule = f"must be at least a {MOST_ROWS}th of the number of rows"
+    if problem.neighbouring is Neighbouring.ADD_REMOVE and rows.units > MOST_ROWS * problem.n_rows:
+        counted = "rows" if problem.unit.person is None else "persons"
+        rule = f"must be at least a {MOST_ROWS}th of the number of {counted}"
         raise ValueError(sentence("n_rows", rule, problem.n_rows, "Declare a larger public reference."))
 
 
@@ -200,4 +201,7 @@ def assumptions(problem: Problem) -> tuple[str, ...]:
     """What is assumed beyond the problem's own facts."""
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return problem.assumptions
-    return (*problem.assumptions, f"there are at most {MOST_ROWS} times n_rows records; more are refused")
+    return (
+        *problem.assumptions,
+        f"there are at most {MOST_ROWS} times n_rows {problem.unit.one}s; more are refused",
+    )

@@ -67,6 +67,11 @@ def _inverse(value: float) -> float:
     return 1 / value if value else math.inf
 
 
+def ranked(loss: Callable[[float, float], float], rank: int) -> Callable[[float, float], float]:
+    """The loss, a function of noise_eps and kappa, where a unit's Hessian has up to this rank (unit.md, theorem 6)."""
+    return lambda noise_eps, kappa: rank * loss(noise_eps / rank, kappa / rank)
+
+
 def rank_one_loss(noise_eps: float, smoothness_kappa: float) -> float:
     """Privacy loss for any smooth loss: the determinants differ by a factor of at most 1 + c kappa (theorem 1)."""
     return noise_eps + math.log1p(smoothness_kappa)

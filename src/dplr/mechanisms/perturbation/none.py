@@ -63,6 +63,7 @@ class NoPrivacy(Mechanism):
             arithmetic="real-arithmetic",
             reproducible=False,
             source="no privacy",
+            unit=problem.unit,
         )
         return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 

@@ -6,7 +6,7 @@ Proofs and constants: objective.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from dplr._progress import Track, silent
 from dplr._validation import check_choice, sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, minimisation
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
-from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges, objective_ridge, slope_cut
+from dplr.mechanisms.perturbation.linear_term import LinearTerm
+from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape
 from dplr.noise import Source
-from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -110,12 +109,18 @@ class ObjectivePerturbation(Mechanism):
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
+        if problem.unit.person is not None and delta > 0:
+            if self.noise == "gaussian":
+                remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
+                raise ValueError(sentence("noise", 'must be "smaller" with persons', self.noise, remedy))
+            delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
         hessian.check(problem, delta)
         return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), delta), eps)
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+        self._check_unit(problem)
         asked, problem = problem.loss, self._cut(problem, eps, delta)
         minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
@@ -125,11 +130,11 @@ class ObjectivePerturbation(Mechanism):
         ridge, weights = self._ridge(problem, for_noise, left)
         weighted = problem.weighted(weights)
         if math.isinf(eps):
-            noise = _Noise(ridge, "none", 0.0, math.inf, "none: eps = inf")
+            noise = LinearTerm(ridge, "none", 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
-            noise = _gaussian(problem, for_noise, left, ridge)
+            noise = linear_term.gaussian(problem, for_noise, left, ridge)
         else:
-            noise = _PURE[self.calibration](weighted, for_noise, ridge)
+            noise = linear_term.PURE[self.calibration](weighted, for_noise, ridge)
         share = self._tolerance(weighted, noise, eps)
         stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
         longest = noise.longest(weighted.geometry, stated)
@@ -140,7 +145,7 @@ class ObjectivePerturbation(Mechanism):
             delta = delta or minimisation.MISSED
         return Plan(problem, self._statement(problem, asked, noise, solved, stated, delta), solved)
 
-    def _tolerance(self, problem: Problem, noise: _Noise, eps: float) -> float:
+    def _tolerance(self, problem: Problem, noise: LinearTerm, eps: float) -> float:
         """The tolerance as a share of one record's largest gradient."""
         most = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
         if math.isinf(eps):
@@ -162,38 +167,40 @@ class ObjectivePerturbation(Mechanism):
             rule = 'must be "auto" or a number' if numbers else 'must be "auto" or None'
             raise ValueError(sentence("cut", f'{rule} with model="{model_of(loss)}"', cut))
         if isinstance(cut, str):
-            if problem.n_rows is None:
+            if problem.reference_total is None:
                 raise minimisation.no_reference(self.about.name)
             records = problem.neighbouring.records_changed
-            cut = slope_cut(loss, problem.n_rows, problem.geometry, eps, delta, records)
+            cut = slope_cut(loss, problem.reference_total, problem.geometry, eps, delta, records)
         elif not numbers and cut > 1:
             raise ValueError(sentence("cut", "must be at most 1 with the logistic loss", cut, "Its slope is below 1."))
         return replace(problem, loss=soft_huber(cut) if numbers else soft_logistic(cut))
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> tuple[float, tuple[float, ...]]:
         """The ridge, and the weights of the coefficients that give each its own; () for one ridge for all."""
+        total = problem.reference_total
         assert problem.n_rows is not None
+        assert total is not None
         if problem.l2 is not None:
             return problem.l2 * problem.n_rows, ()
         geometry, records = problem.geometry, problem.neighbouring.records_changed
         tight = math.isfinite(eps) and delta == 0 and self.calibration == "tight"
         if tight and geometry.half_width is not None:
-            ridges = gauge_ridges(problem.loss, problem.n_rows, geometry, eps, records, self.coef_norm)
+            ridges = gauge_ridges(problem.loss, total, geometry, eps, records, self.coef_norm)
             # The last coefficient keeps the weight 1: the intercept's constant stays as it is.
             return float(ridges[-1]), tuple(np.sqrt(ridges[-1] / ridges).tolist())
         size, norm = geometry.n_coefs, geometry.row_norm
-        return objective_ridge(problem.loss, problem.n_rows, size, eps, delta, norm, records, self.coef_norm), ()
+        return objective_ridge(problem.loss, total, size, eps, delta, norm, records, self.coef_norm), ()
 
     def _statement(
-        self, problem: Problem, asked: Loss, noise: _Noise, solved: Minimisation, eps: float, delta: float
+        self, problem: Problem, asked: Loss, noise: LinearTerm, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
         law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
         weights = np.asarray(solved.weights or 1.0)
         deviations = noise.deviations(problem.geometry)
         grid = minimisation.release_grid(float((deviations * weights**2).min()) / noise.ridge)
-        moved, spread = _moved(problem), 0.0
+        moved, spread = linear_term.moved(problem), 0.0
         if noise.law == "gauge":
-            moved, spread = _moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
+            moved, spread = linear_term.moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
         block = Release((problem.geometry.n_coefs,), moved, law, noise.scale, grid, spread=spread)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
         return PrivacyStatement(
@@ -211,10 +218,21 @@ class ObjectivePerturbation(Mechanism):
             arithmetic="real-arithmetic",
             reproducible=False,
             source=_SOURCES[self.calibration],
+            unit=problem.unit,
         )
+
+    def _check_unit(self, problem: Problem) -> None:
+        """Refuse printed algorithms for persons, which they do not know, and intervals of rows that count less."""
+        if problem.unit.person is not None and self.calibration != "tight":
+            remedy = "The printed algorithms protect single rows."
+            raise ValueError(sentence("calibration", 'must be "tight" with persons', self.calibration, remedy))
+        if problem.unit.weighted and self.intervals == "on":
+            remedy = "The Hessian of rows that count differently does not show how much their score varies."
+            raise ValueError(sentence("intervals", 'must be "off" with persons or weights', self.intervals, remedy))
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
+        self._check_unit(problem)
         if self.intervals == "on":
             hessian.check(problem, 0.0)
         minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
@@ -253,7 +271,7 @@ class ObjectivePerturbation(Mechanism):
         if solved is None or planned.statement.released["coef"] != block:
             rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
             raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
-        noise = _Noise(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
+        noise = LinearTerm(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
         deviations = noise.deviations(plan.problem.weighted(solved.weights).geometry)
         return [
             hessian.reading(replace(planned, statement=plan.statement), part, coef, deviations)
@@ -271,8 +289,8 @@ class ObjectivePerturbation(Mechanism):
             return ()
         assert plan.minimisation is not None
         problem, loss = plan.problem, plan.problem.loss
-        alone = _privacy_loss(problem, plan.minimisation.ridge, records=1)
-        ratio = _one_record(problem) / block.scale
+        alone = linear_term.privacy_loss(problem, plan.minimisation.ridge, records=1)
+        ratio = linear_term.one_record(problem) / block.scale
         records = problem.neighbouring.records_changed
         return (
             objective_noise.gaussian_profile(ratio, eps, minimisation.MISSED, alone, records, loss.one_signed),
@@ -306,34 +324,6 @@ class ObjectivePerturbation(Mechanism):
         return Fit(coef, plan.statement, released)
 
 
-@dataclass(frozen=True, slots=True)
-class _Noise:
-    """The ridge in force, the law and scale of the linear term, the eps it costs, and the theorem."""
-
-    ridge: float
-    law: str
-    scale: float
-    eps: float
-    named: str
-
-    def longest(self, geometry: Geometry, eps: float) -> float:
-        """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
-        if not self.scale:
-            return 0.0
-        tail = eps + math.log1p(math.exp(-eps)) - math.log(minimisation.MISSED)
-        gamma = geometry.n_coefs / (2 if self.law == "Gaussian" else 1)
-        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
-        if self.law == "Gaussian":
-            return self.scale * math.sqrt(2 * reach)
-        return self.scale * reach * (geometry.row_norm if self.law == "gauge" else 1.0)
-
-    def deviations(self, geometry: Geometry) -> NDArray[np.float64]:
-        """Standard deviations of the coordinates."""
-        if self.law == "gauge":
-            return gauge_deviations(geometry) * self.scale
-        return np.array([self.scale * math.sqrt(geometry.n_coefs + 1) if self.law == "norm-Gamma" else self.scale])
-
-
 def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
     """Norm and ridge, as a statement says them."""
     if not solved.weights:
@@ -354,92 +344,6 @@ def _left(eps: float, delta: float) -> float:
     return math.nextafter(delta - minimisation.MISSED, 0.0)
 
 
-def _tight(problem: Problem, eps: float, ridge: float) -> _Noise:
-    privacy_loss = _privacy_loss(problem, ridge, problem.neighbouring.records_changed)
-    noise_eps = objective_noise.largest_noise_eps(privacy_loss, eps)
-    if noise_eps is None:
-        raise _too_small(problem, eps)
-    named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
-    if problem.geometry.half_width is None:
-        return _Noise(ridge, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
-    named += f", N the gauge of {problem.geometry}"
-    return _Noise(ridge, "gauge", _moved_in_gauge(problem) / noise_eps, eps, named)
-
-
-def _cms11(problem: Problem, eps: float, ridge: float) -> _Noise:
-    noise_eps, factor = objective_noise.cms11(eps, _curvature(problem, ridge))
-    named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
-    return _Noise(ridge * factor, "norm-Gamma", _moved(problem) / noise_eps, eps, named)
-
-
-def _cm08(problem: Problem, eps: float, ridge: float) -> _Noise:
-    spent = _privacy_loss(problem, ridge, problem.neighbouring.records_changed)(eps)
-    named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
-    return _Noise(ridge, "norm-Gamma", _moved(problem) / eps, spent, named)
-
-
-def _moved(problem: Problem) -> float:
-    """How far neighbours move the gradient."""
-    return sensitivity.gradient(problem.neighbouring.records_changed, problem.loss.lipschitz, problem.geometry.row_norm)
-
-
-def _one_record(problem: Problem) -> float:
-    """The largest norm of one record's gradient."""
-    return sensitivity.gradient(1, problem.loss.lipschitz, problem.geometry.row_norm)
-
-
-def _moved_in_gauge(problem: Problem) -> float:
-    """The same in the gauge of the body of the declared bounds."""
-    return sensitivity.gradient_gauge(problem.neighbouring.records_changed, problem.loss.lipschitz)
-
-
-def _curvature(problem: Problem, ridge: float) -> float:
-    """kappa = c R~^2 / Lam: how much one record adds to the Hessian, in units of the ridge."""
-    return problem.loss.smoothness * problem.geometry.row_norm**2 / ridge
-
-
-def _privacy_loss(problem: Problem, ridge: float, records: int) -> Callable[[float], float]:
-    """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity)."""
-    loss = problem.loss
-    kappa = problem.geometry.row_norm**2 / ridge
-    if loss.name == "logistic":
-        return lambda e: objective_noise.logistic_loss(e, kappa, records)
-    if loss.fading == "logistic":
-        return lambda e: objective_noise.soft_logistic_loss(e, kappa, records, loss.lipschitz)
-    if loss.fading == "linear":
-        return lambda e: objective_noise.soft_huber_loss(e, kappa, records)
-    return lambda e: objective_noise.rank_one_loss(e, _curvature(problem, ridge))
-
-
-def _theorem(problem: Problem) -> str:
-    """Which theorem calibrates pure noise, and whether its bound is attained."""
-    loss = problem.loss
-    if not loss.fading:
-        return "theorem 1, rank-one bound"
-    if loss.name != "logistic":
-        return "theorem 5"
-    # With one coefficient, two records cannot have large gradients in opposite directions.
-    attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
-    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
-
-
-def _gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> _Noise:
-    loss, records = problem.loss, problem.neighbouring.records_changed
-    alone = _privacy_loss(problem, ridge, records=1)
-    sigma = objective_noise.gaussian_sigma(eps, delta, _one_record(problem), alone, records, loss.one_signed)
-    if sigma is None:
-        raise _too_small(problem, eps)
-    return _Noise(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
-
-
-def _too_small(problem: Problem, eps: float) -> ValueError:
-    assert problem.n_rows is not None
-    least = problem.loss.smoothness * problem.geometry.row_norm**2 / math.expm1(eps) / problem.n_rows
-    rule = f"must be above {least:.3g} for this eps: the curvature alone would cost more"
-    return ValueError(sentence("l2", rule, problem.l2, "Use l2='auto', or a larger eps."))
-
-
-_PURE = {"tight": _tight, "cms11": _cms11, "cm08": _cm08}
 _SOURCES = {
     "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 6",
     "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",

@@ -91,7 +91,8 @@ class OutputPerturbation(Mechanism):
         geometry = problem.geometry
         size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
         if problem.l2 is None:
-            ridge = output_ridge(problem.loss, n_rows, size, eps, delta, norm, records, self.coef_norm)
+            assert problem.reference_total is not None
+            ridge = output_ridge(problem.loss, problem.reference_total, size, eps, delta, norm, records, self.coef_norm)
         else:
             ridge = problem.l2 * n_rows
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
@@ -111,13 +112,15 @@ class OutputPerturbation(Mechanism):
             guarantee=guarantee,
             neighbouring=problem.neighbouring,
             released=released,
-            calibration=f"one record moves the minimiser by at most {records} L R~/Lam, the tolerance by 2 tau/Lam: "
+            calibration=f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, "
+            "the tolerance by 2 tau/Lam: "
             f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
             f"{minimisation.bias(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
             source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
+            unit=problem.unit,
         )
         return Plan(problem, statement, solved)
 
@@ -133,9 +136,10 @@ class OutputPerturbation(Mechanism):
                 return problem
             raise ValueError(sentence("cut", f'must be "auto" with model="{model_of(loss)}"', cut))
         if isinstance(cut, str):
-            if problem.n_rows is None:
+            if problem.reference_total is None:
                 raise minimisation.no_reference(self.about.name)
-            cut = slope_cut(loss, problem.n_rows, problem.geometry, eps, delta, problem.neighbouring.records_changed)
+            records = problem.neighbouring.records_changed
+            cut = slope_cut(loss, problem.reference_total, problem.geometry, eps, delta, records)
         return replace(problem, loss=huber_residual(cut))
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:

@@ -1,4 +1,7 @@
-"""The default ridge of output and objective perturbation: functions of public facts alone (objective.md, section 7)."""
+"""The default ridge of output and objective perturbation: functions of public facts alone (objective.md, section 7).
+
+`total` is a public guess of the sum of the rows' weights, which is n in the formulas (`Problem.reference_total`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> 
     return math.sqrt(size * (size + 1)) * distance / eps
 
 
-def slope_cut(loss: Loss, n_rows: int, geometry: Geometry, eps: float, delta: float, signs: int) -> float:
+def slope_cut(loss: Loss, total: float, geometry: Geometry, eps: float, delta: float, signs: int) -> float:
     """Largest slope C of the loss that objective perturbation minimises, between two public limits.
 
     Noise grows with C, and so does what the loss sees of rows that contradict the model. N is the norm of the noise a
@@ -43,11 +46,11 @@ def slope_cut(loss: Loss, n_rows: int, geometry: Geometry, eps: float, delta: fl
         norm = float(np.linalg.norm(gauge_deviations(geometry))) * signs / eps
     else:
         norm = noise_norm(geometry.n_coefs, eps, delta, geometry.row_norm, signs)
-    return min(largest, max(least, share / math.sqrt(norm / n_rows)))
+    return min(largest, max(least, share / math.sqrt(norm / total)))
 
 
 def objective_ridge(
-    loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+    loss: Loss, total: float, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
     """Ridge Lam of objective perturbation: the largest of four.
 
@@ -60,11 +63,11 @@ def objective_ridge(
         return PLAIN
     c = noise_norm(size, eps, delta, loss.lipschitz * norm, signs)
     guess = _coef_guess(loss, size) if coef_norm is None else coef_norm
-    return max(c / guess, c * c / (4 * n_rows), _free_ridge(loss, eps, norm, signs), _LEAST)
+    return max(c / guess, c * c / (4 * total), _free_ridge(loss, eps, norm, signs), _LEAST)
 
 
 def gauge_ridges(
-    loss: Loss, n_rows: int, geometry: Geometry, eps: float, signs: int, coef_norm: float | None
+    loss: Loss, total: float, geometry: Geometry, eps: float, signs: int, coef_norm: float | None
 ) -> NDArray[np.float64]:
     """(q,) ridge of each coefficient for pure noise in the gauge of the body: the same three terms, column by column.
 
@@ -77,7 +80,7 @@ def gauge_ridges(
         guess = coef_norm / math.sqrt(size)
     else:
         guess = 1.5 * _coef_guess(loss, size) / math.sqrt(size) if loss.classification else 0.7
-    ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * n_rows)), _LEAST)
+    ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * total)), _LEAST)
     first = list(geometry.firsts)  # the columns of a block have one half-width, and so one ridge
     kappa = float((np.square(geometry.half_widths) / ridges)[first].sum())
     return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 1.0, signs)))
@@ -109,7 +112,7 @@ def _free_ridge(loss: Loss, eps: float, norm: float, signs: int) -> float:
 
 
 def output_ridge(
-    loss: Loss, n_rows: int, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
+    loss: Loss, total: float, size: int, eps: float, delta: float, norm: float, signs: int, coef_norm: float | None
 ) -> float:
     """Ridge Lam of output perturbation: the largest of three, c the norm of the noise at Lam = 1.
 
@@ -122,4 +125,4 @@ def output_ridge(
     c = loss.lipschitz * noise_norm(size, eps, delta, norm, signs)
     guess = min(8.0, math.sqrt(size)) if loss.classification else _coef_guess(loss, size)
     guess = guess if coef_norm is None else coef_norm
-    return max(math.cbrt(n_rows * (norm * c / guess) ** 2 / size), c * c / n_rows, _LEAST)
+    return max(math.cbrt(total * (norm * c / guess) ** 2 / size), c * c / total, _LEAST)

@@ -14,7 +14,6 @@ from dplr.inference.expansion import expanded
 from dplr.inference.reading import LOG_ODDS, Reading
 from dplr.mechanisms.score import defaults
 from dplr.noise import Source
-from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments
 from dplr.problem.fit import Fit
@@ -135,7 +134,7 @@ def equation_of(plan: Plan, released: Part, number: int) -> Equation:
     for kind, (rows, columns) in cells_of(geometry).items():
         matrix[rows, columns] = matrix[columns, rows] = released[block_name(number, kind)]
     at_zero = number == 0 and problem.w0 is None
-    if at_zero and geometry.intercept and problem.neighbouring is Neighbouring.REPLACE_ONE:
+    if at_zero and geometry.intercept and not problem.counts_units:
         assert problem.n_rows is not None
         matrix[q - 1, q - 1] = problem.n_rows * geometry.intercept**2 / 4  # p = 1/2 in every row
     if geometry.intercept:
@@ -184,7 +183,7 @@ def _lengthened(problem: Problem, equation: Equation, coef: Vector) -> Vector:
     Where the number of rows is not known, it stays as it is.
     """
     iota = problem.geometry.intercept
-    n_rows = float(problem.n_rows or 0)
+    n_rows = problem.reference_total or 0.0
     if iota:
         n_rows = 4 * float(equation.hessian[-1, -1]) / iota**2  # public, or released
     if n_rows < 1:

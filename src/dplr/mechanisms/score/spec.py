@@ -104,6 +104,7 @@ class ScoreRelease(Mechanism):
             arithmetic=self.about.arithmetic,
             reproducible=False,
             source="dplr score.md, theorem 1",
+            unit=problem.unit,
         )
         return Plan(problem, statement)
 
@@ -131,7 +132,11 @@ class ScoreRelease(Mechanism):
         return "" if problem.l2 is not None else "steps that are shorter where their noise is larger"
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """Nothing is missing: the last round is an equation whose noise is known."""
+        """Nothing is missing where every row counts whole: the last round is an equation whose noise is known."""
+        if plan.problem.unit.person is not None:
+            return "rows of one person depend on each other, and the Hessian does not show how much"
+        if plan.problem.unit.weighted:
+            return "the Hessian of rows that count differently does not show how much their score varies"
         return ""
 
     def readings(
@@ -148,7 +153,7 @@ class ScoreRelease(Mechanism):
         at_start = (
             round_noise.round_anywhere(first, *where)
             if started
-            else round_noise.round_at_zero(first, FIRST_WEIGHT, *where)
+            else round_noise.round_at_zero(first, FIRST_WEIGHT, *where, weighted=problem.unit.weighted)
         )
         return (at_start, *(round_noise.round_anywhere(share, *where) for share in others))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -43,6 +44,10 @@ class Table:
     def take(self, rows: Any) -> Table:
         """The rows at an array of indices."""
         return Table(self._frame[rows])
+
+    def without(self, places: Sequence[int]) -> Table:
+        """The other columns."""
+        return Table(self._frame.drop([self._keys[place] for place in places]))
 
     def dtype(self, place: int) -> Any:
         """Type of a column."""
@@ -87,3 +92,15 @@ def declared_kinds(value: Any) -> list[str]:
     if isinstance(found, nw.DataFrame):
         return ["f" if kind.is_numeric() or kind == nw.Boolean else "O" for kind in found.schema.dtypes()]
     return ["O"]
+
+
+def declares_text(values: Any) -> bool:
+    """Whether the type of a column says that every value is text, or missing."""
+    found = nw.from_native(values, series_only=True, pass_through=True)
+    return isinstance(found, nw.Series) and found.dtype == nw.String and not _holds_objects(values)
+
+
+def _holds_objects(values: Any) -> bool:
+    """Whether pandas holds the column as objects, whose first values narwhals would look at."""
+    dtype = getattr(values, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"

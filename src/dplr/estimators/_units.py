@@ -1,0 +1,146 @@
+"""Ids of persons and weights of rows: taken out of X before anything else sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import sentence
+from dplr.bounds.declared import Bounds
+from dplr.bounds.units import check_name
+from dplr.estimators._strict import check_ids, check_weights
+from dplr.fitting.units import USUAL_CAP, Declared, row_factors, with_classes
+from dplr.privacy.unit import Unit
+from dplr.rows import Labels, RowWeights, as_table, row_weights
+
+_UNNAMED = "person"  # a label for ids that have no name
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Given:
+    """A table without its columns of ids and weights, and these; shown nowhere.
+
+    Attributes
+    ----------
+    X : the rows, without these columns.
+    ids, weights : (n,) of any library; None for none.
+    unit : whom the fit protects, not yet with the factors of labels.
+    weight_column : the column of X that held the weights; None for none.
+    """
+
+    X: Any
+    ids: Any
+    weights: Any
+    unit: Unit
+    weight_column: str | None
+
+    def check_types(self) -> None:
+        """For a strict ledger: types that say that no value can make a conversion fail."""
+        if self.ids is not None:
+            check_ids(self.ids)
+        if self.weights is not None:
+            check_weights(self.weights)
+
+    def counted(self, n: int, model: Any, labels: Labels | None, strict: bool) -> tuple[Unit, RowWeights | None]:
+        """The whole unit, and how much each of n rows counts; None where every row counts whole."""
+        class_weight = getattr(model, "class_weight", None)
+        classes = None if labels is None else labels.classes.tolist()
+        unit = with_classes(self.unit, class_weight, classes, model._loss())
+        if not unit.weighted:
+            return unit, None
+        factors = None if class_weight is None or labels is None else row_factors(labels, class_weight)
+        given = self.ids, unit.rows_per_person, self.weights, unit.weight_max
+        return unit, row_weights(n, *given, factors, strict)
+
+
+def taken(model: Any, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
+    """What a fit was given, its ids and weights apart from X. No value is looked at.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Ids or weights are given twice, or not at all where they are declared, or are not declared.
+    """
+    declared = Declared.of(model.person, model.rows_per_person, model.weight_bounds, bounds)
+    column, ids = _source("person", person, declared.person)
+    weight_column, weights = _source("sample_weight", sample_weight, declared.weight)
+    weighted = weight_column is not None or weights is not None
+    if weighted is (declared.weight_max is None):
+        if weighted:
+            remedy = f"Give weight_bounds=(0, W) from public knowledge. {USUAL_CAP}"
+            raise ValueError(sentence("weight_bounds", "is required with sample_weight", None, remedy))
+        remedy = "Give them to `fit`, as an array or as the name of a column; or leave weight_bounds out."
+        raise ValueError(sentence("sample_weight", "is required with weight_bounds", None, remedy))
+    names = [name for name in (column, weight_column) if name is not None]
+    if len(set(names)) < len(names):
+        raise ValueError(sentence("sample_weight", "must not be the column of the ids", weight_column))
+    rest, found = without(X, names, bounds)
+    ids = found.get(column, ids)
+    unit = declared.unit(None if ids is None else column or _label(ids))
+    _check_apart(rest, unit.person, declared.weight)
+    return Given(rest, ids, found.get(weight_column, weights), unit, weight_column)
+
+
+def without(X: Any, names: Sequence[str], bounds: Bounds | None) -> tuple[Any, dict[str | None, Any]]:
+    """A table without these columns, and the columns."""
+    if not names:
+        return X, {}
+    table = None if type(X) is np.ndarray else as_table(X)
+    for name in names:
+        if bounds is not None and bounds.names is not None and name in bounds.names:
+            remedy = "Ids and weights are not features: take it out of the bounds."
+            raise ValueError(sentence("bounds", "must not name the column of ids or weights", name, remedy))
+        if table is None or name not in table.columns:
+            seen = type(X).__name__ if table is None else list(table.columns)
+            remedy = "Correct the name, or give the values to `fit`: person=ids, sample_weight=weights."
+            raise ValueError(sentence("X", f"must have the column {name!r}", seen, remedy))
+    assert table is not None
+    places = {name: table.columns.index(name) for name in names}
+    found: dict[str | None, Any] = {
+        name: table.column(place, slice(None)).to_native() for name, place in places.items()
+    }
+    return table.without(list(places.values())).native, found
+
+
+def features_alone(X: Any, person: str | None, weight_column: str | None) -> Any:
+    """A table to predict, without the columns of ids and weights; they may be missing."""
+    ignored = {person, weight_column} - {None}
+    table = as_table(X) if ignored and type(X) is not np.ndarray else None
+    if table is None:
+        return X
+    places = [place for place, name in enumerate(table.columns) if name in ignored]
+    return table.without(places).native if places else X
+
+
+def _source(parameter: str, given: Any, declared: str | None) -> tuple[str | None, Any]:
+    """The column of X that holds ids or weights, or None and the values."""
+    if given is None:
+        return declared, None
+    if not isinstance(given, str):
+        return None, given
+    if declared is not None and given != declared:
+        raise ValueError(sentence(parameter, f"must be {declared!r}, which was declared", given, "Leave it out."))
+    return check_name(parameter, given), None
+
+
+def _label(ids: Any) -> str:
+    """The name of a Series, where it can be written."""
+    name = getattr(ids, "name", None)
+    if not isinstance(name, str) or not name:
+        return _UNNAMED
+    try:
+        return check_name("person", name)
+    except ValueError:
+        return _UNNAMED
+
+
+def _check_apart(X: Any, person: str | None, weight: str | None) -> None:
+    """Ids given beside X must not be among its features too."""
+    table = None if type(X) is np.ndarray else as_table(X)
+    for parameter, name in (("person", person), ("sample_weight", weight)):
+        if table is not None and name in table.columns:
+            remedy = "Give them once: leave the parameter out, or take the column out of X."
+            raise ValueError(sentence(parameter, f"must not be given beside a column {name!r} of X", "both", remedy))

@@ -1,0 +1,75 @@
+"""What an id is: one text for each value, judged by itself.
+
+A whole number is its decimal numeral, whatever holds it: 12, 12.0, Decimal("12") and "12" are one id, and "012" is
+another. A text is itself, to the last character. An empty text is an empty field: no id. A float is an id only where it
+tells whole numbers apart, up to 2^53 for float64; beyond, different ids would have become one before they were read.
+"""
+
+from __future__ import annotations
+
+import decimal
+from typing import Any
+
+import numpy as np
+
+# Why a value is not an id, in the order in which errors tell.
+MISSING = "missing or empty"
+FRACTION = "a number with a fraction, or infinite"
+TOO_LARGE = "a float too large to tell whole numbers apart, or a number of more than 300 digits"
+NO_ID = "neither text nor a number"
+FAULTS = (MISSING, FRACTION, TOO_LARGE, NO_ID)
+
+_MOST_BITS = 996  # less than 300 digits: Python refuses to write numbers of thousands
+_MOST_DIGITS = 299
+_GAPS = ("NoneType", "NAType", "NaTType")
+
+
+def exact_up_to(dtype: Any) -> float:
+    """Up to which size a type of floats, at most float64, tells whole numbers apart."""
+    return float(2.0 ** min(np.finfo(dtype).nmant + 1, 53))
+
+
+def canonical(value: Any) -> tuple[str | None, str]:
+    """The text of an id, or None and why there is none."""
+    if isinstance(value, str):
+        text = str.__str__(value)  # a subclass may compare as it likes
+        return (text, "") if text else (None, MISSING)
+    if isinstance(value, (bool, np.bool_)):
+        return None, NO_ID
+    if isinstance(value, (int, np.integer)):
+        return _numeral(int.__index__(value) if isinstance(value, int) else int(value))
+    if isinstance(value, (float, np.floating)):
+        return _of_float(value)
+    if isinstance(value, decimal.Decimal):
+        return _of_decimal(value)
+    return None, MISSING if type(value).__name__ in _GAPS else NO_ID
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number that may be an id, and is not missing."""
+    return isinstance(value, (int, np.integer, float, np.floating, decimal.Decimal)) and not isinstance(value, bool)
+
+
+def _numeral(number: int) -> tuple[str | None, str]:
+    return (str(number), "") if number.bit_length() < _MOST_BITS else (None, TOO_LARGE)
+
+
+def _of_float(value: Any) -> tuple[str | None, str]:
+    number = float.__float__(value) if isinstance(value, float) else value
+    if number != number:
+        return None, MISSING
+    if not abs(number) < np.inf or number % 1 != 0:
+        return None, FRACTION
+    limit = 2.0**53 if isinstance(value, float) else exact_up_to(type(value))
+    return _numeral(int(number)) if abs(number) <= limit else (None, TOO_LARGE)
+
+
+def _of_decimal(value: decimal.Decimal) -> tuple[str | None, str]:
+    if value.is_nan():
+        return None, MISSING
+    if value.is_infinite():
+        return None, FRACTION
+    if value and value.adjusted() >= _MOST_DIGITS:
+        return None, TOO_LARGE
+    whole = int(value) if value and value.adjusted() >= 0 else 0
+    return _numeral(whole) if value == whole else (None, FRACTION)

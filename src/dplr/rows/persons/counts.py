@@ -1,0 +1,79 @@
+"""How many rows each person has, over the parts of a table; and ids that look alike, for the data holder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.rows.persons.ids import read_ids
+
+
+class PersonCounts:
+    """Numbers of rows by canonical id: the same for every order of the parts that were added.
+
+    It holds the ids and is as private as the table. A value: adding and merging make a new one, so a part that is
+    counted again after a crash counts once.
+    """
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def add(self, ids: Any) -> PersonCounts:
+        """These counts and the rows of one more part; rows without a readable id count for nobody."""
+        found = read_ids(ids)
+        part = PersonCounts()
+        part._counts = dict(zip(found.texts, found.counts.tolist(), strict=True))
+        return self.merge(part)
+
+    def merge(self, *others: PersonCounts) -> PersonCounts:
+        """These counts and those of other parts; many parts are merged best in one call."""
+        merged = PersonCounts()
+        counts = merged._counts = dict(self._counts)
+        for other in others:
+            for text, count in other._counts.items():
+                counts[text] = counts.get(text, 0) + count
+        return merged
+
+    def rows_of(self, ids: Any) -> NDArray[np.int64]:
+        """(n,) the number of counted rows of each row's person; 0 for nobody, and for whoever was not counted."""
+        found = read_ids(ids)
+        known = [self._counts.get(text, 0) for text in found.texts]
+        return np.array([*known, 0], np.int64)[found.codes]
+
+    def __len__(self) -> int:
+        """Return the number of persons."""
+        return len(self._counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PersonCounts) and self._counts == other._counts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "PersonCounts()"
+
+
+def look_alikes(ids: Any) -> dict[str, int]:
+    """How many persons differ from another one by case or by white space around the id alone. They are not private.
+
+    Returns
+    -------
+    dict : "case", "white space", and "either": persons of whom another one differs in nothing else.
+    """
+    texts = read_ids(ids).texts
+    rules: dict[str, Callable[[str], str]] = {
+        "case": str.casefold,
+        "white space": str.strip,
+        "either": lambda text: text.strip().casefold(),
+    }
+    found = {}
+    for name, rule in rules.items():
+        groups = Counter(rule(text) for text in texts)
+        found[name] = sum(count for count in groups.values() if count > 1)
+    return found

@@ -1,0 +1,172 @@
+"""How much each row counts: whole numbers of 2^-30, exactly (privacy/unit.md)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+from dplr._warnings import DataWarning, warn
+from dplr.rows.persons.ids import read_ids, refuse_faults
+from dplr.rows.tables.target import OTHER, TEXT, as_target
+from dplr.rows.weights import BITS, RowWeights
+
+Vector = NDArray[np.float64]
+
+_SPLITTER = 2.0**27 + 1
+# A quotient of at most 2^30 in three roundings of float64 is off by less than 2^-21.
+_DOUBT = 2.0**-20
+
+
+def row_weights(
+    n: int,
+    person: Any | None,
+    rows_per_person: int,
+    sample_weight: Any | None,
+    weight_max: float | None,
+    factors: Vector | None,
+    strict: bool,
+) -> RowWeights:
+    """The weights of n rows, and of whom they are.
+
+    Rows without a readable id are nobody's. With `strict` they weigh 0, as do rows without a readable weight, and
+    nothing is raised for a value. The number of persons is that of readable ids, and at least 1: nobody's rows add
+    nothing to any sum and are not counted, for no rule could tell how many persons they are of. They bear the code 0,
+    which adds nothing to that person.
+
+    Parameters
+    ----------
+    n : number of rows.
+    person : (n,) ids: an array, a sequence, or a column of any library; None where every row is a unit.
+    rows_per_person : k.
+    sample_weight : (n,) numbers; None where rows have no weights.
+    weight_max : W, positive and finite, where rows have weights.
+    factors : (n,) factors of the labels, from 0 to 1; None where they have none.
+    strict : whether no value may be the reason of an error or a warning.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For types and lengths; unless `strict`, for ids and weights that are missing or unreadable. No error shows an
+        id.
+    """
+    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
+    if person is None:
+        return RowWeights(shares(np.ones(n, np.int64), 1, weights, weight_max, factors), None, n)
+    ids = read_ids(person)
+    if len(ids.codes) != n:
+        raise ValueError(f"`person` must have one id for each row of X; got {len(ids.codes)} ids and {n} rows.")
+    if not strict:
+        refuse_faults(ids)
+    of_rows = shares(ids.rows, rows_per_person, weights, weight_max, factors)
+    return RowWeights(of_rows, np.maximum(ids.codes, 0), max(1, len(ids.counts)))
+
+
+def shares(
+    rows: NDArray[np.int64], rows_per_person: int, weights: Vector | None, weight_max: float | None,
+    factors: Vector | None,
+) -> Vector:  # fmt: skip
+    """a = 2^-30 floor(2^30 min(1/k, 1/m) * min(w, W)/W * c) for m rows of a person, and 0 where m is 0.
+
+    Each a is at most 1/m, in whole numbers, so those of m rows add up to at most 1. Parameters are as in `row_weights`,
+    with m = `rows`; weights that are not positive numbers count 0.
+    """
+    divisors = np.maximum(rows, rows_per_person)
+    if weights is None and factors is None:
+        whole = (1 << BITS) // divisors
+    else:
+        whole = _floors(divisors, weights, weight_max, factors)
+    return np.asarray(np.where(rows > 0, whole, 0) * 2.0**-BITS, np.float64)
+
+
+def _floors(
+    divisors: NDArray[np.int64], weights: Vector | None, weight_max: float | None, factors: Vector | None
+) -> Vector:
+    """floor(2^30 w c / (W M)), exactly.
+
+    A quotient q in float64 settles the floor, unless it is next to a whole number r. Then the floor is r or r - 1: r if
+    r M W <= 2^30 w c. As r M < 2^53 is exact, either side is a product of two floats, which `_product` has exactly.
+    """
+    cap = 1.0 if weights is None or weight_max is None else float(weight_max)
+    largest, exponent = math.frexp(cap)  # the cap, divided by a power of two, is from 1/2 to 1; so are the weights
+    w = np.full(len(divisors), largest) if weights is None else np.ldexp(_clipped(weights, cap), -exponent)
+    c = np.ones(len(divisors)) if factors is None else np.where(factors > 0, np.minimum(factors, 1.0), 0.0)
+    quotients = w * c / (largest * divisors) * 2.0**BITS
+    floors = np.floor(quotients)
+    nearest = np.rint(quotients)
+    doubtful = np.flatnonzero((np.abs(quotients - nearest) < _DOUBT) & (nearest > 0))
+    r = nearest[doubtful]
+    high, low = _product(w[doubtful] * 2.0**BITS, c[doubtful])
+    at_least_high, at_least_low = _product(r * divisors[doubtful], np.full(len(r), largest))
+    reached = (at_least_high < high) | ((at_least_high == high) & (at_least_low <= low))
+    floors[doubtful] = np.where(reached, r, r - 1)
+    return floors
+
+
+def _clipped(weights: Vector, cap: float) -> Vector:
+    """Weights from 0 to their cap; 0 for what is not a positive finite number."""
+    return np.where(np.isfinite(weights) & (weights > 0), np.minimum(weights, cap), 0.0)
+
+
+def _product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
+    """(high, low): high + low is a * b exactly, high the nearest float (Veltkamp's and Dekker's algorithms)."""
+    high = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    return high, a_low * b_low - (((high - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _halves(a: Vector) -> tuple[Vector, Vector]:
+    """A float as the exact sum of two of 26 bits."""
+    scaled = a * _SPLITTER
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _read_weights(n: int, given: Any, weight_max: float | None, strict: bool) -> Vector:
+    """Weights as float64."""
+    found = as_target(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
+    remedy = "Give one number for each row."
+    if found.kind in (TEXT, OTHER):
+        raise TypeError(sentence("sample_weight", "must hold numbers", found.type_name, remedy))
+    if found.values.ndim != 1:
+        raise ValueError(sentence("sample_weight", "must be one-dimensional", found.values.shape, remedy))
+    if len(found) != n:
+        raise ValueError(f"`sample_weight` must have one weight for each row of X; got {len(found)} and {n} rows.")
+    weights = found.as_float()
+    if isinstance(given, np.ma.MaskedArray):
+        weights = np.where(np.ma.getmaskarray(given), np.nan, weights)
+    if not strict:
+        _refuse_weights(weights)
+        _warn_of_cap(weights, float(weight_max or 0.0))
+    return weights
+
+
+def _refuse_weights(weights: Vector) -> None:
+    missing, infinite = int(np.isnan(weights).sum()), int(np.isinf(weights).sum())
+    negative = int((weights < 0).sum()) - int(np.isneginf(weights).sum())
+    if missing or infinite or negative:
+        kinds = {"missing or no number": missing, "infinite": infinite, "negative": negative}
+        listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+        raise ValueError(
+            f"`sample_weight` must hold finite numbers of at least 0; got {listed}, of {len(weights)} rows. "
+            "Remove or impute them, with rules that do not come from the private data."
+        )
+
+
+def _warn_of_cap(weights: Vector, weight_max: float) -> None:
+    """Tell the data holder of a cap that looks as if it came from the data, and of weights above it."""
+    clipped = int((weights > weight_max).sum())
+    parts = []
+    if clipped:
+        parts.append(f"{clipped / len(weights):.2%} of the weights are above the cap {weight_max:g} and were clipped")
+    elif (weights == weight_max).any():
+        parts.append(
+            f"the cap {weight_max:g} is the largest weight in the data. A cap that was taken from the data voids the "
+            "guarantee; take it from public knowledge, such as twice the population per sampled row"
+        )
+    if parts:
+        warn(f"{'. '.join(parts)}. (For the data holder: this is not private.)", DataWarning)
