@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
+from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._keywords import suggests
@@ -187,6 +187,8 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         _clients.refuse(self)
+        if (drawn := _clients.drawn_by_a_bag(sample_weight)) is not None:
+            X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)

@@ -32,8 +32,8 @@ from dplr.solvers.certificate import Objective
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "PersonCounts",
     "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table",
-    "as_target", "check_shapes", "chosen", "declared_kinds", "declares_text", "encoded", "every", "explained", "look_alikes", "numbers",
-    "of_numbers", "other_values", "predictors", "resolve_labels", "row_weights", "survey",
+    "as_target", "check_shapes", "chosen", "declared_kinds", "declares_text", "encoded", "every", "explained",
+    "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels", "row_weights", "survey",
 ]  # fmt: skip
 
 
