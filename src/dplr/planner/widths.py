@@ -80,7 +80,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     lacking = planned.mechanism.lacks_intervals(planned.plan)
     if lacking:
         name = planned.mechanism.about.name
-        rule = 'must be "fm", or for log odds "score", for confidence intervals'
+        rule = "must release what confidence intervals need"
         raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
     assert facts.n_rows is not None
     simulated = simulator(facts, assume)
