@@ -132,11 +132,12 @@ def soft_logistic_curve(cut, v):
     )
 
 
-def loss_sums(X, y, prep, loss, coef):
-    """Gradient, Hessian and value of the summed loss over rows without faults."""
+def loss_sums(X, y, prep, loss, coef, weights=1.0):
+    """Gradient, Hessian and value of the summed loss over rows without faults, each times its weight."""
     constant = [prep.geometry.intercept] if prep.geometry.intercept else []
     rows = np.array([np.append(bounded_row(x, prep), constant) for x in X])
     residual, weight, value = loss_curve(loss, rows @ coef, np.array([bounded_target(t, prep) for t in y]))
+    residual, weight, value = residual * weights, weight * weights, value * weights
     return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()
 
 
@@ -169,21 +170,32 @@ def gridded_rows(X, prep):
     return np.array(rows), np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=1)
 
 
-def column_moments(X, y, prep):
-    """Sums of the columns, then of their squares, in units of 2^-40, as Python integers; of sound rows."""
+def root_multiplier(weight):
+    """The largest multiple A of 2^11 with (A / 2^30)^2 at most the weight, a whole number of 2^-30."""
+    return math.isqrt(int(weight * 2**30) * 2**30) >> 11 << 11
+
+
+def column_moments(X, y, prep, weights=None):
+    """Sums of the columns, then of their squares, in units of 2^-40, as Python integers; of sound rows.
+
+    Of rows with weights: what they add to second moments, a constant of 1 among the columns.
+    """
     rows, counts = gridded_rows(X, prep)
     assert counts.all()
     features = rows[:, : prep.geometry.d]
     sums, squares = [0] * prep.geometry.d, [0] * prep.geometry.d
-    for row in features:
+    for row, weight in zip(features, [1] * len(X) if weights is None else weights, strict=True):
+        multiplier = root_multiplier(weight)
         for j, k in enumerate(row):
-            sums[j] += int(k) * 2**20
-            squares[j] += int(k) ** 2
+            k = (abs(int(k)) * multiplier >> 30) * (1 if k > 0 else -1)
+            sums[j] += k * (2**20 * multiplier >> 30)
+            squares[j] += k**2
     return sums + squares
 
 
-def score_moments(X, y, prep, coef, clip):
+def score_moments(X, y, prep, coef, clip, weights=None):
     """Upper triangle of H, and U in the last column, in units of 2^-40, as Python integers; `coef` on the grid."""
+    weights = np.ones(len(X)) if weights is None else weights
     one = int(UNITS / 2.0 ** np.ceil(np.log2(clip)))
     rows, counts = gridded_rows(X, prep)
     signs = 1 * (np.asarray(y) == prep.labels[1]) - (np.asarray(y) == prep.labels[0])
@@ -192,15 +204,17 @@ def score_moments(X, y, prep, coef, clip):
     cap = clip * one * np.divide(UNITS * (1 - 2.0**-50), norms, out=np.zeros(len(rows)), where=norms > 0)
     sizes = np.floor(np.minimum(sigmoid_of_minus(margins) * one, cap)) * counts * (signs != 0)
     multipliers = [math.isqrt(int(p) * (one - int(p)) * 2**60 // one**2) for p in sizes]
+    multipliers = [a * root_multiplier(weight) >> 30 for a, weight in zip(multipliers, weights, strict=True)]
     out = moments(X, y, prep, multipliers)
     out[:, -1] = 0
+    sizes = np.floor(sizes * weights)
     for p, sign, row in zip(sizes, signs, rows, strict=True):
         out[:-1, -1] += [int(p) * int(sign) * int(k) * (UNITS // one) for k in row]
     return out
 
 
-def clipped_gradient(X, y, prep, loss, coef, clip):
-    """Sum of clipped gradients in the query's units, as Python integers; `coef` on the grid."""
+def clipped_gradient(X, y, prep, loss, coef, clip, weights=1.0):
+    """Sum of clipped gradients, each times its weight, in the query's units, as Python integers; `coef` on the grid."""
     per_unit = UNITS / 2.0 ** np.ceil(np.log2(clip))
     rows, counts = gridded_rows(X, prep)
     margins = (rows @ (coef * UNITS)) / 2.0**40
@@ -227,7 +241,8 @@ def clipped_gradient(X, y, prep, loss, coef, clip):
             _, part, left, change = piece_at(loss.knots, margins if loss.knots.form == "family" else away)
             away = (left + part * change) - target * (loss.knots.form == "family")
         size = np.minimum(np.abs(away), loss.width) if loss.width and loss.knots is None else np.abs(away)
-    residual = np.copysign(np.floor(np.minimum(size * per_unit, (clip * per_unit) * inverse)), away) * counts
+    residual = np.floor(np.minimum(size * per_unit, (clip * per_unit) * inverse))
+    residual = np.copysign(np.floor(residual * weights), away) * counts
     total = np.zeros(rows.shape[1], dtype=object)
     for r, row in zip(residual, rows, strict=True):
         total += [int(r) * int(k) for k in row]

@@ -53,12 +53,12 @@ def bounded_rows(X, prep):
 
 
 def gradient_of(X, y, prep, loss, high, low, counts=None):
-    """The summed loss's gradient at high + low; each row counts as often as `counts` says."""
+    """The summed loss's gradient at high + low; each row times its entry of `counts`."""
     signs = [2 * v - 1 if loss.classification else mp.mpf(v) for v in np.asarray(y, float).tolist()]
     coef = [mp.mpf(a) + mp.mpf(b) for a, b in zip(high, low, strict=True)]
     out = [mp.mpf(0)] * len(coef)
     for k, (row, sign) in enumerate(zip(bounded_rows(X, prep), signs, strict=True)):
-        slope = slope_of(loss, mp.fdot(row, coef), sign) * (1 if counts is None else int(counts[k]))
+        slope = slope_of(loss, mp.fdot(row, coef), sign) * (1 if counts is None else mp.mpf(float(counts[k])))
         out = [a + slope * b for a, b in zip(out, row, strict=True)]
     return out
 

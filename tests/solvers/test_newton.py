@@ -138,7 +138,14 @@ def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
     rows = as_rows(np.asfortranarray(X).astype(">f8"), y, prep)
     queries = LossGradient(loss, d, False), LossGradientHessian(loss, d, False)
     called, bound = solvers.newton(
-        lambda w, with_hessian, step: rows.total(queries[with_hessian], w, every(step)), objective, n, d, 1.0, tau, 100
+        lambda w, with_hessian, step: rows.total(queries[with_hessian], w, every(step)),
+        n,
+        objective,
+        n,
+        d,
+        1.0,
+        tau,
+        100,
     )
     assert bound <= tau
     for other in (threaded, called):
@@ -153,6 +160,10 @@ class Shards:
 
     def __len__(self):
         return sum(map(len, self.shards))
+
+    @property
+    def units(self):
+        return sum(shard.units for shard in self.shards)
 
     def loss_sum(self, query, coef, rows=ALL):
         return functools.reduce(operator.add, [shard.loss_sum(query, coef, rows) for shard in self.shards])

@@ -18,6 +18,7 @@ from dplr._core._knots cimport Knots
 from dplr._core._limbs cimport add_limbs
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, KNOTTED, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
+from dplr._core._weights cimport are_multipliers
 
 from dplr._core._loss import KINDS
 
@@ -26,6 +27,7 @@ CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
 
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
+cdef double MULTIPLIER_ONE = 1073741824.0
 cdef double EXACT = 9007199254740992.0
 # Rows whose residuals every path leaves behind: its smallest block.
 cdef Py_ssize_t RESIDUAL_ROWS = 16
@@ -66,7 +68,7 @@ cdef class ClippedRows(GridRows):
             self.add_columns(&p, &model, 1, start, end, &hi[0], &lo[0])
             return
         cdef double[::1] scratch = np.empty((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 16)
-        work.block = on_cache_line(&scratch[0])
+        work.block, work.unweighted = on_cache_line(&scratch[0]), NULL
         work.gradient = work.block + MOST_BLOCK_ROWS * stride
         model.coef, work.residual = work.gradient + stride, work.gradient + 2 * stride
         if p.kept == NULL:    # otherwise every block is written whole
@@ -151,7 +153,7 @@ cdef class ClippedRows(GridRows):
         self, kernel, double width, const double[::1] coef, double clip, double per_unit, Py_ssize_t start,
         Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo, int64_t[::1] residuals,
     ):
-        """As `add` over rows [start, end), and set their clipped, truncated residuals.
+        """As `add` over rows [start, end), and set their clipped, truncated residuals, which no weight has multiplied.
 
         residuals : (end - start,) whole numbers of residual units; 0 for a row that counts as zero.
         """
@@ -166,10 +168,11 @@ cdef class ClippedRows(GridRows):
         _check_span(self.n, start, end, None)
         _set_loss(&p, kernel, width)
         p.kept, p.columns, p.index = NULL, NULL, NULL
-        cdef double[::1] scratch = np.zeros((MOST_BLOCK_ROWS + 2) * stride + MOST_BLOCK_ROWS + 16)
+        cdef double[::1] scratch = np.zeros((MOST_BLOCK_ROWS + 2) * stride + 2 * MOST_BLOCK_ROWS + 24)
         work.block = on_cache_line(&scratch[0])
         work.gradient = work.block + MOST_BLOCK_ROWS * stride
         model.coef, work.residual = work.gradient + stride, work.gradient + 2 * stride
+        work.unweighted = work.residual + MOST_BLOCK_ROWS + 8
         memcpy(<void *> model.coef, &coef[0], q * sizeof(double))
         model.clip, model.per_unit = clip, per_unit
         add_rows = add_clipped_portably
@@ -180,25 +183,34 @@ cdef class ClippedRows(GridRows):
                 rows = min(RESIDUAL_ROWS, end - first)
                 add_rows(&p, first, rows, &model, &work)
                 for r in range(rows):
-                    residuals[first - start + r] = <int64_t> work.residual[r]
+                    residuals[first - start + r] = <int64_t> work.unweighted[r]
                 exact = flush(work.gradient, 1, q, &hi[0], &lo[0])
                 first += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
 
-    def add_column_moments(self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo):
+    def add_column_moments(
+        self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo, const int64_t[::1] multipliers=None,
+    ):
         """Add the sums of the features of rows [start, end), then those of their squares, to hi * 2^32 + lo.
 
-        A row that counts as zero adds nothing. hi, lo : (2 d,) limbs, 0 <= lo < 2^32, in units of 2^-40.
+        A row that counts as zero adds nothing.
+
+        hi, lo : (2 d,) limbs, 0 <= lo < 2^32, in units of 2^-40.
+        multipliers : (n,) multiples A of 2^11 up to 2^30; an entry k becomes sign(k) ((|k| A) >> 30), as in
+            `add_moments`, and a sum is that of products with a constant, which becomes A / 2^30. None for rows as
+            they are.
         """
         cdef Py_ssize_t d = self.base.X.d, stride = self.base.stride, rows, r, j, unflushed = 0
         cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 4 * (MOST_BLOCK_ROWS + 8) + 2 * d)
         cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
         cdef double *sums = numbers + 4 * (MOST_BLOCK_ROWS + 8)
-        cdef double v
+        cdef double v, factor = 1.0
         cdef ClipPass raw = self.base
         cdef MeasureRows measure = measure_rows_portably
-        cdef bint exact = True
+        cdef bint exact = True, multiplied = multipliers is not None
+        if multiplied and not are_multipliers(multipliers, self.n):
+            raise ValueError("multipliers must be one integer from 0 to 2^30 for each row")
         if hi.shape[0] != 2 * d or lo.shape[0] != 2 * d:
             raise ValueError("hi and lo must have two entries for each column")
         _check_span(self.n, start, end, None)
@@ -210,10 +222,12 @@ cdef class ClippedRows(GridRows):
                 rows = min(MOST_BLOCK_ROWS, end - start)
                 measure(&raw, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
                 for r in range(rows):
+                    if multiplied:
+                        factor = <double> multipliers[start + r] / MULTIPLIER_ONE
                     if raw.inverse[start + r] != 0:
                         for j in range(d):
-                            v = scratch[r * stride + j]
-                            sums[j] += v * GRID
+                            v = <double> <int64_t> (scratch[r * stride + j] * factor)    # exact; towards zero
+                            sums[j] += v * (GRID * factor)
                             sums[d + j] += v * v
                 start, unflushed = start + rows, unflushed + rows
                 if unflushed > FLUSH_ROWS - MOST_BLOCK_ROWS or start == end:

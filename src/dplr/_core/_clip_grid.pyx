@@ -11,6 +11,7 @@ from dplr._core._clip_rows cimport measure_rows_portably
 from dplr._core._clip_survey cimport MeasureRows, inverse_norm, project_rows, survey_rows
 from dplr._core._row_map cimport RowMap
 from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, MOST_COLUMNS, TILE_ROWS, ClipPass, floating
+from dplr._core._weights cimport check_weights
 
 
 def _attach_rows(GridRows self, const floating[:, :] X):
@@ -28,6 +29,8 @@ cdef class GridRows:
     ----------
     X, y : (n, d) float64 or float32, any strides, and (n,). X is referenced, not copied: it must not change.
     row_map : the way of a row into the scaled problem.
+    weights : (n,) from 0 to 1: what residuals are multiplied by, and then truncated; None for ones. Referenced where
+        they lie side by side.
 
     Attributes
     ----------
@@ -39,8 +42,7 @@ cdef class GridRows:
 
     def __init__(self, X, y, RowMap row_map not None, weights=None):
         cdef Py_ssize_t d, stride, j
-        if weights is not None:
-            raise NotImplementedError
+        cdef const double[::1] factors
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
         self.tiles, self.widest = row_map.tiles, row_map.widest
@@ -67,12 +69,18 @@ cdef class GridRows:
             self.base.cube = limit
         self.faults = np.zeros(2, np.int64)
         self.owners = [X, padded, signs, targets]
+        if weights is not None:
+            factors = np.ascontiguousarray(weights)
+            check_weights(factors, self.n)
+            self.owners.append(factors)
         if self.n == 0:
             return
         self.base.inverse = &inverse[0]
         if targets is not None:
             numbers = targets
             self.base.target = &numbers[0]
+        if weights is not None:
+            self.base.weights = &factors[0]
         self.survey(inverse, self.faults)
 
     cdef survey(self, double[::1] inverse, int64_t[::1] faults):

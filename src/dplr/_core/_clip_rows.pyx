@@ -3,7 +3,7 @@
 `tile_pack.h` and `tile_residuals.h` have the same sequence in vectors: every rounding is done alike, and the sums
 are of whole numbers, so every path has the same bits.
 """
-from libc.math cimport fabs, ldexp, signbit
+from libc.math cimport copysign, fabs, ldexp, signbit
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -132,12 +132,24 @@ cdef double clipped_residual(
     return -t if sign < 0 else t
 
 
+cdef double weighted(const ClipPass *p, int64_t number, double residual) noexcept nogil:
+    """The residual times the weight of its row, truncated: one rounding, no more than the product."""
+    cdef double v, t
+    if p.weights == NULL:
+        return residual
+    v = fabs(residual) * p.weights[number]
+    t = nearest(v)
+    if t > v:
+        t -= 1.0
+    return copysign(t, residual)
+
+
 cdef void add_clipped_portably(
     const ClipPass *p, Py_ssize_t start, Py_ssize_t rows, const ClipModel *model, const ClipWork *work
 ) noexcept nogil:
     """Add the clipped gradients of rows [start, start + rows), or of as many entries of the index, to work.gradient.
 
-    work.residual holds the residuals of up to MOST_BLOCK_ROWS rows, the last ones.
+    work.unweighted, if any, holds the residuals of up to MOST_BLOCK_ROWS rows, the last ones, without weights.
     """
     cdef Py_ssize_t i, j
     cdef int64_t number
@@ -151,7 +163,9 @@ cdef void add_clipped_portably(
         residual = clipped_residual(
             p, margin * (1.0 / SQUARED_GRID), p.inverse[number], 0.0 if p.target == NULL else p.target[number],
             model.per_unit, model.clip)
-        work.residual[(i - start) % MOST_BLOCK_ROWS] = residual
+        if work.unweighted != NULL:
+            work.unweighted[(i - start) % MOST_BLOCK_ROWS] = residual
+        residual = weighted(p, number, residual)
         for j in range(p.q):
             work.gradient[j] += residual * work.block[j]
 
@@ -176,8 +190,8 @@ cdef void add_clipped_many_portably(
                 for k in range(PANEL_MODELS):
                     residuals[k] += block[j] * of.coefs[j * PANEL_MODELS + k]
             for k in range(PANEL_MODELS):
-                residuals[k] = clipped_residual(
-                    p, residuals[k] * (1.0 / SQUARED_GRID), p.inverse[number], target, of.per_unit[k], of.clip[k])
+                residuals[k] = weighted(p, number, clipped_residual(
+                    p, residuals[k] * (1.0 / SQUARED_GRID), p.inverse[number], target, of.per_unit[k], of.clip[k]))
             for j in range(p.q):
                 for k in range(PANEL_MODELS):
                     of.gradients[j * PANEL_MODELS + k] += residuals[k] * block[j]

@@ -62,6 +62,7 @@ cdef void sum_chunk(
     cdef Py_ssize_t d = p.X.d, group, begin, block_number, count, r, j, k
     cdef double *x = <double *> block.x
     cdef double *target = <double *> block.target
+    cdef double *weight = <double *> block.weight
     memset(block.sum, 0, (d + 1) * FINE_ROWS * sizeof(double))
     memset(block.rest, 0, (d + 1) * FINE_ROWS * sizeof(double))
     for group in range((n + GROUP_ROWS - 1) // GROUP_ROWS):
@@ -72,6 +73,7 @@ cdef void sum_chunk(
             for r in range(FINE_ROWS):
                 k = block_number * FINE_ROWS + r
                 target[r] = rows.work.target[k] if k < count else 0.0
+                weight[r] = rows.work.weight[k] if k < count else 0.0
                 if k >= count or target[r] != target[r] or not load_row(p, start + begin + k, x + r):
                     target[r] = NAN
                     for j in range(d):
@@ -102,6 +104,7 @@ def add_fine_gradient(
     block.intercept, block.edge, block.ball, block.d = p.intercept, p.edge, not p.map.box, d
     block.x, block.target = &memory[0, 0], &memory[d, 0]
     block.sum, block.rest = &memory[d + 1, 0], &memory[2 * d + 3, 0]
+    block.weight = &memory[3 * d + 4, 0]
     block.high, block.low = &coef[0, 0], &coef[1, 0]
     rows.seen[:] = 0
     with nogil:

@@ -21,6 +21,7 @@ from dplr._core._tiles cimport (
     GRID, GROUP_ROWS, HUBER_RESIDUAL, HUBER_SVM, KNOTTED, LOGISTIC, MOST_BLOCK_ROWS, PACK_ROWS, SOFT_HUBER,
     SOFT_LOGISTIC, SQUARED, STRIDE, LossPass, LossShape, LossWork, Tiles, floating, gram_stride, number,
     whole_vectors)
+from dplr._core._weights cimport check_weights
 
 CHUNK_ROWS = 8192
 cdef Py_ssize_t _CHUNK_ROWS = CHUNK_ROWS
@@ -103,20 +104,26 @@ cdef class LossRows:
     ----------
     X, y : (n, d) float64 or float32, and (n,). Referenced, not copied.
     row_map : the way of a row into the scaled problem.
+    weights : (n,) from 0 to 1: what a row's residual, second derivative and loss are multiplied by; None for ones.
+        Referenced where they lie side by side.
     """
 
     def __init__(self, X, y, RowMap row_map not None, weights=None):
         cdef const Tiles *tiles = row_map.tiles
+        cdef const double[::1] factors
         cdef Py_ssize_t d
-        if weights is not None:
-            raise NotImplementedError
         _attach_rows(self, X)
         _attach_targets(self, y)
         d = self.base.X.d
         if d != row_map.d or len(y) != self.base.X.n:
             raise ValueError("X must have the columns of the map, and y one entry for each row")
         self.n, self.q = self.base.X.n, d + (row_map.intercept > 0)
-        self.row_map, self.owners = row_map, (X, y)
+        self.row_map, self.owners = row_map, [X, y]
+        if weights is not None:
+            factors = np.ascontiguousarray(weights)
+            check_weights(factors, self.n)
+            self.targets.weights = &factors[0] if self.n else NULL
+            self.owners.append(factors)
         self.base.map, self.base.intercept = row_map.map, row_map.intercept
         self.base.edge = 1.0 - (d + 8) * 2.0**-52
         self.base.far = (1.0 + 0.5 * <double> d**0.5 / GRID) ** 2
@@ -130,14 +137,18 @@ cdef class LossRows:
         cdef Py_ssize_t q = self.q, stride = whole_vectors(self.base.X.d + 1)
         cdef Py_ssize_t columns = whole_vectors(self.gram_stride * STRIDE), gram = whole_vectors(self.gram_stride**2)
         cdef Py_ssize_t doubles = (
-            8 + (GROUP_ROWS + 8) + (MOST_BLOCK_ROWS + 3) * stride + 4 * PACK_ROWS + columns + gram + 8
+            8 + 2 * (GROUP_ROWS + 8) + (MOST_BLOCK_ROWS + 3) * stride + 4 * PACK_ROWS + columns + gram + 8
             + 2 * whole_vectors(q + 1) + whole_vectors(q * q))
+        cdef Py_ssize_t i
         cdef double *place
         self.memory = np.zeros(doubles)
         self.seen = np.zeros(self.base.X.d + 3, np.int64)
         place = <double *> ((<uintptr_t> &self.memory[0] + 63) & ~<uintptr_t> 63)
         self.coef = carve(&place, stride)
         self.work.target = carve(&place, GROUP_ROWS + 8)
+        self.work.weight = carve(&place, GROUP_ROWS + 8)
+        for i in range(GROUP_ROWS + 8):
+            self.work.weight[i] = 1.0
         self.work.stride = stride
         self.work.block = carve(&place, MOST_BLOCK_ROWS * stride)
         self.work.live = carve(&place, PACK_ROWS)

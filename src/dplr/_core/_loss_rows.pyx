@@ -221,21 +221,23 @@ cdef void bound_rows(
 
 
 cdef void add_row(
-    const LossPass *p, const double *row, double target, Py_ssize_t packed, double *gradient, const LossWork *work
+    const LossPass *p, const double *row, double target, double times, Py_ssize_t packed, double *gradient,
+    const LossWork *work
 ) noexcept nogil:
-    """One row of the block, which counts, with its packed columns; the sum of residuals lies behind the gradient."""
+    """One row of the block, `times` it, with its packed columns; the sum of residuals lies behind the gradient."""
     cdef Py_ssize_t d = p.X.d, j
     cdef double factor = bounding_factor(p, row, work), margin = 0.0, root
     cdef double residual = 0.0, weight = 0.0, loss = 0.0
     for j in range(d):
         margin += row[j] * p.coef[j]
     curve(&p.shape, margin * factor + p.intercept * p.coef[d], target, &residual, &weight, &loss)
+    residual *= times
     gradient[d] += residual
-    work.sums[1] += loss
+    work.sums[1] += loss * times
     for j in range(d):
         gradient[j] += (residual * factor) * row[j]
     if p.hessian:
-        root = sqrt(weight)
+        root = sqrt(weight * times)
         for j in range(d):
             work.columns[j * STRIDE + packed] = root * factor * row[j]
         if p.intercept > 0:
@@ -257,7 +259,9 @@ cdef void add_loss_portably(
             if packed == 0 and p.hessian:
                 memset(work.columns, 0, ((q + 1) & ~<Py_ssize_t> 1) * STRIDE * sizeof(double))
             if work.live[r] != 0.0 and work.target[first + r] == work.target[first + r]:
-                add_row(p, work.block + r * work.stride, work.target[first + r], packed, gradient, work)
+                add_row(
+                    p, work.block + r * work.stride, work.target[first + r], work.weight[first + r], packed, gradient,
+                    work)
             packed += 1
             if packed == PACK_ROWS or first + r == rows - 1:
                 if p.hessian:

@@ -16,7 +16,7 @@ from dplr._core._tiles cimport GROUP_ROWS, MOST_BLOCK_ROWS, PANEL_MODELS, LossPa
 
 cdef void add_losses_portably(
     const LossShape *shape, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q, const double *target,
-    const double *coefs, double *margins, double *gradients
+    const double *factors, const double *coefs, double *margins, double *gradients
 ) noexcept nogil:
     """Add a panel's gradients. The block is summed by itself: short sums keep the rounding error small."""
     cdef Py_ssize_t i, j, k
@@ -32,6 +32,7 @@ cdef void add_losses_portably(
                 of_row[k] += entry * coefs[j * PANEL_MODELS + k]
         for k in range(PANEL_MODELS):
             curve(shape, of_row[k], target[i], &of_row[k], &weight, &loss)
+            of_row[k] *= factors[i]
     for j in range(q):
         memset(sums, 0, sizeof(sums))
         for i in range(rows):
@@ -76,11 +77,11 @@ def gradients_of_many(LossRows rows, kernel, double width, const double[:, ::1] 
                     if tiles == NULL:
                         add_losses_portably(
                             &p.shape, block_rows, rows.work.stride, m, q, rows.work.target + first,
-                            &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
+                            rows.work.weight + first, &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
                     else:
                         tiles.add_losses(
                             &p.shape, block_rows, rows.work.stride, m, q, rows.work.target + first,
-                            &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
+                            rows.work.weight + first, &points[panel, 0, 0], &margins[0], &sums[panel, 0, 0])
             h, l, s = &hi[0, 0, 0], &lo[0, 0, 0], &sums[0, 0, 0]
             for j in range(count * size):
                 add_exactly(&h[j], &l[j], s[j])

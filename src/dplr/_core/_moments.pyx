@@ -16,6 +16,7 @@ from dplr._core._snap cimport count_outside, settle_odd_rows, snap_block
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, PACK_ROWS, PIECE_BYTES, STRIDE, Ahead, Map, Rows, Tiles, floating, gram_stride, number,
     prefetch_bytes, whole_vectors)
+from dplr._core._weights cimport are_multipliers
 
 cdef double MULTIPLIER_ONE = 1073741824.0
 
@@ -137,15 +138,6 @@ cdef void multiply_rows(
             column[r] = <double> <int32_t> (column[r] * factors[r])    # exact; the cast truncates towards zero
 
 
-cdef bint are_multipliers(const int64_t[::1] multipliers) noexcept nogil:
-    """Whether all lie from 0 to 2^30."""
-    cdef Py_ssize_t r
-    cdef bint fine = True
-    for r in range(multipliers.shape[0]):
-        fine &= 0 <= multipliers[r] <= <int64_t> MULTIPLIER_ONE
-    return fine
-
-
 cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, double *labels) noexcept nogil:
     """Raw targets in float64, with copies of the last one behind it up to a whole vector."""
     cdef Py_ssize_t r
@@ -190,7 +182,7 @@ def add_moments(
     cdef Work work
     cdef Rows raw
     cdef bint multiplied = multipliers is not None
-    if multiplied and (multipliers.shape[0] != n or not are_multipliers(multipliers)):
+    if multiplied and not are_multipliers(multipliers, n):
         raise ValueError("multipliers must be one integer from 0 to 2^30 for each row")
     if y.shape[0] != n or hi.shape[1] != q or lo.shape[0] != q or lo.shape[1] != q or faults.shape[0] != 2:
         raise ValueError("shapes of X, y, hi, lo and faults do not fit together")

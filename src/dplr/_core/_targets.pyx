@@ -1,4 +1,4 @@
-"""Targets of a group of rows: read from whatever they are kept in, labels to signs, numbers into their bounds."""
+"""Targets and weights of a group of rows: read as they are kept, labels to signs, numbers into their bounds."""
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
@@ -57,11 +57,16 @@ cdef void count_odd_targets(
 cdef void load_targets(
     const Targets *targets, const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work
 ) noexcept nogil:
-    """Targets of a group into `work`: -1 and 1, or bounded numbers; NaN for what is not a label or not a number."""
+    """Targets of a group into `work`: -1 and 1, or bounded numbers; NaN for what is not a label or not a number.
+
+    Its weights too, where rows have any.
+    """
     cdef Py_ssize_t r, d = p.X.d
     cdef double v, clamped, *target = work.target
     cdef Py_ssize_t odd = 0
     read_targets(targets, start, rows, target)
+    if targets.weights != NULL:
+        memcpy(work.weight, targets.weights + start, rows * sizeof(double))
     if p.map.labels:
         if targets.sign_labels(&p.map, rows, target):
             count_odd_targets(targets, p, start, rows, work)

@@ -73,6 +73,7 @@ cdef extern from "loss.h":
 
     ctypedef struct LossWork:
         double *target
+        double *weight
         double *block
         Py_ssize_t stride
         double *live
@@ -115,6 +116,7 @@ cdef extern from "fine.h":
         Py_ssize_t d
         const double *x
         const double *target
+        const double *weight
         const double *high
         const double *low
         double *sum
@@ -144,6 +146,7 @@ cdef extern from "clip.h":
         const double *scale
         const double *inverse
         const double *target
+        const double *weights
         const float *kept
         const float *columns
         const int64_t *index
@@ -160,6 +163,7 @@ cdef extern from "clip.h":
     ctypedef struct ClipWork:
         double *block
         double *residual
+        double *unweighted
         double *gradient
 
     ctypedef struct ClipPanel:
@@ -186,7 +190,7 @@ cdef extern from "tiles.h":
         ) noexcept nogil
         void (*add_losses)(
             const LossShape *shape, const double *x, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t q,
-            const double *target, const double *coefs, double *margins, double *gradients
+            const double *target, const double *weight, const double *coefs, double *margins, double *gradients
         ) noexcept nogil
         void (*add_fine)(const FineBlock *block) noexcept nogil
         void (*measure_rows)(

@@ -63,7 +63,7 @@ def gradient_rounding_bound(
 
     Parameters
     ----------
-    n, d : rows and features.
+    n, d : the largest sum of the rows' weights, which is their number where all count whole; and features.
     radius : norm of a row, the intercept's constant included.
     coef_norm, center_norm, linear_norm : upper bounds on the norms.
 

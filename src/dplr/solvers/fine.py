@@ -33,7 +33,7 @@ class FineObjective:
     Attributes
     ----------
     objective : in sum form.
-    n, radius : rows, and the bound on a row's norm, the intercept's constant included.
+    n, radius : the largest sum of the rows' weights, and the bound on a row's norm, the intercept's constant included.
     gradient : gradient(high, low), the summed loss's at high + low, as such a pair.
     hessian : of the summed loss at a point, (q, q).
     """

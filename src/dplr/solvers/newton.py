@@ -27,6 +27,7 @@ def sample_step(n: int, q: int) -> int:
 
 def newton(
     total: Callable[[NDArray[np.float64], bool, int], Any],
+    rows: int,
     objective: Objective,
     n: int,
     d: int,
@@ -39,8 +40,10 @@ def newton(
     Parameters
     ----------
     total : total(coef, with_hessian, step), the `RealTotal` over every step-th row.
+    rows : number of rows.
     objective : in sum form.
-    n, d, radius : rows, features, and the bound on a row's norm, the intercept's constant included.
+    n, d, radius : the largest sum of the rows' weights, features, and the bound on a row's norm, the intercept's
+        constant included.
     tau : the norm of the gradient, computed and rounding error together, ends at most there, or where float64 can say
         no more.
     cap : no step begins after this many passes over all rows; one step takes 60 at most.
@@ -57,14 +60,14 @@ def newton(
         The cap was not enough.
     """
     q = len(objective.center)
-    step = sample_step(n, q)
+    step = sample_step(rows, q)
 
     def sums(step: int) -> CalledSums:
         def call(coef: NDArray[np.float64], with_hessian: bool) -> tuple[Any, Any]:
             value = total(coef, with_hessian, step)
             return value.gradient, value.upper
 
-        return CalledSums((n + step - 1) // step, q, call)
+        return CalledSums((rows + step - 1) // step, q, call)
 
     return certified(sums(1), sums(step) if step > 1 else None, objective, n, d, radius, tau, cap)
 

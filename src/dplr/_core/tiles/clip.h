@@ -30,6 +30,7 @@ struct ClipPass {
     const double *scale;        /* (n) grid units in 1.0, fewer where a row is projected; NULL where none is */
     const double *inverse;      /* (n) a little less than 1 / norm, signed by the label; 0: the row counts as zero */
     const double *target;       /* (n) numeric targets; NULL with labels */
+    const double *weights;      /* (n) from 0 to 1, what residuals are multiplied by; NULL for ones */
     const float *kept;          /* (n, stride) rows in whole grid units, constant and zeros behind them; NULL: from X */
     const float *columns;       /* (tiles, d, TILE_ROWS) rows in whole grid units, without their constant; or NULL */
     const int64_t *index;       /* which rows; NULL for rows side by side */
@@ -49,6 +50,7 @@ struct ClipModel {
 struct ClipWork {
     double *block;              /* (MOST_BLOCK_ROWS, stride) rows in grid units, zeros behind each */
     double *residual;           /* (MOST_BLOCK_ROWS + 8) margins, then residuals */
+    double *unweighted;         /* (MOST_BLOCK_ROWS + 8) residuals before weights multiply them; NULL: not wanted */
     double *gradient;           /* (stride) whole numbers of grid units times residual units */
 };
 

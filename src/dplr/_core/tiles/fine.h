@@ -54,6 +54,7 @@ struct FineBlock {
     ptrdiff_t d;
     const double *x;        /* (d, FINE_ROWS) raw rows of a ball, or bounded ones */
     const double *target;   /* (FINE_ROWS) NaN for a row that counts as zero */
+    const double *weight;   /* (FINE_ROWS) what slopes are multiplied by */
     const double *high, *low;   /* (d + 1) coefficients */
     double *sum, *rest;     /* (d + 1, FINE_ROWS) gradients of each place of a block */
 };
@@ -86,6 +87,13 @@ INLINE Fine exact_product(vec a, vec b)
 }
 
 INLINE Fine negative(Fine a) { return (Fine){opposite(a.h), opposite(a.l)}; }
+
+/* Times one number; the low part may be as large as two roundings of the high one. */
+INLINE Fine times(Fine a, vec factor)
+{
+    Fine p = exact_product(a.h, factor);
+    return (Fine){p.h, p.l + a.l * factor};
+}
 
 /* Times a power of two, or a sign. */
 INLINE Fine scaled_by(Fine a, vec factor) { return (Fine){a.h * factor, a.l * factor}; }
@@ -255,7 +263,7 @@ INLINE int fine_rows(const int kind, const struct FineBlock *b)
         for (ptrdiff_t j = 0; j < d; ++j)
             add_products(load(b->x + j * FINE_ROWS + i), constant(b->high[j], b->low[j]), &h, &l);
         Fine slope = fine_slope(kind, b, sum_of(product_of(ordered_sum(h, l), factor), intercept), target);
-        slope = either((mask)(target == target), slope, fine(all(0.0)));
+        slope = times(either((mask)(target == target), slope, fine(all(0.0))), load(b->weight + i));
         const Fine bounded = product_of(slope, factor);
         for (ptrdiff_t j = 0; j <= d; ++j) {
             double *sum = b->sum + j * FINE_ROWS + i, *rest = b->rest + j * FINE_ROWS + i;

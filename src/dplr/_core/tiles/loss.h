@@ -73,12 +73,13 @@ struct LossPass {
 /* Scratch of one thread and the plain sums of a group. */
 struct LossWork {
     double *target;         /* (GROUP_ROWS) -1 or 1, or the bounded number; NaN for a row that counts as zero */
+    double *weight;         /* (GROUP_ROWS) what residual, second derivative and loss of a row are multiplied by */
     double *block;          /* (MOST_BLOCK_ROWS, stride) bounded rows, zeros behind each */
     ptrdiff_t stride;       /* whole vectors of the widest path */
     double *live;           /* (MOST_BLOCK_ROWS) 0 for a row that counts as zero, else 1 */
     double *residual;       /* (MOST_BLOCK_ROWS) times what bounds the row */
-    double *root;           /* (MOST_BLOCK_ROWS) square root of the weight, times what bounds the row */
-    double *constant;       /* (MOST_BLOCK_ROWS) square root of the weight, times the intercept's constant */
+    double *root;           /* (MOST_BLOCK_ROWS) square root of the second derivative, times what bounds the row */
+    double *constant;       /* (MOST_BLOCK_ROWS) the same root times the intercept's constant */
     double *partial;        /* (stride) sums of a block, on the portable path */
     double *columns;        /* rows times `root`, packed for `add_gram` */
     double *gradient;       /* (stride) sums of a group */

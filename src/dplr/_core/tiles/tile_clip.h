@@ -17,9 +17,11 @@ static void add_kept_gradient(const float *x, ptrdiff_t stride, ptrdiff_t rows, 
 }
 
 static void residuals_of_block(const ClipPass *pass, ptrdiff_t from, ptrdiff_t rows, const ClipModel *model,
-                               double *residual)
+                               const ClipWork *work)
 {
-    FOR_CLIPPED_LOSS(pass->kind, residuals_of_model, pass, from, rows, model, residual);
+    FOR_CLIPPED_LOSS(pass->kind, residuals_of_model, pass, from, rows, model, work->residual);
+    if (work->unweighted) memcpy(work->unweighted, work->residual, (size_t)rows * sizeof(double));
+    if (pass->weights) weigh_residuals(pass, from, rows, work->residual);
 }
 
 /* Rows that need only rounding are used where they lie; work->gradient is empty on entry. */
@@ -35,7 +37,7 @@ static void add_clipped_in_place(const ClipPass *pass, ptrdiff_t start, ptrdiff_
         dots_of_block(0, ROUNDED, x, stride, n, d, model->coef, work->residual, NULL);
         for (ptrdiff_t i = 0; i < n; i += LANES)
             store(work->residual + i, load(work->residual + i) * all(GRID) + all(shift));
-        residuals_of_block(pass, from, n, model, work->residual);
+        residuals_of_block(pass, from, n, model, work);
         for (ptrdiff_t i = 0; i < n; i += LANES) residuals += load(work->residual + i);    /* zeros behind the last */
         add_rounded_gradient(x, stride, n, d, work->residual, work->gradient);
     }
@@ -52,7 +54,7 @@ static void add_clipped_of_kept(const ClipPass *pass, ptrdiff_t start, ptrdiff_t
         const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first;
         const float *x = pass->kept + from * pass->stride;
         dots_of_block(0, SINGLE, x, pass->stride, n, whole, model->coef, work->residual, NULL);
-        residuals_of_block(pass, from, n, model, work->residual);
+        residuals_of_block(pass, from, n, model, work);
         add_kept_gradient(x, pass->stride, n, whole, work->residual, work->gradient);
     }
 }
@@ -75,7 +77,7 @@ static void add_clipped(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, c
         const ptrdiff_t n = rows - first < step ? rows - first : step, from = start + first, left = rows - first - n;
         prefetch_chosen(pass, from + n, left < step ? left : step);
         pack_with_margins(pass, from, n, rows - first, model->coef, work->block, work->residual);
-        residuals_of_block(pass, from, n, model, work->residual);
+        residuals_of_block(pass, from, n, model, work);
         add_gradient(work->block, pass->stride, n, whole, work->residual, work->gradient);
     }
 }
@@ -97,6 +99,7 @@ INLINE void residuals_of_panel(const int kind, const ClipPass *pass, ptrdiff_t f
                 m[k] = load(place + k * LANES);
             }
             clipped_residuals(kind, LANES_ARE_MODELS, 4, pass, at, m);
+            if (pass->weights) EACH(k, 4) m[k] = weighted(m[k], all(pass->weights[number]));
             EACH(k, 4) store(place + k * LANES, m[k]);
         }
     }

@@ -23,7 +23,7 @@ INLINE int ball_factor(const LossPass *pass, vec squared_norm, mask here, vec *f
 
 /* Residuals and weights of a block. Returns 1 as soon as a row must be settled; `settled` says that this was done. */
 INLINE int curves(const int kind, const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
-                  ptrdiff_t rows, const double *targets, const LossWork *work)
+                  ptrdiff_t rows, const double *targets, const double *weights, const LossWork *work)
 {
     const Shape shape = shape_of(&pass->shape);
     const vec constant = all(pass->intercept * pass->coef[pass->X.d]);
@@ -40,12 +40,12 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
         if (settled) here &= (mask)(load(work->live + i) > all(0.0));
         if (norms && ball_factor(pass, load(squared_norms + i), present, &factor, &outside, work->sums + 2)) return 1;
         Curve curve = curve_of(kind, multiply_add(margin, factor, constant), target, &shape, pass->loss);
-        vec residual = choose(here, curve.residual, all(0.0));
+        vec weight = load(weights + i), residual = choose(here, curve.residual, all(0.0)) * weight;
         residuals += residual;
         store(work->residual + i, residual * factor);
-        if (pass->loss) losses += choose(here, curve.loss, all(0.0));
+        if (pass->loss) losses += choose(here, curve.loss, all(0.0)) * weight;
         if (pass->hessian) {
-            vec root = root_of(choose(here, curve.weight, all(0.0)));
+            vec root = root_of(choose(here, curve.weight, all(0.0)) * weight);
             store(work->root + i, root * factor);
             store(work->constant + i, root * all(pass->intercept));
         }
@@ -58,10 +58,10 @@ INLINE int curves(const int kind, const int settled, const LossPass *pass, const
 }
 
 static int curves_of_block(const int settled, const LossPass *pass, const double *x, ptrdiff_t stride,
-                           ptrdiff_t rows, const double *target, const LossWork *work)
+                           ptrdiff_t rows, const double *target, const double *weight, const LossWork *work)
 {
-    if (settled) return FOR_LOSS(pass->shape.kind, curves, 1, pass, x, stride, rows, target, work);
-    return FOR_LOSS(pass->shape.kind, curves, 0, pass, x, stride, rows, target, work);
+    if (settled) return FOR_LOSS(pass->shape.kind, curves, 1, pass, x, stride, rows, target, weight, work);
+    return FOR_LOSS(pass->shape.kind, curves, 0, pass, x, stride, rows, target, weight, work);
 }
 
 /* Rows times the roots of their weights, transposed into packed columns; then the constant's column. */
@@ -176,14 +176,15 @@ static void add_loss(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, cons
     for (ptrdiff_t first = 0; first < rows; first += step) {
         const ptrdiff_t n = rows - first < step ? rows - first : step;
         const char *data = pass->X.data + (start + first) * pass->X.row_stride;
-        const double *x = in_place ? (const double *)data : work->block, *target = work->target + first;
+        const double *x = in_place ? (const double *)data : work->block;
+        const double *target = work->target + first, *weight = work->weight + first;
         ptrdiff_t stride = in_place ? pass->X.row_stride / (ptrdiff_t)sizeof(double) : work->stride;
         if ((!in_place && pack_block(pass, start + first, n, work)) ||
-            curves_of_block(0, pass, x, stride, n, target, work)) {
+            curves_of_block(0, pass, x, stride, n, target, weight, work)) {
             pass->settle(pass, start + first, n, target, work);
             x = work->block;
             stride = work->stride;
-            curves_of_block(1, pass, x, stride, n, target, work);
+            curves_of_block(1, pass, x, stride, n, target, weight, work);
         }
         add_gradient(x, stride, n, d, work->residual, work->gradient);
         if (pass->hessian) {

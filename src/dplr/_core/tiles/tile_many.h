@@ -50,23 +50,25 @@ INLINE void product(const int add, const double *a, ptrdiff_t a_row, ptrdiff_t a
     }
 }
 
-INLINE void residuals_of(const int kind, const LossShape *loss, ptrdiff_t rows, const double *target, double *margins)
+INLINE void residuals_of(const int kind, const LossShape *loss, ptrdiff_t rows, const double *target,
+                         const double *weight, double *margins)
 {
     const Shape shape = shape_of(loss);
     for (ptrdiff_t i = 0; i < rows; ++i) {
-        const vec y = all(target[i]);
+        const vec y = all(target[i]), a = all(weight[i]);
         for (ptrdiff_t k = 0; k < PANEL_MODELS; k += LANES) {
             double *place = margins + i * PANEL_MODELS + k;
-            store(place, curve_of(kind, load(place), y, &shape, 0).residual);
+            store(place, curve_of(kind, load(place), y, &shape, 0).residual * a);
         }
     }
 }
 
 /* Add a panel's gradients. Rows are bounded and hold the constant; what counts as zero is a row of zeros. */
 static void add_losses(const LossShape *loss, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
-                       const double *target, const double *coefs, double *margins, double *gradients)
+                       const double *target, const double *weight, const double *coefs, double *margins,
+                       double *gradients)
 {
     product(0, x, stride, 1, rows, q, coefs, margins);
-    FOR_LOSS(loss->kind, residuals_of, loss, rows, target, margins);
+    FOR_LOSS(loss->kind, residuals_of, loss, rows, target, weight, margins);
     product(1, x, 1, stride, q, rows, margins, gradients);
 }

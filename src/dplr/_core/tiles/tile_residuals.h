@@ -69,6 +69,12 @@ INLINE void clipped_residuals(const int kind, const int lanes, const int count, 
     }
 }
 
+/* Residuals times the weights of their rows, truncated: one rounding, no more than the product. */
+INLINE vec weighted(vec residual, vec weight)
+{
+    return with_sign(truncated(magnitude(residual) * weight), residual);
+}
+
 INLINE void residuals_of_vectors(const int kind, const int count, const ClipPass *pass, const double *inverse,
                                  const double *target, const ClipModel *model, double *residual)
 {
@@ -102,4 +108,14 @@ INLINE void residuals_of_model(const int kind, const ClipPass *pass, ptrdiff_t s
     for (i = 0; i + 2 * LANES < rows; i += 4 * LANES)
         residuals_of_vectors(kind, 4, pass, inverse + i, target + i, model, residual + i);
     if (i < rows) residuals_of_vectors(kind, 2, pass, inverse + i, target + i, model, residual + i);
+}
+
+/* Multiply the residuals of a block by weights; what is behind the last one stays zero. */
+static void weigh_residuals(const ClipPass *pass, ptrdiff_t start, ptrdiff_t rows, double *residual)
+{
+    double weights[MOST_BLOCK_ROWS + 8];
+    ptrdiff_t i = 0;
+    for (; i < rows; ++i) weights[i] = pass->weights[row_number(pass, start + i)];
+    for (; i % LANES; ++i) weights[i] = 0.0;
+    for (i = 0; i < rows; i += LANES) store(residual + i, weighted(load(residual + i), load(weights + i)));
 }

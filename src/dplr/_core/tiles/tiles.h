@@ -79,7 +79,8 @@ typedef struct {
     void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */
     void (*add_losses)(const LossShape *shape, const double *x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t q,
-                       const double *target, const double *coefs, double *margins, double *gradients);
+                       const double *target, const double *weight, const double *coefs, double *margins,
+                       double *gradients);
     /* Add gradients of a block in pairs of numbers: see fine.h. */
     void (*add_fine)(const struct FineBlock *block);
     /* Rows on the grid and sums of clipped gradients: see tile_pack.h, tile_clip.h. */

@@ -71,7 +71,7 @@ def minimise_many(
     NotCertified
         `cap` passes over the rows were not enough for one of them.
     """
-    loss, n, d = objectives[0].loss, len(sums), sums.geometry.d
+    loss, n, d = objectives[0].loss, sums.units, sums.geometry.d
     if any(objective.loss != loss for objective in objectives):
         raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
     base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
@@ -111,7 +111,7 @@ def _fine(sums: LossSums, objective: Objective) -> FineObjective:
     def hessian(coef: Vector) -> Vector:
         return _hessian(sums, objective.loss, coef)
 
-    return FineObjective(objective, len(sums), _radius(sums), gradient, hessian)
+    return FineObjective(objective, sums.units, _radius(sums), gradient, hessian)
 
 
 def _hessian(sums: LossSums, loss: Loss, coef: Vector) -> Vector:
@@ -126,17 +126,17 @@ def _radius(sums: LossSums) -> float:
 
 
 def _compiled(sums: LossSums, known: LossRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    n, d, loss = len(sums), sums.geometry.d, objective.loss
-    step = sample_step(n, len(objective.center))
+    d, loss = sums.geometry.d, objective.loss
+    step = sample_step(len(sums), len(objective.center))
     every_row, sample = NativeSums(known, kernel_of(loss), loss.width), None
     if step > 1 and (some := sums.loss_rows(step)) is not None:
         sample = NativeSums(some, kernel_of(loss), loss.width)
     try:
-        return certified(every_row, sample, objective, n, d, _radius(sums), tau, cap)
+        return certified(every_row, sample, objective, sums.units, d, _radius(sums), tau, cap)
     finally:
         if every_row.seen is not None:
             non_finite, unknown, *outside = every_row.seen.tolist()
-            refuse(Faults(n, non_finite, unknown, tuple(outside)))
+            refuse(Faults(len(sums), non_finite, unknown, tuple(outside)))
 
 
 def _through_sums(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
@@ -148,4 +148,4 @@ def _through_sums(sums: LossSums, objective: Objective, tau: float, cap: int) ->
         refuse(value.faults)
         return value
 
-    return newton(total, objective, len(sums), d, _radius(sums), tau, cap)
+    return newton(total, len(sums), objective, sums.units, d, _radius(sums), tau, cap)

@@ -12,7 +12,7 @@ from dplr.bounds.scaling import Prep
 from dplr.rows.queries.clipped import clipped_rows
 from dplr.rows.queries.totals import ExactSums, Faults, Total
 from dplr.rows.selection import ALL, Selection
-from dplr.rows.weights import Weights
+from dplr.rows.weights import Weights, multipliers
 
 
 class ColumnPartial:
@@ -32,8 +32,9 @@ class ColumnPartial:
 class ColumnMoments:
     """Sums of the features over the rows of clipped gradients, then of their squares. Exact.
 
-    A row that counts as zero there adds nothing here. Sensitivity: sensitivity.columns_*. Counts of values outside
-    their bounds stay zero.
+    A row that counts as zero there adds nothing here. Rows with weights add what they add to second moments
+    (`Moments`): products with the constant, divided by that, and squares. Sensitivity: sensitivity.columns_*. Counts of
+    values outside their bounds stay zero.
     """
 
     d: int
@@ -59,6 +60,7 @@ class ColumnMoments:
     ) -> None:
         """Bound, scale and snap the rows of a block and add their sums to `out`."""
         rows = clipped_rows(X, y, prep)
-        rows.add_column_moments(0, len(X), out.hi, out.lo)
+        factors = None if weights is None else multipliers(weights)
+        rows.add_column_moments(0, len(X), out.hi, out.lo, factors)
         non_finite, unknown = rows.faults.tolist()
         out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))

@@ -175,6 +175,11 @@ class LossSums(Protocol):
         """Return the number of rows."""
         ...
 
+    @property
+    def units(self) -> int:
+        """The largest sum of the rows' weights: the number of units of privacy."""
+        ...
+
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
         """Sum the query at `coef` (q,); faults are left to the caller."""
         ...

@@ -20,7 +20,7 @@ class MeatMoments(ScoreMoments):
 
     v = (x, intercept if any). |u| / L is truncated to a multiple of 2^-18 or less, and v times it towards zero, so that
     no row is longer than min(|u| / L, 1) v. L is the width of the loss. The last column holds the sum of the gradients
-    with the other sign.
+    with the other sign. A row of weight a counts with a u for u.
 
     Sensitivity: sensitivity.meat_*.
     """
@@ -39,6 +39,10 @@ class MeatMoments(ScoreMoments):
         """Sizes of the residuals over L, in units of 2^-30."""
         multipliers: NDArray[np.int64] = sizes * np.int64(2**MULTIPLIER_BITS // (one * int(self.loss.width)))
         return multipliers
+
+    def factors(self, weights: Vector) -> NDArray[np.int64]:
+        """The weights in units of 2^-30: they multiply residuals, which are squared."""
+        return (weights * 2.0**MULTIPLIER_BITS).astype(np.int64)
 
 
 def meat_moments(d: int, intercept: bool, row_norm: float, largest: int = 1) -> MeatMoments:

@@ -18,6 +18,7 @@ from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import ExactSums, Total, normalised
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.weights import Weights
+from dplr.rows.weights import multipliers as roots_of
 
 Vector = NDArray[np.float64]
 # Multipliers of the Gram kernel in 1.0, as a power of two.
@@ -51,7 +52,8 @@ class ScoreMoments:
     v = (x, intercept if any), y = -1 or 1, and p = sigma(-y v.w) truncated to a multiple of 2^-19 or 2^-20, one number
     for both sums. The point w must be on the grid of `on_coef_grid`. The row of H is v times a multiplier, the whole
     part of the root of p (1 - p) in units of 2^-30, truncated towards zero: its norm never exceeds that of the root
-    times v. `clip`, a bound of the norm of v, clips nothing.
+    times v. `clip`, a bound of the norm of v, clips nothing. A row of weight a adds a times that, at most: the residual
+    p y is multiplied by a and truncated, the multiplier of H by the root of a.
 
     Sensitivity: sensitivity.score_*.
     """
@@ -89,26 +91,32 @@ class ScoreMoments:
         """Bound, scale and snap the rows of a block and add their score and Hessian at `coef` (q,)."""
         for start in range(0, len(X), _ROWS):
             part = slice(start, start + _ROWS)
-            multipliers = self._add_score(X[part], y[part], prep, coef, out)
+            some = None if weights is None else weights[part]
+            multipliers = self._add_score(X[part], y[part], prep, coef, out, some)
             of = out.moments
             add_moments(X[part], y[part], row_map(prep), of.scratch, of.hi, of.lo, of.seen, of.outside, multipliers)
         out.moments.rows += len(X)
 
     def _add_score(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights
     ) -> NDArray[np.int64]:
         """Add the gradients of some rows; the multipliers of their shares of H."""
-        query, rows = self.gradient, clipped_rows(X, y, prep)
+        query, rows = self.gradient, clipped_rows(X, y, prep, weights)
         residuals = np.empty(len(X), np.int64)
         rows.add_with_residuals(
             kernel_of(query.loss), query.loss.width, coef * 2.0**20, query.clip * query.per_unit, query.per_unit, 0,
             len(X), out.score.hi, out.score.lo, residuals,
         )  # fmt: skip
-        return self.multipliers(np.abs(residuals), int(query.per_unit))
+        multipliers = self.multipliers(np.abs(residuals), int(query.per_unit))
+        return multipliers if weights is None else multipliers * self.factors(weights) >> MULTIPLIER_BITS
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
         """The multiplier of each row, from the sizes of its residuals in units of 1 / one."""
         return multipliers_of(sizes, one)
+
+    def factors(self, weights: Vector) -> NDArray[np.int64]:
+        """What multiplies the multipliers of rows with these weights, in units of 2^-30: at most their roots."""
+        return roots_of(weights)
 
 
 def multipliers_of(sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:

@@ -1,0 +1,22 @@
+# What rows may be multiplied by: weights and, in the Gram kernel, multipliers.
+from libc.stdint cimport int64_t
+
+
+cdef inline int check_weights(const double[::1] weights, Py_ssize_t n) except -1:
+    """ValueError unless they are n numbers from 0 to 1."""
+    cdef Py_ssize_t r
+    cdef bint fine = weights.shape[0] == n
+    for r in range(weights.shape[0]):
+        fine &= (weights[r] >= 0.0) & (weights[r] <= 1.0)
+    if not fine:
+        raise ValueError("weights must be one number from 0 to 1 for each row")
+    return 0
+
+
+cdef inline bint are_multipliers(const int64_t[::1] multipliers, Py_ssize_t n) noexcept nogil:
+    """Whether they are n integers from 0 to 2^30."""
+    cdef Py_ssize_t r
+    cdef bint fine = multipliers.shape[0] == n
+    for r in range(multipliers.shape[0]):
+        fine &= 0 <= multipliers[r] <= <int64_t> 1073741824
+    return fine
