@@ -91,7 +91,15 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for statement in (*_TERMS, *_SHARES, _ENTRY, *_OF_ENTRIES):
         connection.execute(statement)
-    values = (terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.strict, terms.created)
+    values: tuple[object, ...] = (
+        terms.id,
+        terms.eps,
+        terms.delta,
+        terms.composition,
+        terms.neighbouring,
+        terms.strict,
+        terms.created,
+    )
     version = VERSION
     if terms.unit is not None:
         connection.execute(_UNIT)
