@@ -49,8 +49,13 @@ def units_of(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def unit_kinds(units: dict[str, Any], known: Bounds) -> dict[str, Kind]:
-    """What the columns of ids and weights hold."""
-    person, weight = units["person"] or known.person, units["sample_weight"] or known.weight
+    """What the columns of ids and weights hold; raises ValueError where options and bounds contradict each other."""
+    from dplr.fitting.units import Declared
+
+    person = Declared.of(units["person"], units["rows_per_person"], units["weight_bounds"], known).person
+    weight = units["sample_weight"] or known.weight
+    if known.weight not in (None, weight):
+        raise ValueError(f"`--weight` must be {known.weight}, as the bounds say; got {weight}. Leave it out.")
     return ({person: _ID} if person else {}) | ({weight: NUMBER} if weight else {})
 
 
