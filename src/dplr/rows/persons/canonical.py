@@ -45,11 +45,6 @@ def canonical(value: Any) -> tuple[str | None, str]:
     return None, MISSING if type(value).__name__ in _GAPS else NO_ID
 
 
-def is_number(value: Any) -> bool:
-    """Whether it is a number that may be an id, and is not missing."""
-    return isinstance(value, (int, np.integer, float, np.floating, decimal.Decimal)) and not isinstance(value, bool)
-
-
 def _numeral(number: int) -> tuple[str | None, str]:
     return (str(number), "") if number.bit_length() < _MOST_BITS else (None, TOO_LARGE)
 

@@ -26,9 +26,9 @@ class PersonCounts:
 
     def add(self, ids: Any) -> PersonCounts:
         """These counts and the rows of one more part; rows without a readable id count for nobody."""
-        found = read_ids(ids)
+        found = read_ids(ids).numbers
         part = PersonCounts()
-        part._counts = dict(zip(found.texts, found.counts.tolist(), strict=True))
+        part._counts = dict(zip(found.texts(), found.counts.tolist(), strict=True))
         return self.merge(part)
 
     def merge(self, *others: PersonCounts) -> PersonCounts:
@@ -43,8 +43,7 @@ class PersonCounts:
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
         """(n,) the number of counted rows of each row's person; 0 for nobody, and for whoever was not counted."""
         found = read_ids(ids)
-        known = [self._counts.get(text, 0) for text in found.texts]
-        return np.array([*known, 0], np.int64)[found.codes]
+        return found.of_persons(np.array([self._counts.get(text, 0) for text in found.numbers.texts()], np.int64))
 
     def __len__(self) -> int:
         """Return the number of persons."""
@@ -66,7 +65,7 @@ def look_alikes(ids: Any) -> dict[str, int]:
     -------
     dict : "case", "white space", and "either": persons of whom another one differs in nothing else.
     """
-    texts = read_ids(ids).texts
+    texts = read_ids(ids).numbers.texts()
     rules: dict[str, Callable[[str], str]] = {
         "case": str.casefold,
         "white space": str.strip,

@@ -57,12 +57,16 @@ def row_weights(
     if person is None:
         return RowWeights(shares(np.ones(n, np.int64), 1, weights, weight_max, factors), None, n)
     ids = read_ids(person)
-    if len(ids.codes) != n:
-        raise ValueError(f"`person` must have one id for each row of X; got {len(ids.codes)} ids and {n} rows.")
+    if len(ids) != n:
+        raise ValueError(f"`person` must have one id for each row of X; got {len(ids)} ids and {n} rows.")
     if not strict:
         refuse_faults(ids)
-    of_rows = shares(ids.rows, rows_per_person, weights, weight_max, factors)
-    return RowWeights(of_rows, np.maximum(ids.codes, 0), max(1, len(ids.counts)))
+    persons, counts = ids.numbers.codes, ids.numbers.counts
+    if weights is None and factors is None:
+        of_rows = ids.of_persons(shares(counts, rows_per_person, None, None, None))
+    else:
+        of_rows = shares(ids.of_persons(counts), rows_per_person, weights, weight_max, factors)
+    return RowWeights(of_rows, np.maximum(persons, 0) if ids.faults else persons, max(1, len(counts)))
 
 
 def shares(
