@@ -50,7 +50,7 @@ def rows_of(rng, geometry, count):
 
 
 def weights_of(rng, count, m, whole):
-    """Weights of m rows that add up to 1 at most: equal, or shares of any size, and of any total if not `whole`."""
+    """Weights of m rows that add up to at most 1: equal ones, or of any size and total if not `whole`."""
     weights = np.full((count, m), 1.0 / m)
     if not whole:
         weights[::2] = rng.dirichlet(np.ones(m), len(weights[::2])) * rng.choice(
