@@ -6,14 +6,13 @@ _Bytes = NDArray[np.uint8]
 
 def hash_integers(values: _Integers, hashes: _Integers) -> None: ...
 def hash_texts(data: _Bytes, ends: _Integers, hashes: _Integers) -> None: ...
-def enter_known(hashes: _Integers, firsts: _Integers, known: int, slots: _Integers) -> None: ...
+def move_slots(slots: _Integers, larger: _Integers) -> None: ...
 def number_rows(
-    hashes: _Integers,
+    numbers: _Integers,
     row: int,
     known: int,
     probes: int,
     slots: _Integers,
-    codes: _Integers,
     firsts: _Integers,
     counts: _Integers,
 ) -> tuple[int, int, int]: ...

@@ -1,7 +1,7 @@
 """Numbers for ids, by hash tables.
 
-A table is a power of two of slots, (hash, code + 1), probed one after the other. The caller makes it, and makes a larger
-one where it is half full. The caller also bounds the probes: where somebody chose ids whose hashes collide, the pass
+A table is a power of two of slots, (hash, code + 1), probed one after the other. The caller makes it, and a larger one
+where it is half full. The caller also bounds the probes: where somebody chose ids whose hashes collide, the pass
 ends, and the caller takes another way. Two integers have one hash only where they are equal; for texts `all_same`
 compares every byte.
 """
@@ -61,40 +61,48 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
         raise ValueError("ends within the data, in order")
 
 
-def enter_known(const int64_t[::1] hashes, const int64_t[::1] firsts, Py_ssize_t known, int64_t[:, ::1] slots):
-    """Enter the ids 0 to known - 1, first seen in the rows `firsts`, into an empty table; they must differ."""
-    cdef Py_ssize_t code, mask = slots.shape[0] - 1, place
-    if not 0 <= known <= firsts.shape[0] or 2 * known > slots.shape[0] or slots.shape[1] != 2 or mask & (mask + 1):
-        raise ValueError("a table of a power of two, at most half full")
+cdef int check_table(const int64_t[:, ::1] slots) except -1:
+    if slots.shape[0] < 2 or slots.shape[0] & (slots.shape[0] - 1) or slots.shape[1] != 2:
+        raise ValueError("a table of a power of two, at least 2")
+    return 0
+
+
+def move_slots(const int64_t[:, ::1] slots, int64_t[:, ::1] larger):
+    """Enter what a table holds into a larger one, which is empty."""
+    cdef Py_ssize_t old, place, mask = larger.shape[0] - 1
+    check_table(slots)
+    check_table(larger)
+    if larger.shape[0] < slots.shape[0]:
+        raise ValueError("a larger table")
     with nogil:
-        for code in range(known):
-            place = <Py_ssize_t> hashes[firsts[code]] & mask
-            while slots[place, 1]:
-                place = (place + 1) & mask
-            slots[place, 0] = hashes[firsts[code]]
-            slots[place, 1] = code + 1
+        for old in range(slots.shape[0]):
+            if slots[old, 1]:
+                place = <Py_ssize_t> slots[old, 0] & mask
+                while larger[place, 1]:
+                    place = (place + 1) & mask
+                larger[place, 0] = slots[old, 0]
+                larger[place, 1] = slots[old, 1]
 
 
 def number_rows(
-    const int64_t[::1] hashes, Py_ssize_t row, Py_ssize_t known, int64_t probes,
-    int64_t[:, ::1] slots, int64_t[::1] codes, int64_t[::1] firsts, int64_t[::1] counts,
+    int64_t[::1] numbers, Py_ssize_t row, Py_ssize_t known, int64_t probes,
+    int64_t[:, ::1] slots, int64_t[::1] firsts, int64_t[::1] counts,
 ):
-    """Number the hashes of the rows from `row` on, until the table or the room for new ones is full.
+    """Put numbers in place of the hashes of the rows from `row` on, until the table or the room for new ones is full.
 
     Returns the next row, or -1 where more probes were needed; the number of hashes known; and how many probes are left.
     """
-    cdef Py_ssize_t n = hashes.shape[0], mask = slots.shape[0] - 1, place, room = firsts.shape[0]
+    cdef Py_ssize_t n = numbers.shape[0], mask = slots.shape[0] - 1, place, room = firsts.shape[0]
     cdef int64_t value, code
-    if slots.shape[1] != 2 or mask < 1 or mask & (mask + 1) or codes.shape[0] != n or counts.shape[0] != room:
-        raise ValueError("a table of a power of two, and codes and counts of fitting lengths")
-    if not 0 <= row <= n or not 0 <= known <= room:
-        raise ValueError("rows and ids from 0 on")
+    check_table(slots)
+    if not 0 <= row <= n or not 0 <= known <= room or counts.shape[0] != room:
+        raise ValueError("rows and ids from 0 on, and as many counts as first rows")
     room = room if room < slots.shape[0] // 2 else slots.shape[0] // 2
     with nogil:
         while row < n:
             if row + AHEAD < n:
-                __builtin_prefetch(&slots[<Py_ssize_t> hashes[row + AHEAD] & mask, 0])
-            value = hashes[row]
+                __builtin_prefetch(&slots[<Py_ssize_t> numbers[row + AHEAD] & mask, 0])
+            value = numbers[row]
             place = <Py_ssize_t> value & mask
             while slots[place, 1] and slots[place, 0] != value:
                 probes -= 1
@@ -112,7 +120,7 @@ def number_rows(
                 firsts[code] = row
                 counts[code] = 0
                 known += 1
-            codes[row] = code
+            numbers[row] = code
             counts[code] += 1
             row += 1
     return row, known, probes

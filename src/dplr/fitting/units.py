@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._validation import check_count, check_positive, sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, model_of
-from dplr.rows import Labels
 
 ClassWeight = Mapping[Any, float] | None
 USUAL_CAP = "About twice the population over the sample is usual, which a survey's documentation says."
@@ -108,16 +106,6 @@ def factors_of(class_weight: Any, classes: Sequence[Any] | None) -> list[tuple[A
             remedy = "A label that must not count belongs into no row: leave such rows out by public rules."
             raise ValueError(sentence("class_weight", f"must be positive and finite for {label!r}", factor, remedy))
     return [(label, float(given[label])) for label in labels]
-
-
-def row_factors(labels: Labels, class_weight: Mapping[Any, float]) -> NDArray[np.float64]:
-    """The factor of each row over the largest one, by its own label; 0 for what is not a label."""
-    factors = [factor for _, factor in factors_of(class_weight, labels.classes.tolist())]
-    codes = labels.codes if len(factors) == 2 else range(len(factors))
-    found = np.zeros(len(labels.y))
-    for code, factor in zip(codes, factors, strict=True):
-        found[np.asarray(labels.y == code)] = factor / max(factors)
-    return found
 
 
 def _plain(label: Any) -> Any:

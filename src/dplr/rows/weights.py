@@ -35,8 +35,11 @@ class RowWeights:
         """Those of some rows, weights unchanged: for parts that hold every row of their persons."""
         if self.persons is None:
             return RowWeights(self.of_rows[rows], None, len(self.of_rows[rows]))
-        kept, persons = np.unique(self.persons[rows], return_inverse=True)
-        return RowWeights(self.of_rows[rows], persons.astype(np.int64), len(kept))
+        persons = self.persons[rows]
+        is_kept = np.zeros(self.units, np.int64)
+        is_kept[persons] = 1
+        numbers = np.cumsum(is_kept) - 1
+        return RowWeights(self.of_rows[rows], numbers[persons], int(is_kept.sum()))
 
 
 def multipliers(weights: Vector) -> NDArray[np.int64]:

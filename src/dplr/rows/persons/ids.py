@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.rows.persons.canonical import FAULTS, MISSING, canonical, exact_up_to
+from dplr.rows.persons.canonical import FAULTS, MISSING, canonical, exact_below
 from dplr.rows.persons.numbering import NOBODY, Bytes, Integers, Numbering, of_bytes, of_integers, of_texts
 from dplr.rows.tables.text import is_arrow, is_arrow_dictionary
 
@@ -157,7 +157,7 @@ def _of_floats(values: NDArray[Any], gaps: Gaps) -> Ids:
     missing = gaps | np.isnan(values)
     with np.errstate(invalid="ignore"):
         fraction = ~missing & (np.isinf(values) | (values % 1 != 0))
-    large = ~missing & ~fraction & (np.abs(values) > exact_up_to(values.dtype))
+    large = ~missing & ~fraction & (np.abs(values) >= exact_below(values.dtype))
     faults = Counter({fault: int(rows.sum()) for fault, rows in zip(FAULTS, (missing, fraction, large), strict=False)})
     bad = missing | fraction | large
     return Ids(of_integers(values[~bad].astype(np.int64)).spread(bad), +faults)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import all_same, enter_known, hash_integers, hash_texts, number_rows
+from dplr._core import all_same, hash_integers, hash_texts, move_slots, number_rows
 
 Integers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -104,20 +104,21 @@ def _looked_up(texts: Sequence[str]) -> Numbering:
 
 
 def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
-    """(codes, counts, first rows); None where too many hashes collide."""
+    """(codes, counts, first rows), the codes in place of the hashes; None where too many hashes collide."""
     size = max(_LEAST_SLOTS, 1 << (len(hashes) // 2).bit_length())  # enough where persons have four rows
     row, known, probes = 0, 0, _PROBES * (len(hashes) + size)
-    codes, firsts, counts = (np.empty(length, np.int64) for length in (len(hashes), size // 2, size // 2))
+    slots = np.zeros((size, 2), np.int64)
+    firsts, counts = np.empty(size // 2, np.int64), np.empty(size // 2, np.int64)
     while True:
-        slots = np.zeros((size, 2), np.int64)
-        enter_known(hashes, firsts, known, slots)
-        row, known, probes = number_rows(hashes, row, known, probes, slots, codes, firsts, counts)
+        row, known, probes = number_rows(hashes, row, known, probes, slots, firsts, counts)
         if row < 0:
             return None
         if row == len(hashes):
-            return codes, counts[:known].copy(), firsts[:known].copy()
-        size *= _GROWTH
-        firsts, counts = (np.append(kept, np.empty(size // 2 - len(kept), np.int64)) for kept in (firsts, counts))
+            return hashes, counts[:known].copy(), firsts[:known].copy()
+        larger = np.zeros((_GROWTH * len(slots), 2), np.int64)
+        move_slots(slots, larger)
+        slots = larger
+        firsts, counts = (np.append(kept, np.empty((_GROWTH - 1) * len(kept), np.int64)) for kept in (firsts, counts))
 
 
 def _sorted_integers(keys: NDArray[Any]) -> Numbering:
