@@ -47,7 +47,5 @@ def multipliers(weights: Vector) -> NDArray[np.int64]:
 
     So a row's share is exactly that of a row in the same domain, times (A / 2^30)^2 (unit.md, lemma 2).
     """
-    squares = (weights * 2.0**BITS).astype(np.int64) << BITS
-    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
-    roots -= roots * roots > squares
-    return roots >> _CONSTANT_BITS << _CONSTANT_BITS
+    # Exact: sqrt(weight) 2^19 is a whole number, or farther from one than the rounding of the root.
+    return (np.sqrt(weights) * 2.0 ** (BITS - _CONSTANT_BITS)).astype(np.int64) << _CONSTANT_BITS
