@@ -102,7 +102,7 @@ def fit(
 
     Privacy
     -------
-    Protects one record, as the Privacy section of `LogisticRegression` says.
+    Protects one record, or one person, as the Privacy section of `LogisticRegression` says.
 
     Examples
     --------

@@ -78,6 +78,15 @@ def _cap(weight_bounds: Any) -> float:
     return check_positive("weight_bounds", high)
 
 
+def refuse_units(bounds: Bounds | None, where: str) -> None:
+    """Raise ValueError for bounds with persons or weights, for a release that protects records alone."""
+    named = {} if bounds is None else {"person": bounds.person, "weight": bounds.weight}
+    for name, column in named.items():
+        if column is not None:
+            remedy = "It protects one record, and every record counts alike: leave it out of the bounds."
+            raise ValueError(sentence("bounds", f"must declare no `{name}` {where}", column, remedy))
+
+
 def with_classes(unit: Unit, class_weight: ClassWeight, classes: Sequence[Any] | None, loss: Loss) -> Unit:
     """The unit with the public factor of each label; without labels those that the mapping names."""
     if class_weight is None:
