@@ -113,6 +113,9 @@ class LogisticRegression(PrivateClassifier):
     True
     >>> est.privacy_.guarantee.eps
     0.8
+    >>> est = dplr.LogisticRegression(eps=0.8, mechanism="fm", bounds=est.bounds, weight_bounds=(0, 200))
+    >>> est.fit(X, y, sample_weight=rng.uniform(0, 150, 5000)).privacy_.unit.rules
+    ('weights are clipped to [0, 200] and divided by 200',)
     """
 
     _plain = linear_model.LogisticRegression
