@@ -250,7 +250,7 @@ def test_texts_are_the_same_persons_in_arrow_numpy_and_lists(texts):
 
 
 def test_unused_and_equal_categories_are_one_person_or_none():
-    categories = pd.Categorical.from_codes([0, 1, 2, -1, 1], pd.Index([12, "12", "", "unused"], dtype=object))
+    categories = pd.Categorical.from_codes([1, 2, 3, -1, 2], pd.Index(["unused", 12, "12", ""], dtype=object))
     ids = read_ids(pd.Series(categories))
     assert persons(pd.Series(categories)) == ["12", "12", None, None, "12"]
     assert ids.faults == {"missing or empty": 2}
