@@ -124,6 +124,12 @@ def test_noise_of_persons_lies_between_that_of_rows_and_the_bound_by_the_trace(s
     assert found[0] == largest_noise_eps(lambda e: logistic_loss(e, kappa, signs), eps)
 
 
+def test_noise_of_persons_with_three_coefficients_has_these_values():
+    loss = ranked(lambda e, k: logistic_loss(e, k, 2), 3)
+    for eps, kappa, noise_eps in ((1.0, 2.0, 0.6934), (1.0, 1.0, 0.9350), (0.5, 1.0, 0.3363), (0.5, 0.5, 0.4659)):
+        assert largest_noise_eps(lambda e, k=kappa: loss(e, k), eps) == pytest.approx(noise_eps, abs=6e-5)
+
+
 # By hand for rank 2: 1 - p = 1/2 is best for e = 0, so 2 log(1 + kappa/8); and e = 0.7, kappa = 3 by a fine grid.
 def test_the_loss_of_rank_two_is_the_largest_of_its_bracket():
     p = np.linspace(0, 1, 1_000_001)
