@@ -190,8 +190,10 @@ def test_bad_input_of_a_linear_model_is_refused_before_any_noise(change, error, 
 
 
 @pytest.mark.parametrize("estimator", [dplr.LogisticRegression(), dplr.LinearRegression()])
-def test_sample_weight_is_refused_with_the_reason(estimator, entropy):
-    with pytest.raises(TypeError, match="`fit` does not take sample_weight: a weight multiplies what one record may"):
+def test_weights_without_a_public_cap_are_refused_with_the_reason(estimator, entropy):
+    with pytest.raises(
+        ValueError, match=r"`weight_bounds` is required with sample_weight; got None\. Give weight_bounds"
+    ):
         estimator.fit(X, Y, sample_weight=np.ones(40))
     assert entropy.bytes == 0
 
@@ -292,5 +294,5 @@ def test_object_arrays_of_booleans_are_ones_and_zeros():
 
 
 def test_other_keywords_of_fit_are_refused_too():
-    with pytest.raises(TypeError, match="`fit` does not take foo; it takes X and y"):
+    with pytest.raises(TypeError, match="`fit` does not take foo; it takes X, y, sample_weight and person"):
         dplr.LogisticRegression().fit(X, Y, foo=3)

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor, VotingRegressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -151,20 +151,20 @@ def test_parameters_can_be_read_set_and_cloned(frame):
         est.set_params(epsilon=1.0)
 
 
-def test_weights_are_refused_however_they_come(frame, entropy):
+def test_weights_without_a_cap_are_refused_however_they_come(frame, entropy):
     X, y = frame
     weights = np.ones(len(y))
-    with pytest.raises(TypeError, match="sample_weight: a weight multiplies"):
+    with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
         clone(FITTED_BY["fm"]).fit(X, y, sample_weight=weights)
     pipe = make_pipeline(FunctionTransformer(), FITTED_BY["fm"])
-    with pytest.raises(TypeError, match="sample_weight: a weight multiplies"):
+    with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
         pipe.fit(X, y, logisticregression__sample_weight=weights)
-    assert not hasattr(FITTED_BY["fm"], "set_fit_request")
-    with (
-        sklearn.config_context(enable_metadata_routing=True),
-        pytest.raises(TypeError, match=r"unexpected argument\(s\) \{'sample_weight'\}"),
-    ):
-        pipe.fit(X, y, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            pipe.fit(X, y, sample_weight=weights)
+        asking = make_pipeline(FunctionTransformer(), clone(FITTED_BY["fm"]).set_fit_request(sample_weight=True))
+        with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
+            asking.fit(X, y, sample_weight=weights)
     assert entropy.bytes == 0
 
 

@@ -114,6 +114,8 @@ def test_what_the_table_calls_refused_is_what_the_code_refuses():
     shown = {
         "a bag with bootstrap=True": "BaggingRegressor",
         "a bag of classifiers": "BaggingClassifier",
+        "a bag": "BaggingRegressor",
+        "a bag with weights": "BaggingRegressor",
         'a bag under neighbouring="add_remove"': "BaggingRegressor",
         "a stack of classifiers": "StackingClassifier",
         "a stack with a `final_estimator` that is not private": "StackingRegressor",
@@ -126,7 +128,7 @@ def test_what_the_table_calls_refused_is_what_the_code_refuses():
     by_docs = set().union(*(named(cells[0]) for cells in table() if cells[2].startswith("refused")))
     assert len(by_code) >= 14
     assert by_code <= by_docs
-    others = {"OutputCodeClassifier", "AdaBoostClassifier", "VotingRegressor", "GradientBoostingRegressor"}
+    others = {"OutputCodeClassifier", "VotingRegressor", "GradientBoostingRegressor"}
     assert by_docs - by_code <= others
 
 
@@ -260,7 +262,7 @@ def test_splits_that_are_stratified_move_other_rows_with_one_label(data):
     assert len(parts[0] - parts[1]) > 1
 
 
-def test_boosting_by_weights_is_refused_by_scikit_learn_itself(data, entropy):
-    with pytest.raises(ValueError, match="doesn't support sample_weight"):
+def test_boosting_by_weights_is_refused(data, entropy):
+    with pytest.raises(ValueError, match="AdaBoostClassifier: it weighs records by the errors of the models before"):
         AdaBoostClassifier(dplr.LogisticRegression(eps=1.0)).fit(*data)
     assert entropy.bytes == 0

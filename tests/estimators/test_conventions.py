@@ -21,6 +21,17 @@ ONE_LABEL_OF_TEN_ROWS = "asks a fit of ten rows for the one label that they have
 LABELS_ARE_DECLARED = (
     "takes labels that are no 0 or 1 from the data: they must be declared, or asked for with classes='from_data'"
 )
+NO_CAP = "gives weights to a model that declares no weight_bounds: the cap must be public, and no default can know it"
+WITH_WEIGHTS = (
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_list",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_all_zero_sample_weights_error",
+    "check_classifiers_one_label_sample_weights",
+)
 UNDECLARED = (
     "check_classifier_data_not_an_array",
     "check_classifier_not_supporting_multiclass",
@@ -30,6 +41,7 @@ UNDECLARED = (
     "check_fit2d_1feature",
 )
 TAKE_LABELS = (
+    "check_class_weight_classifiers",
     "check_classifiers_classes",
     "check_classifiers_regression_target",
     "check_classifiers_train",
@@ -66,9 +78,10 @@ OFFERED = [
 
 
 def expected_failures(estimator):
-    """Without noise and with labels from the data every check passes."""
+    """Without noise, without weights and with labels from the data every check passes."""
     noisy = not math.isinf(estimator.eps)
-    expected = dict.fromkeys(COMPARE_TWO_FITS, TWO_FITS_DIFFER) if noisy else {}
+    expected = dict.fromkeys(WITH_WEIGHTS, NO_CAP)
+    expected |= dict.fromkeys(COMPARE_TWO_FITS, TWO_FITS_DIFFER) if noisy else {}
     classes = getattr(estimator, "classes", "from_data")
     if classes is None and noisy:
         expected["check_classifiers_one_label"] = ONE_LABEL_OF_TEN_ROWS

@@ -43,6 +43,12 @@ def table(n=400):
     return frame
 
 
+def weighted():
+    """The same with ids of persons and weights."""
+    frame = table()
+    return frame.assign(id=np.arange(len(frame)) // 3, w=frame["age"] / 10)
+
+
 NAMED = {
     "age": (18, 99),
     "gain": {"lower": 0, "upper": 99999, "transform": "log1p", "missing": "indicator"},
@@ -69,6 +75,8 @@ def models():
     bounds = dplr.Bounds(NAMED, target=("no", "yes"))
     further = dplr.Bounds(FURTHER, target=("no", "yes"), products=PRODUCTS)
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
+    of_persons = dplr.Bounds(NAMED, ("no", "yes"), person="id", rows_per_person=2, weight="w", weight_max=9.0)
+    units = {"eps": 2.0, "mechanism": "fm", "bounds": of_persons}
     features = dplr.RandomFourierFeatures(2, bounds=dplr.Bounds(FURTHER, target=(0, 2)))
     descent = dplr.NoisyGradientDescent(steps=3)
     moments = dplr.FunctionalMechanism(noise="gaussian")
@@ -86,6 +94,8 @@ def models():
             dplr.fit(X, third, eps=2.0, delta=1e-6, mechanism=descent, rng=8, **abc),
             dplr.fit(frame, np.where(y, "yes", "no"), eps=2.0, mechanism="fm", bounds=further, rng=9),
             dplr.fit(features.transform(frame), X[:, 0], eps=2.0, model="linear", mechanism="fm", rng=10),
+            dplr.fit(weighted(), np.where(y, "yes", "no"), class_weight={"no": 1, "yes": 2.5}, rng=11, **units),
+            dplr.fit(X, third, person=np.arange(len(X)) // 4, eps=2.0, mechanism="objective", rng=12, **abc),
         ]
 
 
@@ -95,6 +105,7 @@ BOUNDS = [
     dplr.Bounds([(0, 1), {"levels": ["a", "b"], "binary": True, "missing": "indicator"}], target=(0, 1)),
     dplr.Bounds({"a b": (-1e3, 1e-3), "c": {"levels": [1.5, 2.5, True]}}, target={"threshold": 50000}),
     dplr.Bounds({"x": (0, 1)}, target={"lower": 0.0, "upper": 1.0}),
+    dplr.Bounds({"x": (0, 1)}, target=(0, 1), person="id", rows_per_person=3, weight="a b", weight_max=200.5),
 ]
 
 

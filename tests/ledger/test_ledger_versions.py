@@ -188,11 +188,11 @@ def test_many_that_write_at_once_rewrite_it_once(old):
     assert (version(old), states(old)) == (3, [*REFUNDED, "committed", "committed"])
 
 
-@pytest.mark.parametrize("unknown", [0, 4])
+@pytest.mark.parametrize("unknown", [0, 5])
 def test_another_version_is_refused(old, unknown):
     with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA user_version = {unknown}")
-    with pytest.raises(ValueError, match=f"must have version 1 to 3 of the format, but has {unknown}"):
+    with pytest.raises(ValueError, match=f"must have version 1 to 4 of the format, but has {unknown}"):
         Ledger(old)
 
 

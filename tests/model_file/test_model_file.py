@@ -22,7 +22,7 @@ import dplr
 import mutations
 from dplr.model_file import file as model_file
 
-MODELS = range(9)
+MODELS = [*range(9), 10, 11]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def refusal(path):
 
 def rows_of(est):
     if est.bounds is not None and est.bounds.names is not None:
-        return mutations.table()
+        return mutations.weighted()
     X = mutations.table()[["age", "school"]] / 100
     return X if hasattr(est, "feature_names_in_") else X.to_numpy()
 
@@ -226,10 +226,12 @@ def test_a_file_has_these_keys_and_no_other(fitted, which, tmp_path):
     whole = json.loads(saved(est, tmp_path).read_text())
     assert set(whole) == {"format", "version", "sha256", "model"}
     model = whole["model"]
-    assert set(model) == KEYS
+    assert set(model) - KEYS == ({"weight_column"} if est.privacy_.unit.weight_max else set())
+    assert set(model) >= KEYS
     own = {"LinearRegression": set(), "LogisticRegression": {"classes"}, "HuberSVC": {"classes", "width"}}
     assert set(model["parameters"]) == PARAMETERS | own[model["estimator"]]
-    assert set(model["statement"]) == set(est.privacy_.__slots__)
+    unit = set() if est.privacy_.unit.weighted else {"unit"}
+    assert set(model["statement"]) == set(est.privacy_.__slots__) - unit
     blocks = {block["block"] for part in model["released"] for block in part}
     assert blocks <= set(est.released_) | {name.partition("[")[0] for name in est.released_}
     for history in model["history"] or []:

@@ -16,7 +16,7 @@ from dplr._core import ClippedRows, LossRows, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen, every
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
+from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.meat import meat_moments
 from dplr.rows.queries.moments import Moments
@@ -228,12 +228,12 @@ def test_weights_of_another_type_are_refused_and_no_rows_have_none(kernel):
     kernel(X[:0], y[:0], row_map(make_prep("cube", 2)), np.ones(0))
 
 
-def test_multipliers_of_columns_out_of_range_are_refused():
-    X, y = make_data("cube", 5, 2)
-    rows, limbs = clipped_rows(X, y, make_prep("cube", 2)), (np.zeros(4, np.int64), np.zeros(4, np.int64))
-    for wrong in (np.full(5, 2**30 + 1), np.full(5, -1), np.ones(4, np.int64)):
-        with pytest.raises(ValueError, match=r"one integer from 0 to 2\^30 for each row"):
-            rows.add_column_moments(0, 5, *limbs, wrong)
+@pytest.mark.parametrize("wrong", [[0.5], [0.5, 1.5], [0.5, np.nan], [-0.5, 0.5]])
+def test_weights_of_second_moments_out_of_range_are_refused(wrong):
+    X, y = make_data("cube", 2, 2)
+    query = Moments(2, True)
+    with pytest.raises(ValueError, match="number from 0 to 1 for each row"):
+        query.add_block(X, y, make_prep("cube", 2), None, query.partial(), np.array(wrong))
 
 
 def test_multipliers_of_weights_are_the_largest_that_the_proof_allows():

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 LABELLED = [LOGISTIC, huber_svm(0.5), soft_logistic(0.5), *own_losses.FORMS[:1]]
 LOSSES = [*LABELLED, SQUARED, huber_residual(0.3), soft_huber(0.3), *own_losses.FORMS[1:]]
-# From rows of which faulty ones lie outside the ball, the first two are read where they lie.
+# Norms of rows that were seen inside the ball are not computed again: those have a path of their own.
 KINDS = ["inside", "ball", "cube", "corner"]
 
 
@@ -188,7 +188,7 @@ def test_refits_of_weighted_rows_are_their_minima():
 
 @pytest.mark.parametrize("many", [False, True])
 def test_tolerances_that_are_planned_for_persons_are_kept_with_all_their_rows(many):
-    """Persons of 40 rows each: a bound for that many rows would be above the least tolerance, which is eight of ours."""
+    """Persons of 40 rows each: a bound for all rows would be five times the least tolerance."""
     m, persons, ridge = 40, 60, 1e-3
     X, y, prep, _, _ = case("ball", m * persons, 3, LOGISTIC)
     weights = np.full(m * persons, np.floor(2.0**30 / m) / 2**30)

@@ -8,7 +8,7 @@ from math import frexp
 import numpy as np
 
 from libc.math cimport fabs, floor
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from dplr._core._clip_grid cimport GridRows
@@ -18,7 +18,7 @@ from dplr._core._knots cimport Knots
 from dplr._core._limbs cimport add_limbs
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, KNOTTED, MOST_BLOCK_ROWS, PANEL_MODELS, ClipModel, ClipPanel, ClipPass, ClipWork)
-from dplr._core._weights cimport are_multipliers
+from dplr._core._weights cimport root_of_weight
 
 from dplr._core._loss import KINDS
 
@@ -27,7 +27,6 @@ CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
 
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
-cdef double MULTIPLIER_ONE = 1073741824.0
 cdef double EXACT = 9007199254740992.0
 # Rows whose residuals every path leaves behind: its smallest block.
 cdef Py_ssize_t RESIDUAL_ROWS = 16
@@ -189,17 +188,11 @@ cdef class ClippedRows(GridRows):
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
 
-    def add_column_moments(
-        self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo, const int64_t[::1] multipliers=None,
-    ):
+    def add_column_moments(self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo):
         """Add the sums of the features of rows [start, end), then those of their squares, to hi * 2^32 + lo.
 
-        A row that counts as zero adds nothing.
-
-        hi, lo : (2 d,) limbs, 0 <= lo < 2^32, in units of 2^-40.
-        multipliers : (n,) multiples A of 2^11 up to 2^30; an entry k becomes sign(k) ((|k| A) >> 30), as in
-            `add_moments`, and a sum is that of products with a constant, which becomes A / 2^30. None for rows as
-            they are.
+        A row that counts as zero adds nothing. One with a weight adds what it does in `add_moments`: products of its
+        entries with a constant of 1, and squares. hi, lo : (2 d,) limbs, 0 <= lo < 2^32, in units of 2^-40.
         """
         cdef Py_ssize_t d = self.base.X.d, stride = self.base.stride, rows, r, j, unflushed = 0
         cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 4 * (MOST_BLOCK_ROWS + 8) + 2 * d)
@@ -208,9 +201,7 @@ cdef class ClippedRows(GridRows):
         cdef double v, factor = 1.0
         cdef ClipPass raw = self.base
         cdef MeasureRows measure = measure_rows_portably
-        cdef bint exact = True, multiplied = multipliers is not None
-        if multiplied and not are_multipliers(multipliers, self.n):
-            raise ValueError("multipliers must be one integer from 0 to 2^30 for each row")
+        cdef bint exact = True
         if hi.shape[0] != 2 * d or lo.shape[0] != 2 * d:
             raise ValueError("hi and lo must have two entries for each column")
         _check_span(self.n, start, end, None)
@@ -222,11 +213,11 @@ cdef class ClippedRows(GridRows):
                 rows = min(MOST_BLOCK_ROWS, end - start)
                 measure(&raw, start, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
                 for r in range(rows):
-                    if multiplied:
-                        factor = <double> multipliers[start + r] / MULTIPLIER_ONE
+                    if raw.weights != NULL:
+                        factor = root_of_weight(raw.weights[start + r])
                     if raw.inverse[start + r] != 0:
                         for j in range(d):
-                            v = <double> <int64_t> (scratch[r * stride + j] * factor)    # exact; towards zero
+                            v = <double> <int32_t> (scratch[r * stride + j] * factor)    # exact; towards zero
                             sums[j] += v * (GRID * factor)
                             sums[d + j] += v * v
                 start, unflushed = start + rows, unflushed + rows

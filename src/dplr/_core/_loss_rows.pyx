@@ -224,8 +224,7 @@ cdef void add_row(
     const LossPass *p, const double *row, double target, double times, Py_ssize_t packed, double *gradient,
     const LossWork *work
 ) noexcept nogil:
-    """One row of the block, which counts `times`, with its packed columns; the sum of residuals lies behind the gradient.
-    """
+    """One row of the block, `times` it, with its packed columns; the sum of residuals lies behind the gradient."""
     cdef Py_ssize_t d = p.X.d, j
     cdef double factor = bounding_factor(p, row, work), margin = 0.0, root
     cdef double residual = 0.0, weight = 0.0, loss = 0.0

@@ -13,5 +13,6 @@ def add_moments(
     faults: NDArray[np.int64],
     outside: NDArray[np.int64],
     multipliers: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> None: ...
 def moments_work_size(d: int) -> int: ...

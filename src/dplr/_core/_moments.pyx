@@ -5,6 +5,7 @@ others are the C kernels of `tiles.h`. What is odd in a block is settled by `_sn
 
 A row may have a multiplier A, an integer from 0 to 2^30: each of its entries k, the constant's too, becomes
 sign(k) ((|k| A) >> 30) once the row is settled. The product is below 2^53 and exact in float64, so no path rounds it.
+Rows with weights, multiples of 2^-30, have the largest multiple of 2^11 whose square is at most 2^60 times the weight.
 """
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memset
@@ -16,7 +17,7 @@ from dplr._core._snap cimport count_outside, settle_odd_rows, snap_block
 from dplr._core._tiles cimport (
     FLUSH_ROWS, GRID, PACK_ROWS, PIECE_BYTES, STRIDE, Ahead, Map, Rows, Tiles, floating, gram_stride, number,
     prefetch_bytes, whole_vectors)
-from dplr._core._weights cimport are_multipliers
+from dplr._core._weights cimport are_multipliers, check_weights, root_of_weight
 
 cdef double MULTIPLIER_ONE = 1073741824.0
 
@@ -121,21 +122,40 @@ cdef void flush_multiplied(
     memset(work.gram, 0, stride * stride * sizeof(double))
 
 
-cdef void multiply_rows(
-    Work *work, Py_ssize_t columns, Py_ssize_t rows, double intercept, const int64_t *multipliers
+cdef void load_factors(
+    const Tiles *tiles, const int64_t *multipliers, const double *weights, Py_ssize_t start, Py_ssize_t rows,
+    double *factors
 ) noexcept nogil:
-    """Multiply the entries of settled rows, and set those of the constant; entries behind the last row are zero."""
-    cdef Py_ssize_t j, r
-    cdef double *factors = work.excess    # of no more use: the rows are settled
-    cdef double *column
-    for r in range(rows):
-        factors[r] = <double> multipliers[r] * (1.0 / MULTIPLIER_ONE)
-        work.constant[r] = intercept
-    memset(work.constant + rows, 0, (STRIDE - rows) * sizeof(double))
-    for j in range(columns):
-        column = work.columns + j * STRIDE
+    """What multiplies rows from `start` on, by multipliers if there are any; 0 behind the last up to a whole vector."""
+    cdef Py_ssize_t r
+    if multipliers != NULL:
         for r in range(rows):
-            column[r] = <double> <int32_t> (column[r] * factors[r])    # exact; the cast truncates towards zero
+            factors[r] = <double> multipliers[start + r] * (1.0 / MULTIPLIER_ONE)
+    elif tiles != NULL:
+        tiles.roots_of_weights(weights + start, rows, factors)
+    else:
+        for r in range(rows):
+            factors[r] = root_of_weight(weights[start + r])
+    for r in range(rows, whole_vectors(rows)):
+        factors[r] = 0.0
+
+
+cdef void multiply_rows(
+    const Tiles *tiles, Work *work, Py_ssize_t columns, Py_ssize_t rows, double intercept, const double *factors
+) noexcept nogil:
+    """Multiply the entries of settled rows by exact products, truncated, and set those of the constant."""
+    cdef Py_ssize_t j, r
+    cdef double *column
+    if tiles == NULL:
+        for j in range(columns):
+            column = work.columns + j * STRIDE
+            for r in range(rows):
+                column[r] = <double> <int32_t> (column[r] * factors[r])
+    else:
+        tiles.multiply_columns(work.columns, columns, whole_vectors(rows), factors)
+    for r in range(rows):
+        work.constant[r] = <double> <int32_t> (intercept * factors[r])
+    memset(work.constant + rows, 0, (STRIDE - rows) * sizeof(double))
 
 
 cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, double *labels) noexcept nogil:
@@ -155,7 +175,7 @@ cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, doub
 
 def add_moments(
     const floating[:, :] X, const number[:] y, RowMap row_map not None, double[::1] scratch, int64_t[:, ::1] hi,
-    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside, const int64_t[::1] multipliers=None,
+    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside, const int64_t[::1] multipliers=None, const double[::1] weights=None,
 ):
     """Add the second moments of the rows (x, intercept, y), in units of 2^-40, to hi * 2^32 + lo.
 
@@ -170,6 +190,7 @@ def add_moments(
     outside : (d + 1,) values outside their bounds per column, target last; without `box`, [0] counts rows.
     multipliers : (n,) integers A from 0 to 2^30; entries k of a row and its constant become sign(k) ((|k| A) >> 30).
         None for rows as they are, which are those of 2^30.
+    weights : (n,) multiples of 2^-30 from 0 to 1, in place of multipliers.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], q = hi.shape[0], block, start, rows, stride, unflushed = 0
     cdef Py_ssize_t columns = d + 1
@@ -181,8 +202,12 @@ def add_moments(
     cdef Ahead ahead
     cdef Work work
     cdef Rows raw
-    cdef bint multiplied = multipliers is not None
-    if multiplied and not are_multipliers(multipliers, n):
+    cdef bint multiplied = multipliers is not None or weights is not None
+    cdef const int64_t *given = NULL
+    cdef const double *of_rows = NULL
+    if weights is not None:
+        check_weights(weights, n)
+    if multipliers is not None and not are_multipliers(multipliers, n):
         raise ValueError("multipliers must be one integer from 0 to 2^30 for each row")
     if y.shape[0] != n or hi.shape[1] != q or lo.shape[0] != q or lo.shape[1] != q or faults.shape[0] != 2:
         raise ValueError("shapes of X, y, hi, lo and faults do not fit together")
@@ -192,6 +217,10 @@ def add_moments(
         raise ValueError("scratch must have the size of moments_work_size")
     if n == 0:
         return
+    if multipliers is not None:
+        given = &multipliers[0]
+    elif weights is not None:
+        of_rows = &weights[0]
     raw = Rows(<const char *> &X[0, 0], n, d, X.strides[0], X.strides[1], sizeof(floating) == sizeof(float))
     columns += multiplied and intercept > 0
     stride = even(columns) if tiles == NULL else gram_stride(columns)
@@ -214,7 +243,9 @@ def add_moments(
             elif beyond:
                 outside[0] += count_outside(work.squared_norm, rows, d)
             if multiplied:
-                multiply_rows(&work, columns, rows, intercept, &multipliers[start])
+                # The excess is of no more use: the rows are settled.
+                load_factors(tiles, given, of_rows, start, rows, work.excess)
+                multiply_rows(tiles, &work, d + 1, rows, intercept, work.excess)
             if tiles == NULL:
                 add_gram(work.columns, even(columns), STRIDE, PACK_ROWS, work.gram)
                 if intercept > 0 and not multiplied:

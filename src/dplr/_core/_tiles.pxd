@@ -12,6 +12,7 @@ cdef extern from "tiles.h":
     const double LARGEST
     const double SLACK
     const int64_t LOW_LIMB
+    const double ROOT_UNITS
 
     ctypedef struct Map:
         # From raw values to grid units: public constants only.
@@ -184,6 +185,10 @@ cdef extern from "tiles.h":
         ) noexcept nogil
         void (*add_gram)(
             const double *columns, Py_ssize_t n_columns, Py_ssize_t rows, double *gram, double *sums, Ahead *ahead
+        ) noexcept nogil
+        void (*roots_of_weights)(const double *weights, Py_ssize_t rows, double *factors) noexcept nogil
+        void (*multiply_columns)(
+            double *columns, Py_ssize_t n_columns, Py_ssize_t rows, const double *factors
         ) noexcept nogil
         void (*add_loss)(
             const LossPass *p, Py_ssize_t start, Py_ssize_t rows, const LossWork *work

@@ -1,5 +1,8 @@
 # What rows may be multiplied by: weights and, in the Gram kernel, multipliers.
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t
+
+from dplr._core._tiles cimport ROOT_UNITS
 
 
 cdef inline int check_weights(const double[::1] weights, Py_ssize_t n) except -1:
@@ -20,3 +23,8 @@ cdef inline bint are_multipliers(const int64_t[::1] multipliers, Py_ssize_t n) n
     for r in range(multipliers.shape[0]):
         fine &= 0 <= multipliers[r] <= <int64_t> 1073741824
     return fine
+
+
+cdef inline double root_of_weight(double weight) noexcept nogil:
+    """The root of a weight truncated to a multiple of 1 / ROOT_UNITS, exactly: weight * ROOT_UNITS^2 is whole."""
+    return <double> <int64_t> (sqrt(weight) * ROOT_UNITS) * (1.0 / ROOT_UNITS)

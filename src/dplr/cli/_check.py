@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, told
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._units import check_apart, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
 
@@ -16,9 +19,11 @@ from dplr.problem.losses import LOSSES
 @bounds_option
 @click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
     help="Classes: logistic or svm. A number: linear.")  # fmt: skip
+@unit_options
 @format_options
 def check(
     data: str, target: str | None, bounds: str, model: str, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    **units: Any,
 ) -> None:  # fmt: skip
     """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
 
@@ -26,7 +31,8 @@ def check(
     dplr check people.csv --target income --bounds census.toml
 
     It shows missing values, shares outside the bounds, labels and levels that were not declared or are only spelt
-    otherwise, bounds in other units than the data, and bounds that are the extremes of the data.
+    otherwise, bounds in other units than the data, and bounds that are the extremes of the data; of persons their
+    number, their rows and ids that look alike, and weights above their cap.
 
     What it prints is NOT private: it is for whoever may see the data. Correct units and spelling by it. Bounds that you
     change by what it shows come from the data, and void the guarantee.
@@ -38,16 +44,19 @@ def check(
     with told():
         with blamed(USAGE):
             form = Format(encoding, delimiter, spellings)
+            units = units_of(units)
         with blamed(FILE):
             known = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
             kinds = feature_kinds(known)
             if target is not None:
                 kinds[target] = target_kind(known, LOSSES[model].classification)
+            check_apart(further := unit_kinds(units, known), target)
         with blamed(FILE):
-            table = read_table(data, kinds, form)
+            table = read_table(data, kinds | further, form)
+            del units["rows_per_person"]
             X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
-            found = dplr.check(X, y, bounds=known, model=model)
+            found = dplr.check(X, y, bounds=known, model=model, **units)
     click.echo(visible(str(found)))
     if not found.passed:
         raise Refused("a fit would refuse these data.", FILE)

@@ -24,6 +24,7 @@ from dplr.cli._options import (
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @bounds_option
 @eps_option(required=True)
 @privacy_options
+@unit_options
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
 @share_option
@@ -51,6 +53,7 @@ def fit(
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
     n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool,
     encoding: str, delimiter: str, spellings: tuple[str, ...], progress: bool | None, quiet: bool,
+    **units: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
 
@@ -72,6 +75,7 @@ def fit(
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
+        units = units_of(units)
     ledger = payer(ledger_path, label, share)
     with told():
         with blamed(FILE):
@@ -81,21 +85,30 @@ def fit(
             if target in kinds:
                 raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
             kinds[target] = target_kind(known, LOSSES[model].classification)
+            check_apart(further := unit_kinds(units, known), target)
         with blamed(FILE):
-            X, y = _read(data, kinds, target, form)
+            X, y = _read(data, kinds | further, target, form)
             other = None if public is None else _read(public, kinds, target, form)
+            persons = persons_in(X, units, known)
         options: dict[str, Any] = {
             "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
             "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
             "large_delta": large_delta, "aim": aim,
         }  # fmt: skip
-        public_rows = n_rows if neighbouring == "add_remove" else len(y)
+        sample_weight = units.pop("sample_weight")
+        options |= units
+        public_rows = n_rows if neighbouring == "add_remove" else persons
         with blamed(USAGE):
             if neighbouring == "replace_one" and n_rows not in (None, public_rows):
                 raise ValueError(f"`--n-rows` must be left out, or {public_rows}, which the data have; got {n_rows}.")
             _check_plan(options, public_rows, ledger, ledger_path)
         bars = bars_wanted(progress)
-        est = _fitted(X, y, {**options, "n_rows": n_rows, "ledger": ledger, "progress": bars}, ledger)
+        est = _fitted(
+            X,
+            y,
+            {**options, "sample_weight": sample_weight, "n_rows": n_rows, "ledger": ledger, "progress": bars},
+            ledger,
+        )
         est.target_name_ = target
     with uninterrupted():
         _save(est, output, overwrite)

@@ -41,16 +41,25 @@ def ledger() -> None:
     "Gaussian noise. pld: least, where all fits were fixed in advance (extra `accounting`).")  # fmt: skip
 @click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
     help="The relation of all its fits.")  # fmt: skip
-@click.option("--strict", is_flag=True, help="For a service that fits for analysts who must not see the data: nothing "
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="For a service that fits for analysts who must not see the data: nothing "
     "is given back once a fit has begun, and no fault of the data is shown. `dplr fit` refuses such a ledger; the "
-    "Python package takes it.")  # fmt: skip
-def init(path: str, eps: float, delta: float | None, composition: str, neighbouring: str, strict: bool) -> None:
+    "Python package takes it.",
+)
+@click.option("--unit", metavar="COLUMN", help="What is protected is one person with all their rows, whose id is in "
+    "this column; without it one record. Fits about anything else are refused.")  # fmt: skip
+def init(
+    path: str, eps: float, delta: float | None, composition: str, neighbouring: str, strict: bool, unit: str | None
+) -> None:
     """Make a ledger. Its terms never change.
 
     \b
     dplr ledger init budget.db --eps 3
     dplr ledger init budget.db --eps 3 --delta 1e-6 --composition zcdp
     dplr ledger init service.db --eps 3 --strict
+    dplr ledger init visits.db --eps 3 --unit patient
     """
     import dplr
 
@@ -58,9 +67,9 @@ def init(path: str, eps: float, delta: float | None, composition: str, neighbour
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
     with blamed(USAGE):
         made = dplr.Ledger(
-            path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict
+            path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict, unit=unit
         )
-    click.echo(f"Made {path}: {_words(made.terms())}.")
+    click.echo(visible(f"Made {path}: {_words(made.terms())}."))
 
 
 @ledger.command()
@@ -120,7 +129,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
         }  # fmt: skip
         click.echo(json.dumps(found, indent=2))
         return
-    click.echo(f"Ledger {path}: {_words(terms)}")
+    click.echo(visible(f"Ledger {path}: {_words(terms)}"))
     if not publishable:
         click.echo(_FOR_THE_HOLDER)
     click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
@@ -161,9 +170,9 @@ def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entr
 
 
 def _words(terms: Terms) -> str:
-    return f"eps = {terms.eps:g}, delta = {terms.delta:g}, {terms.composition} composition, {terms.neighbouring}" + (
-        ", strict" if terms.strict else ""
-    )
+    said = f"eps = {terms.eps:g}, delta = {terms.delta:g}, {terms.composition} composition, {terms.neighbouring}"
+    said += "" if terms.unit is None else f" of persons ({terms.unit})"
+    return said + (", strict" if terms.strict else "")
 
 
 def _line(entry: Entry) -> str:

@@ -19,6 +19,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._units import unit_options, units_of
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
 
@@ -30,9 +31,14 @@ if TYPE_CHECKING:
 
 @click.command(short_help="What a fit would release; reads no data, spends nothing.")
 @bounds_option
-@click.option("--n-rows", type=click.IntRange(min=1), help="Number of records. With add_remove: a public guess of it.")
+@click.option(
+    "--n-rows",
+    type=click.IntRange(min=1),
+    help="Number of records, or of persons with --person. With add_remove: a public guess of it.",
+)
 @eps_option(required=False)
 @privacy_options
+@unit_options
 @click.option("--target", metavar="COLUMN", help="With --public or --sample: their target.")
 @curve_options
 @click.option("--ledger", "ledger_path", type=EXISTING, help="Also say whether this budget could pay.")
@@ -75,6 +81,7 @@ def plan(
     with told():
         with blamed(USAGE):
             form = Format(encoding, delimiter, spellings)
+            units = units_of(simulation)
             if neighbouring == "replace_one" and n_rows is None and not searched:
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
         with blamed(FILE):
@@ -85,6 +92,7 @@ def plan(
             "n_rows": n_rows, "bounds": known, "eps": eps, "delta": delta, "mechanism": mechanism, "model": model,
             "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": others["public"],
             "ranges": ranges, "large_delta": large_delta, "aim": aim,
+            **{name: value for name, value in units.items() if name != "sample_weight"},
         }  # fmt: skip
         if curve or searched or intervals:
             wanted = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
@@ -130,12 +138,12 @@ def _price(planned: Plan, ledger: Ledger, fits: int, path: str | None, share: st
 
 
 def _noise(planned: Plan) -> list[str]:
-    """Sensitivity and noise of each block, also for each record."""
-    # Noise on the coefficients themselves stays as it is; that of sums is seen over the number of records.
+    """Sensitivity and noise of each block, also for each unit."""
+    # Noise on the coefficients themselves stays as it is; that of sums is seen over the number of units.
     on_coef = SHORTHANDS[planned.statement.mechanism].noise_in == "coefficients"
     n = None if on_coef else planned.problem.n_rows
     lines = []
     for name, block in planned.released.items():
-        each = "" if n is None else f"; over the number of records {block.deviation / n:.3g}"
+        each = "" if n is None else f"; over the number of {planned.statement.unit.many} {block.deviation / n:.3g}"
         lines.append(f"Noise of {name}: {block.noise_words}{each}" if block.scale else f"Noise of {name}: none")
     return lines

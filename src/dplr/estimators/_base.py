@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
+from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._keywords import suggests
@@ -24,14 +24,15 @@ from dplr.estimators._columns import names_of, rows_to_predict, target_name
 from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared, handed_over, transformer_of
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before
-from dplr.estimators._strict import check_types
-from dplr.estimators._units import Given, features_alone, taken
+from dplr.estimators._strict import check_given, check_types
 from dplr.estimators.export.methods import Exports
+from dplr.fitting.given import Given, features_alone, taken
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
 from dplr.fitting.silence import silence
+from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import check_mechanism
@@ -187,15 +188,17 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
         """Check, plan, sum, add noise and solve, in this order."""
         _clients.refuse(self)
+        if (drawn := _clients.drawn_by_a_bag(sample_weight)) is not None:
+            X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        given = taken(self, X, bounds, sample_weight, person)
+        given = self._taken_apart(X, bounds, sample_weight, person)
         if not ledger.strict:
             return self._released(given, y, levels, ledger, bounds)
         check_types(given.X, y, bounds)
-        given.check_types()
+        check_given(given)
         self._check_declared()
         with silence():  # values are converted before the reservation too
             return self._released(given, y, levels, ledger, bounds)
@@ -215,10 +218,15 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         self._weight_column = given.weight_column
         return done
 
+    def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
+        """The rows, and their ids and weights apart from them."""
+        declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
+        return taken(X, declared, bounds, sample_weight, person)
+
     def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
         """Rows before a fit whose ids and weights, if any, are columns of X."""
         check_other_rows(self.public, X)
-        return self._ready(taken(self, X, bounds), y, bounds, levels)
+        return self._ready(self._taken_apart(X, bounds), y, bounds, levels)
 
     def _ready(
         self, given: Given, y: Any, bounds: Bounds | None, levels: Sequence[float], strict: bool = False
@@ -234,7 +242,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         labels = self._labels(y, bounds)
         columns = X.columns if isinstance(X, Table) else None
         said = (*self._said, *self._not_covered(levels))
-        unit, weights = given.counted(n, self, labels, strict)
+        unit, weights = given.counted(n, labels, getattr(self, "class_weight", None), self._loss(), strict)
         known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
         facts = PublicFacts.of(self, bounds, known, d, columns, labels, said, features, unit)
         return Ready(X, y, facts, labels, named, weights)

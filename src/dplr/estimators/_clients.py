@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr._warnings import PrivacyWarning, warn
@@ -52,6 +53,14 @@ def _classifies(estimator: Any, _: Locals) -> bool:
 
 def _bootstraps(_: Any, found: Locals) -> bool:
     return bool(found["ensemble"].bootstrap)
+
+
+def _draws_persons(estimator: Any, found: Locals) -> bool:
+    return estimator.person is not None or "person" in found["fit_params"]
+
+
+def _draws_by_weight(_: Any, found: Locals) -> bool:
+    return found["sample_weight"] is not None
 
 
 def _counts_positions(estimator: Any, _: Locals) -> bool:
@@ -116,6 +125,23 @@ _POSITIONS = Client(
     'Use neighbouring="replace_one".',
     when=_counts_positions,
 )
+_BAGGED_PERSONS = Client(
+    "a bag",
+    "draws rows and not persons, and one row more of a person moves the others",
+    "Fit several models yourself, each to rows of whole persons.",
+    when=_draws_persons,
+)
+_BAGGED_BY_WEIGHT = Client(
+    "a bag with weights",
+    "draws rows by their weights over the sum of all, so one weight moves the others",
+    "Give the weights to a fit of the model itself.",
+    when=_draws_by_weight,
+)
+_REWEIGHTED = Client(
+    "AdaBoostClassifier",
+    "weighs records by the errors of the models before, over the sum of all",
+    "Average several models, each fitted by itself.",
+)
 _BOOSTED_FROM = Client(
     "gradient boosting that starts from a private model",
     "fits its trees to the private rows without noise",
@@ -153,6 +179,7 @@ _RANSAC = Client(
     "Fit the model itself: bounds already limit what one record can do.",
 )
 
+_BAG = "_parallel_build_estimators"
 # The function of scikit-learn that calls us, in the parent process or in a worker.
 REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "CalibratedClassifierCV.fit": _CALIBRATED,
@@ -162,11 +189,12 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED),
     "VotingClassifier.fit": _VOTED,
     "_fit_single_estimator": _STACKED_CLASSES,  # in workers, which see no frame of the stack
-    "_parallel_build_estimators": (_BAGGED_CLASSES, _POSITIONS, _BAGGED),
+    _BAG: (_BAGGED_CLASSES, _BAGGED_PERSONS, _BAGGED_BY_WEIGHT, _POSITIONS, _BAGGED),
     "_fit_binary": _ONE_BY_ONE,
     "BaseGradientBoosting.fit": _BOOSTED_FROM,
     "IterativeImputer._impute_one_feature": _IMPUTED,
     "AdaBoostRegressor._boost": _BOOSTED,
+    "AdaBoostClassifier._boost": _REWEIGHTED,
     "_fit_ovo_binary": _PAIRS,
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
@@ -194,6 +222,16 @@ def refuse(estimator: Any, name: str | None = None) -> None:
     if client is not None and _promises(estimator):
         rule = f"must not be fitted to private rows in {client.name}: it {client.what}"
         raise ValueError(sentence("estimator", rule, name or type(estimator).__name__, client.remedy))
+
+
+def drawn_by_a_bag(sample_weight: Any) -> NDArray[np.intp] | None:
+    """The rows that a bag drew, which it tells a model by weights of 0 and 1; None where no bag asks."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and sample_weight is not None:
+        if frame.f_code.co_qualname == _BAG and _of(frame, "sklearn."):
+            return np.flatnonzero(sample_weight)
+        frame = frame.f_back
+    return None
 
 
 def warn_of_own_fit(estimator: Any) -> None:

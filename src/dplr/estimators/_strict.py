@@ -8,6 +8,7 @@ from typing import Any
 from dplr._validation import sentence
 from dplr.bounds.columns import Levels
 from dplr.bounds.declared import Bounds
+from dplr.fitting.given import Given
 from dplr.rows import Table, as_table, declared_kinds, declares_text
 
 _RULE = "must be an array or a frame of numbers{} with a strict ledger"
@@ -27,15 +28,13 @@ def check_columns(X: Any, bounds: Bounds | None) -> None:
     _check("X", X, kinds, "biuf", _RULE.format(", or of text with declared levels,"))
 
 
-def check_ids(ids: Any) -> None:
-    """Ids of persons: whole numbers or text, as an array or a column, never lists or objects."""
-    if not declares_text(ids):
-        _check("person", ids, declared_kinds(ids), "iufU", "must be a column of numbers or text with a strict ledger")
-
-
-def check_weights(weights: Any) -> None:
-    """Weights of rows: an array or a column of numbers."""
-    _check("sample_weight", weights, declared_kinds(weights), "biuf", _RULE.format(""))
+def check_given(given: Given) -> None:
+    """Ids are whole numbers or text, and weights numbers: arrays or columns, never lists or objects."""
+    if given.ids is not None and not declares_text(given.ids):
+        rule = "must be a column of numbers or text with a strict ledger"
+        _check("person", given.ids, declared_kinds(given.ids), "iufU", rule)
+    if given.weights is not None:
+        _check("sample_weight", given.weights, declared_kinds(given.weights), "biuf", _RULE.format(""))
 
 
 def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:

@@ -15,6 +15,9 @@ from dplr._keywords import suggests
 from dplr._validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
 from dplr.bounds.declared import Bounds, as_bounds
+from dplr.fitting.checking_units import unit_findings
+from dplr.fitting.given import taken
+from dplr.fitting.units import Declared
 from dplr.problem.losses import Loss, known_loss, poisson
 from dplr.rows import (
     Survey,
@@ -49,6 +52,7 @@ class DataCheck:
     refused : what a fit would refuse, one sentence each; empty where it would not.
     doubts : what looks wrong, one sentence each.
     columns : name -> `Survey`, the counts of each declared column; and "y" -> `Survey` of a numeric target.
+    units : what persons and weights there are, one sentence each; no id.
 
     Privacy
     -------
@@ -65,6 +69,7 @@ class DataCheck:
     refused: tuple[str, ...]
     doubts: tuple[str, ...]
     columns: dict[str, Survey]
+    units: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -74,7 +79,8 @@ class DataCheck:
     def __str__(self) -> str:
         """Return all findings as text."""
         head = f"Check of {self.rows} records. For the data holder only: it is not private, and nothing was spent."
-        lines = [head, "A fit would refuse:" if self.refused else "A fit would take these data."]
+        lines = [head, *(f"  {each}" for each in self.units)]
+        lines += ["A fit would refuse:" if self.refused else "A fit would take these data."]
         lines += [f"  - {each}" for each in self.refused]
         lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {each}" for each in self.doubts)]
         if self.doubts:
@@ -85,7 +91,15 @@ class DataCheck:
 
 @suggests
 def check(
-    X: Any, y: Any = None, *, bounds: BoundsLike = None, model: str | Loss = "logistic", classes: Any = None
+    X: Any,
+    y: Any = None,
+    *,
+    bounds: BoundsLike = None,
+    model: str | Loss = "logistic",
+    classes: Any = None,
+    person: Any = None,
+    sample_weight: Any = None,
+    weight_bounds: tuple[float, float] | None = None,
 ) -> DataCheck:
     """Compare data with what is declared of them: a dry run that spends nothing.
 
@@ -96,13 +110,16 @@ def check(
     bounds : as in `LogisticRegression`.
     model : a name or a loss, as in `fit`: what y is.
     classes : the labels, as in `LogisticRegression`.
+    person, sample_weight, weight_bounds : as in `fit`; the bounds may name the columns.
 
     Returns
     -------
     DataCheck
         ``print(check)`` shows it: columns that are missing or of another type, missing values without a policy, labels
         and levels that were not declared (with those that are only spelt otherwise), shares outside the bounds, bounds
-        that nearly nobody reaches (wrong units) or that are the extremes of the data (so they may come from them).
+        that nearly nobody reaches (wrong units) or that are the extremes of the data (so they may come from them); how
+        many persons there are and with how many rows, ids that are missing or look alike, weights that are no numbers
+        or lie above their cap.
 
     Raises
     ------
@@ -130,13 +147,17 @@ def check(
     """
     known = as_bounds(bounds)
     loss = known_loss(model)
+    declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, known)
+    given = taken(X, declared, known, sample_weight, None if isinstance(person, str) else person)
+    X = given.X
     table = as_table(X)
     rows: Any = np.asarray(X) if table is None else table
     if rows.ndim != 2:
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
     surveys, refused = _surveys(rows, known)
     counts = {name: found for name, (_, found) in surveys.items()}
-    doubts: list[str] = []
+    units, refused_units, doubts = unit_findings(given, len(rows))
+    refused += refused_units
     for name, (column, found) in surveys.items():
         refused += _refused(name, column, found)
         doubts += _doubts(name, column, found)
@@ -149,7 +170,7 @@ def check(
         counts |= {} if found_y is None else {"y": found_y}
     if known is None and not refused:
         doubts += _unit_ball(rows)
-    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts)
+    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units))
 
 
 def _counts(loss: Loss, known: Bounds | None) -> list[str]:

@@ -16,7 +16,7 @@ _GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a ledger was made with."""
+    """What a ledger was made with; `unit` names the persons that its releases protect, and is None for records."""
 
     id: str
     eps: float
@@ -25,6 +25,7 @@ class Terms:
     neighbouring: str
     strict: bool
     created: str
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +83,6 @@ def statement_text(statement: PrivacyStatement) -> str:
     """A statement as JSON."""
     fields = {name: getattr(statement, name) for name in statement.__slots__}
     fields["guarantee"] = json.loads(guarantee_text(statement.guarantee))
+    fields["unit"] = asdict(statement.unit) if statement.unit.weighted else None
     fields["released"] = {name: asdict(release) for name, release in statement.released.items()}
     return json.dumps(fields)

@@ -13,7 +13,8 @@ from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-VERSION = 3
+# A ledger of persons has version 4, so that programs which know records alone refuse it; one of records has version 3.
+VERSION, OF_PERSONS = 3, 4
 _TERMS = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -23,6 +24,7 @@ _TERMS = (
     """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
 )
+_UNIT = "ALTER TABLE terms ADD COLUMN unit TEXT NOT NULL"
 _SHARES = (
     """CREATE TABLE share (
         name TEXT PRIMARY KEY NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, created TEXT NOT NULL)""",
@@ -89,10 +91,22 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for statement in (*_TERMS, *_SHARES, _ENTRY, *_OF_ENTRIES):
         connection.execute(statement)
-    values = (terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.strict, terms.created)
-    connection.execute("INSERT INTO terms VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    values: tuple[object, ...] = (
+        terms.id,
+        terms.eps,
+        terms.delta,
+        terms.composition,
+        terms.neighbouring,
+        terms.strict,
+        terms.created,
+    )
+    version = VERSION
+    if terms.unit is not None:
+        connection.execute(_UNIT)
+        values, version = (*values, terms.unit), OF_PERSONS
+    connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(values))})", values)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
 
@@ -143,8 +157,8 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
     if application != APPLICATION:
         raise ValueError(sentence("ledger", "must be the file of a ledger", path, "Another program made this file."))
     version = _version(connection)
-    if not 1 <= version <= VERSION:
-        rule = f"must have version 1 to {VERSION} of the format, but has {version}"
+    if not 1 <= version <= OF_PERSONS:
+        rule = f"must have version 1 to {OF_PERSONS} of the format, but has {version}"
         raise ValueError(sentence("ledger", rule, path, "Use the version of dplr that made it."))
 
 
@@ -159,8 +173,8 @@ def upgrade(connection: sqlite3.Connection) -> None:
 
 
 def knows_shares(connection: sqlite3.Connection) -> bool:
-    """Whether the file has this version: older ones have no shares."""
-    return _version(connection) == VERSION
+    """Whether the file has shares: older versions have none."""
+    return _version(connection) >= VERSION
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -169,13 +183,14 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The budget in the file; unless `identity` is empty, it must be the budget of that name."""
+    unit = "unit" if _version(connection) >= OF_PERSONS else "NULL"
     found = connection.execute(
-        "SELECT id, eps, delta, composition, neighbouring, strict, created FROM terms"
+        f"SELECT id, eps, delta, composition, neighbouring, strict, created, {unit} FROM terms"
     ).fetchall()
     if len(found) != 1:
         raise ValueError(sentence("ledger", "must hold one budget", path, "The file was tampered with."))
-    name, eps, delta, composition, neighbouring, strict, created = found[0]
-    terms = Terms(name, eps, delta, composition, neighbouring, bool(strict), created)
+    name, eps, delta, composition, neighbouring, strict, created, unit = found[0]
+    terms = Terms(name, eps, delta, composition, neighbouring, bool(strict), created, unit)
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
         raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))

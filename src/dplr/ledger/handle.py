@@ -62,6 +62,8 @@ class Ledger:
     strict : for analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
         neither shown nor written, labels must be declared.
     label : what the data are called in new entries; see `labelled`.
+    unit : what all releases protect: None for one record (of a new ledger), or what tells persons apart, as `person` of
+        a fit names it, for one person with all their rows. A release that protects something else is refused.
 
     Raises
     ------
@@ -72,10 +74,10 @@ class Ledger:
 
     Privacy
     -------
-    The releases that a ledger took have at most its loss together, under its relation (composition.md, section 3). It
-    holds the statements: public facts and no data. Unless it is strict, the states and times of its entries depend on
-    the data where fits failed: they are for the data holder. It cannot know of fits without it, of a copy of the file
-    that is put back, or of other data about the same people.
+    The releases that a ledger took have at most its loss together, under its relation and about its unit
+    (composition.md, section 3). It holds the statements: public facts and no data. Unless it is strict, the states and
+    times of its entries depend on the data where fits failed: they are for the data holder. It cannot know of fits
+    without it, of a copy of the file that is put back, or of other data about the same people.
 
     Examples
     --------
@@ -104,11 +106,12 @@ class Ledger:
         strict: bool | None = None,
         *,
         label: str | None = None,
+        unit: str | None = None,
     ) -> None:
         self.path = checked_path(path)
         self.label = None if label is None else checked_text("label", label)
         self._share = None
-        asked = checked_terms(eps, delta, composition, neighbouring, strict)
+        asked = checked_terms(eps, delta, composition, neighbouring, strict, unit)
         if eps is not None and not os.path.lexists(self.path):
             self._create(asked)
         self._id = ""
@@ -331,7 +334,7 @@ class Ledger:
         return [entry for entry in found if self._share in (None, entry.share)]
 
     def terms(self) -> Terms:
-        """What the ledger was made with: eps, delta, composition, neighbouring, strict, created."""
+        """What the ledger was made with: eps, delta, composition, neighbouring, strict, created, unit."""
         with self._reading() as (_, terms):
             return terms
 

@@ -68,7 +68,7 @@ def statements_of(said: Sequence[PrivacyStatement | Stated], some: bool) -> list
     return [each for each in found if each is not None]
 
 
-def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any) -> dict[str, Any]:
+def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, unit: Any) -> dict[str, Any]:
     """The terms that were given."""
     asked: dict[str, Any] = {}
     if eps is not None:
@@ -84,6 +84,8 @@ def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, str
         asked["neighbouring"] = str(check_choice("neighbouring", neighbouring, relations))
     if strict is not None:
         asked["strict"] = check_flag("strict", strict)
+    if unit is not None:
+        asked["unit"] = checked_text("unit", unit)
     return asked
 
 
@@ -113,10 +115,23 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
         rule = f"must be {terms.neighbouring!r}, the relation of the ledger"
         remedy = "A budget has one relation: use another ledger."
         raise ValueError(sentence("neighbouring", rule, str(statement.neighbouring), remedy))
+    if statement.unit.person != terms.unit:
+        raise ValueError(_other_unit(statement.unit.person, terms.unit))
     cost = Cost.of(statement)
     check_eps(cost.eps)  # a negative cost, in a statement made by hand, would give budget back
     check_delta(cost.delta)
     return cost
+
+
+def _other_unit(asked: str | None, written: str | None) -> str:
+    """What to say of a release that protects something else than those of the ledger."""
+    protects = "one record" if written is None else f"one person, as the column {written!r} tells them apart"
+    remedy = "Losses of records and of persons, or of other persons, are never added as if they were alike."
+    if written is None:
+        remedy += f" Make a ledger with unit={asked!r}."
+    else:
+        remedy += f" Fit with person={written!r}, also where ids are given to `fit`; or use another ledger."
+    return sentence("person", f"must be {written!r}: the ledger's releases protect {protects}", asked, remedy)
 
 
 def checked_share(

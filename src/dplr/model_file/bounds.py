@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.fourier import KERNELS, MOST_PAIRS, SEEDS, FourierMap
+from dplr.bounds.units import KEYS, UnitColumns
 from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
 from dplr.model_file.statement import plain
 from dplr.model_file.strict_json import refuse
@@ -19,6 +21,11 @@ _TYPES = (
     "str", "object",
 )  # fmt: skip
 _PRODUCTS = list_of(label_list(2, 2), 1)
+_UNITS = {
+    "person": text,
+    "rows_per_person": integer(2, 2**31),
+    "weight": table({"column": text, "max": number(0.0, above=True)}),
+}
 _CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})
 
 
@@ -31,7 +38,8 @@ def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
     if bounds.names is not None:
         columns = [{"name": name} | column for name, column in columns.items()]
     products = {"products": values["products"]} if bounds.products else {}
-    return {"columns": columns, "target": _plain_target(values.get("target"))} | products
+    units = {key: values[key] for key in KEYS if key in values}
+    return {"columns": columns, "target": _plain_target(values.get("target"))} | products | units
 
 
 def read_bounds(where: str, value: Any) -> Bounds | None:
@@ -41,6 +49,7 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
     fields = {"columns": list_of(_column, 1), "target": _target}
     if isinstance(value, dict) and "products" in value:  # a file without products has no such key
         fields["products"] = _PRODUCTS
+    fields |= {key: reader for key, reader in _UNITS.items() if isinstance(value, dict) and key in value}
     values = table(fields)(where, value)
     named = ["name" in column for column in values["columns"]]
     if len(set(named)) > 1:
@@ -52,7 +61,8 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
             refuse(f"{where}.columns", "must name every column once, in text", names)
         features = dict(zip(names, features, strict=True))
     try:
-        return Bounds(features, values["target"], values.get("products", ()))
+        units = asdict(UnitColumns.from_dict(values, None))
+        return Bounds(features, values["target"], values.get("products", ()), **units)
     except (ValueError, TypeError, OverflowError) as error:
         refuse(where, "must keep the rules of bounds", str(error))
 

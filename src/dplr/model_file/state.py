@@ -66,7 +66,9 @@ from dplr.model_file.rules import (
 )
 from dplr.model_file.statement import finite, read_mechanism, read_statement, write_mechanism, write_statement
 from dplr.model_file.strict_json import ModelFileError, refuse
+from dplr.model_file.units import check_unit
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.unit import Unit
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
@@ -124,6 +126,10 @@ _MODEL: dict[str, Reader] = {
 }
 
 
+# Keys that only files have whose models need them.
+_FURTHER: dict[str, Reader] = {"features": read_features, "weight_column": text}
+
+
 def _plain_classes(classes: Any) -> Any:
     return classes if classes is None or isinstance(classes, str) else plain_labels(classes)
 
@@ -153,39 +159,46 @@ def values_of(fitted: Any) -> dict[str, Any]:
         parameters["loss"] = write_loss(fitted._loss())
     parameters |= {name: float(getattr(fitted, name)) for name in fitted._options}
     features = {} if record.features is None else {"features": write_features(record.features)}
-    return {
-        "estimator": type(fitted).__name__,
-        "parameters": parameters,
-        "bounds": write_bounds(bounds),
-        "n_features": int(fitted.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "column_names": by_position,
-        "coef_names": [str(name) for name in fitted.coef_names_],
-        "target_name": fitted.target_name_,
-        "half_width": record.prep.geometry.half_width,
-        "n_rows": problem.n_rows,
-        "start": None if problem.w0 is None else [float(each) for each in problem.w0],
-        "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
-        "coef": np.atleast_2d(fitted.coef_).tolist(),
-        "intercept": np.atleast_1d(fitted.intercept_).tolist(),
-        "statement": write_statement(fitted.privacy_),
-        "statement_of_one": None if of_one == fitted.privacy_ else write_statement(of_one),
-        "ranges": write_part(record.ranges) if record.ranges else None,
-        "released": write_parts(record.parts),
-        "history": write_histories(fitted.history_),
-    } | features
+    weights = {} if fitted._weight_column is None else {"weight_column": fitted._weight_column}
+    return (
+        {
+            "estimator": type(fitted).__name__,
+            "parameters": parameters,
+            "bounds": write_bounds(bounds),
+            "n_features": int(fitted.n_features_in_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "column_names": by_position,
+            "coef_names": [str(name) for name in fitted.coef_names_],
+            "target_name": fitted.target_name_,
+            "half_width": record.prep.geometry.half_width,
+            "n_rows": problem.n_rows,
+            "start": None if problem.w0 is None else [float(each) for each in problem.w0],
+            "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
+            "coef": np.atleast_2d(fitted.coef_).tolist(),
+            "intercept": np.atleast_1d(fitted.intercept_).tolist(),
+            "statement": write_statement(fitted.privacy_),
+            "statement_of_one": None if of_one == fitted.privacy_ else write_statement(of_one),
+            "ranges": write_part(record.ranges) if record.ranges else None,
+            "released": write_parts(record.parts),
+            "history": write_histories(fitted.history_),
+        }
+        | features
+        | weights
+    )
 
 
 def estimator_of(value: Any) -> Any:
     """The fitted estimator of plain values that keep every rule; `ModelFileError` else."""
-    behind = isinstance(value, dict) and "features" in value  # a file of a model without them has no such key
-    values = table(_MODEL | ({"features": read_features} if behind else {}))("model", value)
+    keys = value if isinstance(value, dict) else {}
+    further = {key: reader for key, reader in _FURTHER.items() if key in keys}
+    values = table(_MODEL | further)("model", value)
     parameters = _parameters_of(kinds()[values["estimator"]])("model.parameters", values["parameters"])
     statement: PrivacyStatement = values["statement"]
     features: FourierMap | None = values.get("features")
     check_features(features, values, statement)
-    fitted = _unfitted(values["estimator"], parameters, values["bounds"])
+    fitted = _unfitted(values, parameters, statement.unit)
     try:
+        check_unit(values, values["bounds"] if features is None else features.bounds, statement)
         problem, prep = _public_facts(fitted, values, statement)
         check_mechanism(parameters["mechanism"], problem, statement)
         check_labels(fitted, values, fitted.bounds if features is None else features.bounds)
@@ -217,11 +230,16 @@ def estimator_of(value: Any) -> Any:
     return fitted._adopt(record, statement, histories)
 
 
-def _unfitted(name: str, parameters: dict[str, Any], bounds: Bounds | None) -> Any:
+def _unfitted(values: dict[str, Any], parameters: dict[str, Any], unit: Unit) -> Any:
     """The estimator as it was constructed, without what is not public: ledger, seed, public data."""
     spec: Mechanism = parameters["mechanism"]
     shorthand = spec.about.name if spec == spec.about.kind() else spec
-    return kinds()[name](**{**parameters, "mechanism": shorthand, "bounds": bounds})
+    units: dict[str, Any] = {"person": unit.person, "rows_per_person": unit.rows_per_person}
+    units["weight_bounds"] = None if unit.weight_max is None else (0, unit.weight_max)
+    if unit.class_weights and "classes" in parameters and values["classes"] is not None:
+        factors = [factor for _, factor in unit.class_weights]
+        units["class_weight"] = dict(zip(values["classes"].tolist(), factors, strict=False))
+    return kinds()[values["estimator"]](**{**parameters, **units, "mechanism": shorthand, "bounds": values["bounds"]})
 
 
 def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStatement) -> tuple[Problem, Prep]:
@@ -232,7 +250,9 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
         columns = bounds.names
     features: FourierMap | None = values.get("features")
     bounds = bounds if features is None else features.bounds
-    facts = PublicFacts.of(fitted, bounds, values["n_rows"], values["n_features"], columns, features=features)
+    facts = PublicFacts.of(
+        fitted, bounds, values["n_rows"], values["n_features"], columns, features=features, unit=statement.unit
+    )
     problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:
@@ -259,6 +279,8 @@ def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     fitted._set_coef(coef, intercept)
     if classes is not None:
         fitted.classes_ = classes
+    if "weight_column" in values:
+        fitted._weight_column = values["weight_column"]
     fitted.n_features_in_, fitted.target_name_ = values["n_features"], values["target_name"]
     if values["feature_names"] is not None:
         fitted.feature_names_in_ = np.array(values["feature_names"], dtype=object)

@@ -14,8 +14,21 @@ from dplr.bounds.declared import MAX_FEATURES
 from dplr.fitting.ranges import BLOCKS, LAW
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import Description, Mechanism
-from dplr.model_file.readers import INFINITE, anything, choice, flag, integer, list_of, number, or_infinite, table, text
+from dplr.model_file.readers import (
+    INFINITE,
+    Reader,
+    anything,
+    choice,
+    flag,
+    integer,
+    list_of,
+    number,
+    or_infinite,
+    table,
+    text,
+)
 from dplr.model_file.strict_json import refuse
+from dplr.model_file.units import read_unit, write_unit
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 
@@ -49,22 +62,20 @@ _RELEASE = {
     "units": integer(0, 2**1024),
     "spread": _NOT_NEGATIVE,
 }
-_STATEMENT = table(
-    {
-        "mechanism": text,
-        "eps": or_infinite(_POSITIVE),
-        "delta": number(0.0, 1.0),
-        "guarantee": anything,
-        "neighbouring": choice(*(str(kind) for kind in Neighbouring)),
-        "released": list_of(table({"block": text, **_RELEASE}), 1, 2**20),
-        "calibration": text,
-        "assumptions": list_of(text, 0, 2**20),
-        "arithmetic": choice("integer", "real-arithmetic"),
-        "reproducible": flag,
-        "source": text,
-        "version": text,
-    }
-)
+_STATEMENT: dict[str, Reader] = {
+    "mechanism": text,
+    "eps": or_infinite(_POSITIVE),
+    "delta": number(0.0, 1.0),
+    "guarantee": anything,
+    "neighbouring": choice(*(str(kind) for kind in Neighbouring)),
+    "released": list_of(table({"block": text, **_RELEASE}), 1, 2**20),
+    "calibration": text,
+    "assumptions": list_of(text, 0, 2**20),
+    "arithmetic": choice("integer", "real-arithmetic"),
+    "reproducible": flag,
+    "source": text,
+    "version": text,
+}
 
 
 def plain(value: Any) -> Any:
@@ -94,7 +105,7 @@ def write_statement(statement: PrivacyStatement) -> dict[str, Any]:
         "reproducible": statement.reproducible,
         "source": statement.source,
         "version": statement.version,
-    }
+    } | write_unit(statement.unit)
 
 
 def _written(record: Any) -> dict[str, Any]:
@@ -116,7 +127,8 @@ def read_statement(
     where: str, value: Any, known: Mapping[str, Description] = MappingProxyType(SHORTHANDS)
 ) -> PrivacyStatement:
     """The statement that `write_statement` wrote, of one of these mechanisms, its fields checked against each other."""
-    fields = _STATEMENT(where, value)
+    of_unit = isinstance(value, dict) and "unit" in value  # a statement of records that count whole has no such key
+    fields = table(_STATEMENT | ({"unit": read_unit} if of_unit else {}))(where, value)
     about: Description = known[choice(*known)(f"{where}.mechanism", fields["mechanism"])]
     fields["guarantee"] = _read_guarantee(f"{where}.guarantee", fields["guarantee"])
     fields["neighbouring"] = Neighbouring(fields["neighbouring"])

@@ -12,7 +12,8 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from dplr._keywords import suggests
 from dplr._progress import bars, silent
 from dplr._validation import check_eps, check_flag, sentence
-from dplr.fitting.planning import check_promise, public_facts
+from dplr.fitting.planning import PublicFacts, check_promise, public_facts
+from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve, Point
@@ -37,6 +38,10 @@ class Facts(TypedDict, total=False):
     fit_intercept: bool
     l2: float | str
     neighbouring: str
+    person: str | None
+    rows_per_person: int
+    weight_bounds: tuple[float, float] | None
+    class_weight: ClassWeight
     public: PublicLike
     ranges: str
     large_delta: bool
@@ -99,6 +104,10 @@ def plan(
     fit_intercept: bool = True,
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
+    person: str | None = None,
+    rows_per_person: int = 1,
+    weight_bounds: tuple[float, float] | None = None,
+    class_weight: ClassWeight = None,
     public: PublicLike = None,
     ranges: str = "auto",
     large_delta: bool = False,
@@ -116,8 +125,8 @@ def plan(
     ----------
     eps, delta : privacy loss; eps > 0, delta in [0, 1). For a curve each may be a list; of a single number, a curve
         has usual values beside it.
-    n_rows : number of records; required under replace_one, a declared reference under add_remove. For a curve it may
-        be a list; of a single number, a curve has a quarter of it and four times it too.
+    n_rows : number of records, or of persons with `person`; required under replace_one, a declared reference under
+        add_remove. For a curve it may be a list; of a single number, a curve has a quarter of it and four times it too.
     n_features : number of columns of the table; may be left out where `bounds` says it.
     bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
         label, each against the rest.
@@ -126,6 +135,8 @@ def plan(
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
+    person, rows_per_person, weight_bounds, class_weight : as in `LogisticRegression`. Simulated persons have one row,
+        which counts whole, and simulated rows one weight (`Assumptions`); factors of labels are not simulated.
     public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
         With public data, simulated fits start from one half of them, and their tables are drawn from the other.
     ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
@@ -196,10 +207,16 @@ def plan(
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
+        person=person,
+        rows_per_person=rows_per_person,
+        weight_bounds=weight_bounds,
+        class_weight=class_weight,
         public=public,
         ranges=ranges,
         aim=aim,
     )
+    if targets or several or intervals:
+        _refuse_factors(facts)
     if targets:
         level = None if eps is None else check_eps(eps)
         return answer_of(facts, level, target_error, target_width, check_assumptions(assume), large_delta)
@@ -212,6 +229,13 @@ def plan(
         return widths_of(facts, eps, check_assumptions(assume), large_delta)
     check_promise([eps], facts, large_delta)
     return facts.planned(eps).whole
+
+
+def _refuse_factors(facts: PublicFacts) -> None:
+    """Simulated labels have no factors."""
+    if facts.unit.class_weights:
+        rule, remedy = "must be left out with a curve, a target or intervals", "Plan one fit with it."
+        raise ValueError(sentence("class_weight", rule, dict(facts.unit.class_weights), remedy))
 
 
 def _asked_for_curve(curve: Any, targets: bool) -> bool:

@@ -35,8 +35,11 @@ class RowWeights:
         """Those of some rows, weights unchanged: for parts that hold every row of their persons."""
         if self.persons is None:
             return RowWeights(self.of_rows[rows], None, len(self.of_rows[rows]))
-        kept, persons = np.unique(self.persons[rows], return_inverse=True)
-        return RowWeights(self.of_rows[rows], persons.astype(np.int64), len(kept))
+        persons = self.persons[rows]
+        is_kept = np.zeros(self.units, np.int64)
+        is_kept[persons] = 1
+        numbers = np.cumsum(is_kept) - 1
+        return RowWeights(self.of_rows[rows], numbers[persons], int(is_kept.sum()))
 
 
 def multipliers(weights: Vector) -> NDArray[np.int64]:
@@ -44,7 +47,5 @@ def multipliers(weights: Vector) -> NDArray[np.int64]:
 
     So a row's share is exactly that of a row in the same domain, times (A / 2^30)^2 (unit.md, lemma 2).
     """
-    squares = (weights * 2.0**BITS).astype(np.int64) << BITS
-    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
-    roots -= roots * roots > squares
-    return roots >> _CONSTANT_BITS << _CONSTANT_BITS
+    # Exact: sqrt(weight) 2^19 is a whole number, or farther from one than the rounding of the root.
+    return (np.sqrt(weights) * 2.0 ** (BITS - _CONSTANT_BITS)).astype(np.int64) << _CONSTANT_BITS

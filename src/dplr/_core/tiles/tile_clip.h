@@ -1,5 +1,5 @@
 /* Sums of clipped gradients of bounded rows on the grid, in whole numbers: exact, so their order is free. */
-#include "tile_residuals.h"
+#include "tile_multiply.h"
 
 /* Measured. */
 INLINE ptrdiff_t clip_block_rows(ptrdiff_t d) { return d >= 96 ? 16 : 32; }

@@ -9,6 +9,6 @@
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 
-const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram, add_loss,
-                                           add_losses, add_fine, measure_rows, add_clipped,
-                                           add_clipped_many, add_columns, sign_labels, sigmoids, softplus};
+const Tiles JOINED(tiles_, TILES_NAME) = {QUOTED(TILES_NAME), snap_target, snap_rows, add_gram,
+                                           roots_of_weights, multiply_columns, add_loss, add_losses, add_fine,
+                                           measure_rows, add_clipped, add_clipped_many, add_columns, sign_labels, sigmoids, softplus};

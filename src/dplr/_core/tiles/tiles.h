@@ -28,6 +28,8 @@
 /* Of a grid unit: more than rounding moves a value that lies on its bound. */
 #define SLACK 0.0009765625
 #define LOW_LIMB 4294967295LL
+/* Roots of weights, which multiply rows, are whole numbers of 1 / ROOT_UNITS. */
+#define ROOT_UNITS 524288.0
 
 /* From raw values to grid units: public constants only. */
 typedef struct {
@@ -75,6 +77,9 @@ typedef struct {
        columns' sums to `sums` unless it is NULL. */
     void (*add_gram)(const double *columns, ptrdiff_t n_columns, ptrdiff_t rows, double *gram, double *sums,
                      Ahead *ahead);
+    /* Factors of rows from their weights, and packed columns times factors: see tile_multiply.h. */
+    void (*roots_of_weights)(const double *weights, ptrdiff_t rows, double *factors);
+    void (*multiply_columns)(double *columns, ptrdiff_t n_columns, ptrdiff_t rows, const double *factors);
     /* Add residuals, gradient, Hessian and loss of rows [start, start + rows) to the sums in `work`: see loss.h. */
     void (*add_loss)(const LossPass *pass, ptrdiff_t start, ptrdiff_t rows, const LossWork *work);
     /* Add residuals times bounded rows for a panel of models: see tile_many.h. */

@@ -2,7 +2,7 @@
 
 A whole number is its decimal numeral, whatever holds it: 12, 12.0, Decimal("12") and "12" are one id, and "012" is
 another. A text is itself, to the last character. An empty text is an empty field: no id. A float is an id only where it
-tells whole numbers apart, up to 2^53 for float64; beyond, different ids would have become one before they were read.
+tells whole numbers apart, below 2^53 for float64: beyond, different ids became one before they were read here.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 # Why a value is not an id, in the order in which errors tell.
 MISSING = "missing or empty"
 FRACTION = "a number with a fraction, or infinite"
-TOO_LARGE = "a float too large to tell whole numbers apart, or a number of more than 300 digits"
+TOO_LARGE = "a float too large to tell whole numbers apart, or a number of 300 digits or more"
 NO_ID = "neither text nor a number"
 FAULTS = (MISSING, FRACTION, TOO_LARGE, NO_ID)
 
-_MOST_BITS = 996  # less than 300 digits: Python refuses to write numbers of thousands
-_MOST_DIGITS = 299
+_MOST_DIGITS = 299  # Python refuses to write numbers of thousands
+_LIMIT = 10**_MOST_DIGITS
 _GAPS = ("NoneType", "NAType", "NaTType")
 
 
-def exact_up_to(dtype: Any) -> float:
-    """Up to which size a type of floats, at most float64, tells whole numbers apart."""
+def exact_below(dtype: Any) -> float:
+    """Below which size a type of floats tells whole numbers apart; float64's limit for wider types."""
     return float(2.0 ** min(np.finfo(dtype).nmant + 1, 53))
 
 
@@ -45,13 +45,8 @@ def canonical(value: Any) -> tuple[str | None, str]:
     return None, MISSING if type(value).__name__ in _GAPS else NO_ID
 
 
-def is_number(value: Any) -> bool:
-    """Whether it is a number that may be an id, and is not missing."""
-    return isinstance(value, (int, np.integer, float, np.floating, decimal.Decimal)) and not isinstance(value, bool)
-
-
 def _numeral(number: int) -> tuple[str | None, str]:
-    return (str(number), "") if number.bit_length() < _MOST_BITS else (None, TOO_LARGE)
+    return (str(number), "") if abs(number) < _LIMIT else (None, TOO_LARGE)
 
 
 def _of_float(value: Any) -> tuple[str | None, str]:
@@ -60,8 +55,8 @@ def _of_float(value: Any) -> tuple[str | None, str]:
         return None, MISSING
     if not abs(number) < np.inf or number % 1 != 0:
         return None, FRACTION
-    limit = 2.0**53 if isinstance(value, float) else exact_up_to(type(value))
-    return _numeral(int(number)) if abs(number) <= limit else (None, TOO_LARGE)
+    limit = 2.0**53 if isinstance(value, float) else exact_below(type(value))
+    return _numeral(int(number)) if abs(number) < limit else (None, TOO_LARGE)
 
 
 def _of_decimal(value: decimal.Decimal) -> tuple[str | None, str]:

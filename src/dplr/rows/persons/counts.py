@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,9 +28,9 @@ class PersonCounts:
 
     def add(self, ids: Any) -> PersonCounts:
         """These counts and the rows of one more part; rows without a readable id count for nobody."""
-        found = read_ids(ids)
+        found = read_ids(ids).numbers
         part = PersonCounts()
-        part._counts = dict(zip(found.texts, found.counts.tolist(), strict=True))
+        part._counts = dict(zip(found.texts(), found.counts.tolist(), strict=True))
         return self.merge(part)
 
     def merge(self, *others: PersonCounts) -> PersonCounts:
@@ -43,8 +45,7 @@ class PersonCounts:
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
         """(n,) the number of counted rows of each row's person; 0 for nobody, and for whoever was not counted."""
         found = read_ids(ids)
-        known = [self._counts.get(text, 0) for text in found.texts]
-        return np.array([*known, 0], np.int64)[found.codes]
+        return found.of_persons(np.array([self._counts.get(text, 0) for text in found.numbers.texts()], np.int64))
 
     def __len__(self) -> int:
         """Return the number of persons."""
@@ -60,20 +61,27 @@ class PersonCounts:
 
 
 def look_alikes(ids: Any) -> dict[str, int]:
-    """How many persons differ from another one by case or by white space around the id alone. They are not private.
+    """Numbers of persons that another one differs from in nothing but how the id is written. They are not private.
 
     Returns
     -------
-    dict : "case", "white space", and "either": persons of whom another one differs in nothing else.
+    dict : "case", "white space" around the id, "leading zeros", "Unicode form", and "any" of these together.
     """
-    texts = read_ids(ids).texts
-    rules: dict[str, Callable[[str], str]] = {
-        "case": str.casefold,
-        "white space": str.strip,
-        "either": lambda text: text.strip().casefold(),
-    }
-    found = {}
-    for name, rule in rules.items():
-        groups = Counter(rule(text) for text in texts)
-        found[name] = sum(count for count in groups.values() if count > 1)
-    return found
+    texts = read_ids(ids).numbers.texts()
+    found = {name: _shared(map(rule, texts)) for name, rule in _RULES.items()}
+    for rule in _RULES.values():
+        texts = [rule(text) for text in texts]
+    return found | {"any": _shared(texts)}
+
+
+_RULES: dict[str, Callable[[str], str]] = {
+    "Unicode form": functools.partial(unicodedata.normalize, "NFKC"),
+    "case": str.casefold,
+    "white space": str.strip,
+    "leading zeros": lambda text: text.lstrip("0") or "0",
+}
+
+
+def _shared(texts: Iterable[str]) -> int:
+    """How many texts occur more than once."""
+    return sum(count for count in Counter(texts).values() if count > 1)

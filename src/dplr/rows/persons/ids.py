@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,43 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.rows.persons.canonical import FAULTS, FRACTION, MISSING, TOO_LARGE, canonical, exact_up_to, is_number
-from dplr.rows.persons.numbering import number_integers, number_texts
+from dplr.rows.persons.canonical import FAULTS, MISSING, canonical, exact_below
+from dplr.rows.persons.numbering import NOBODY, Bytes, Integers, Numbering, of_bytes, of_integers, of_texts
+from dplr.rows.tables.text import is_arrow, is_arrow_dictionary
 
-Codes = NDArray[np.int64]
+Gaps = NDArray[np.bool_]
 
-NOBODY = -1
 _AS_TEXT = "Read ids as text, such as with dtype=str."
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Ids:
-    """Who each row is of. It holds the ids: it must not be shown.
+    """Who each row is of, and what is wrong with the ids.
 
     Attributes
     ----------
-    codes : (n,) number of each row's person, or NOBODY.
-    counts : (persons,) number of rows of each person.
-    keys : (persons,) the ids, as integers, or as texts.
+    numbers : the persons. It holds the ids: it must not be shown.
     faults : why rows have no id -> how many.
     mixed : whether objects hold texts and numbers.
     """
 
-    codes: Codes
-    counts: Codes
-    keys: Sequence[Any] | NDArray[Any]
+    numbers: Numbering
     faults: Counter[str]
     mixed: bool = False
 
-    @property
-    def texts(self) -> list[str]:
-        """The canonical id of each person."""
-        return [key if isinstance(key, str) else str(int(key)) for key in self.keys]
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.numbers.codes)
 
-    @property
-    def rows(self) -> Codes:
-        """(n,) the number of rows of each row's person; 0 for nobody."""
-        return np.append(self.counts, 0)[self.codes]
+    def of_persons(self, values: NDArray[Any]) -> NDArray[Any]:
+        """(n,) the value (persons,) of each row's person; 0 for nobody."""
+        return np.append(values, np.zeros(1, values.dtype))[self.numbers.codes]
 
 
 def read_ids(values: Any) -> Ids:
@@ -56,14 +51,15 @@ def read_ids(values: Any) -> Ids:
     if isinstance(values, np.ndarray):
         return _of_array(values)
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
-        return _of_objects(values)
+        return _of_objects(list(values))
     if isinstance(getattr(values, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
         return _of_array(np.asarray(values))
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(values, arrow.Array):
+        values = arrow.chunked_array([values])
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return _of_series(series)
-    if hasattr(values, "to_pylist"):  # an Arrow array: of an array with gaps NumPy would make floats
-        return _of_objects(values.to_pylist())
     if hasattr(values, "__array__"):
         return _of_array(np.asarray(values))
     raise _not_ids(type(values).__name__)
@@ -71,21 +67,23 @@ def read_ids(values: Any) -> Ids:
 
 def refuse_faults(ids: Ids) -> None:
     """Raise for values that are not ids; no error shows one."""
-    n = len(ids.codes)
     if ids.mixed:
         raise ValueError(
             "`person` must hold texts or whole numbers, not both; got a column of objects with texts and numbers. "
             f"Whoever guessed the types may have read '012' as 12. {_AS_TEXT}"
         )
+    remedy = "Remove these rows, with rules that do not come from the private data."
     if ids.faults[MISSING]:
         raise ValueError(
-            f"`person` must name a person in every row; got {ids.faults[MISSING]} of {n} rows with an id that is "
-            f"{MISSING}. Remove these rows, with rules that do not come from the private data."
+            f"`person` must name a person in every row; got {ids.faults[MISSING]} of {len(ids)} rows with an id that "
+            f"is {MISSING}. {remedy}"
         )
     for fault in FAULTS:
         if ids.faults[fault]:
-            rule = f"must hold texts or whole numbers; got {ids.faults[fault]} of {n} rows with {fault}"
-            raise ValueError(f"`person` {rule}. {_AS_TEXT}")
+            raise ValueError(
+                f"`person` must hold texts or whole numbers; got {ids.faults[fault]} of {len(ids)} rows with {fault}. "
+                f"{_AS_TEXT}"
+            )
 
 
 def _not_ids(kind: str) -> TypeError:
@@ -94,29 +92,28 @@ def _not_ids(kind: str) -> TypeError:
 
 def _of_array(values: NDArray[Any]) -> Ids:
     if values.ndim != 1:
-        raise ValueError(sentence("person", "must be one-dimensional", values.shape))
-    gaps = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    values, kind = np.asarray(values), values.dtype.kind
+        raise ValueError(sentence("person", "must be one-dimensional", values.shape, "Give one id for each row."))
+    gaps = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(len(values), bool)
+    plain, kind = np.asarray(values), values.dtype.kind
     if kind in "iu":
-        return _of_integers(values, gaps)
+        return _of_integers(plain, gaps)
     if kind == "f":
-        return _of_floats(values, gaps)
-    if kind not in "UO":
-        raise _not_ids(values.dtype.name)
-    objects = values.tolist()
-    if gaps is not None:
-        objects = [None if gap else value for value, gap in zip(objects, gaps.tolist(), strict=True)]
-    return _of_texts(objects) if kind == "U" else _of_objects(objects)
+        return _of_floats(plain, gaps)
+    if kind == "U":
+        return _of_fixed_widths(plain, gaps)
+    if kind == "O":
+        return _of_objects([None if gap else value for value, gap in zip(plain.tolist(), gaps.tolist(), strict=True)])
+    raise _not_ids(plain.dtype.name)
 
 
 def _of_series(series: nw.Series[Any]) -> Ids:
     kind = series.dtype
     if kind in (nw.Categorical, nw.Enum):
         return _of_categories(series)
+    if kind == nw.String:
+        return _of_texts(series)
     if kind.is_decimal() or kind in (nw.Int128, nw.UInt128, nw.Object):
         return _of_objects(series.to_list())
-    if kind == nw.String:
-        return _of_texts(series.to_list())
     gaps = series.is_null().to_numpy()
     if kind.is_integer():
         return _of_integers((series.fill_null(0) if gaps.any() else series).to_numpy(), gaps)
@@ -128,70 +125,122 @@ def _of_series(series: nw.Series[Any]) -> Ids:
 
 
 def _of_categories(series: nw.Series[Any]) -> Ids:
-    """Categories are read one by one, and two that are one id become one person."""
+    """Categories are judged one by one, and those that are one id are one person; unused ones are nobody."""
     native = series.to_native()
-    if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
-        return _of_objects(series.to_list())
-    names = _of_objects(native.cat.categories.tolist())
-    places = native.cat.codes.to_numpy().astype(np.int64)
-    codes = np.append(names.codes, NOBODY)[places]
-    keys, counts = _in_use(codes, len(names.counts))
-    named = places >= 0
-    reasons = [canonical(name)[1] for name in native.cat.categories.tolist()]
-    used = np.bincount(places[named], minlength=len(reasons)).tolist()
-    faults = Counter({MISSING: int((~named).sum())})
-    for reason, count in zip(reasons, used, strict=True):
-        faults[reason] += count
-    place_of = np.full(len(names.counts) + 1, NOBODY)
-    place_of[keys] = np.arange(len(keys))
-    return Ids(place_of[codes], counts, [names.keys[key] for key in keys], +faults, names.mixed)
+    if is_arrow_dictionary(getattr(native, "dtype", None)):
+        native = native.array.__arrow_array__()
+    if hasattr(native, "type"):  # Arrow
+        return read_ids(native.cast(native.type.value_type))
+    if not hasattr(native, "iloc"):
+        return _of_texts(series.cast(nw.String))
+    names, places = native.cat.categories.tolist(), native.cat.codes.to_numpy().astype(np.int64)
+    judged = _of_objects(names)
+    used = np.bincount(places[places >= 0], minlength=len(names))
+    faults = Counter({MISSING: int((places < 0).sum())})
+    for name, count in zip(names, used.tolist(), strict=True):
+        if reason := canonical(name)[1]:
+            faults[reason] += count
+    whose = np.append(judged.numbers.codes, NOBODY)[places]
+    numbers = Numbering(whose, judged.numbers.counts, judged.numbers.texts)
+    return Ids(numbers.in_use(), +faults, judged.mixed)
 
 
-def _in_use(codes: Codes, most: int) -> tuple[Codes, Codes]:
-    counts = np.bincount(codes[codes >= 0], minlength=most)
-    keys = np.flatnonzero(counts)
-    return keys, counts[keys]
+def _of_integers(values: NDArray[Any], gaps: Gaps) -> Ids:
+    missing = int(gaps.sum())
+    if not missing:
+        return Ids(of_integers(values), Counter())
+    return Ids(of_integers(values[~gaps]).spread(gaps), Counter({MISSING: missing}))
 
 
-def _of_integers(values: NDArray[Any], gaps: NDArray[np.bool_] | None) -> Ids:
-    values = np.ascontiguousarray(values, np.uint64 if values.dtype == np.uint64 else np.int64)
-    if gaps is None or not gaps.any():
-        return Ids(*number_integers(values), Counter())
-    return _with_gaps(values, gaps, Counter({MISSING: int(gaps.sum())}))
-
-
-def _of_floats(values: NDArray[Any], gaps: NDArray[np.bool_] | None) -> Ids:
+def _of_floats(values: NDArray[Any], gaps: Gaps) -> Ids:
     """Whole floats as integers."""
-    missing = np.isnan(values) if gaps is None else np.isnan(values) | gaps
+    missing = gaps | np.isnan(values)
     with np.errstate(invalid="ignore"):
         fraction = ~missing & (np.isinf(values) | (values % 1 != 0))
-    large = ~missing & ~fraction & (np.abs(values) > exact_up_to(values.dtype))
-    counts = {fault: int(rows.sum()) for fault, rows in ((MISSING, missing), (FRACTION, fraction), (TOO_LARGE, large))}
+    large = ~missing & ~fraction & (np.abs(values) >= exact_below(values.dtype))
+    faults = Counter({fault: int(rows.sum()) for fault, rows in zip(FAULTS, (missing, fraction, large), strict=False)})
     bad = missing | fraction | large
-    return _with_gaps(np.where(bad, 0, values).astype(np.int64), bad, +Counter(counts))
+    return Ids(of_integers(values[~bad].astype(np.int64)).spread(bad), +faults)
 
 
-def _with_gaps(values: NDArray[Any], gaps: NDArray[np.bool_], faults: Counter[str]) -> Ids:
-    found, counts, keys = number_integers(values[~gaps])
-    codes = np.full(len(values), NOBODY, np.int64)
-    codes[~gaps] = found
-    return Ids(codes, counts, keys, faults)
+def _of_fixed_widths(values: NDArray[np.str_], gaps: Gaps) -> Ids:
+    """Texts of NumPy, whose bytes are the same where they are: shorter ones end in zeros."""
+    gaps = gaps | (values == "")
+    texts = np.ascontiguousarray(values[~gaps] if gaps.any() else values)
+    size = texts.dtype.itemsize
+    numbers = of_bytes(
+        texts.view(np.uint8) if len(texts) else np.empty(0, np.uint8),
+        np.arange(len(texts) + 1, dtype=np.int64) * size,
+        lambda text: str(np.frombuffer(text, texts.dtype)[0]),
+    )
+    missing = int(gaps.sum())
+    return Ids(numbers.spread(gaps), +Counter({MISSING: missing})) if missing else Ids(numbers, Counter())
 
 
-def _of_texts(values: Sequence[str | None]) -> Ids:
-    """Texts, None where one is missing."""
-    codes, counts, keys = number_texts(values)
-    missing = int((codes == NOBODY).sum())
-    return Ids(codes, counts, keys, Counter({MISSING: missing} if missing else {}))
+def _of_texts(series: nw.Series[Any]) -> Ids:
+    """A column of texts, in its bytes where Arrow can show them."""
+    arrow = _as_arrow(series)
+    if arrow is None:
+        return _missing_counted(of_texts(series.to_list()))
+    gaps = arrow.is_null().to_numpy(zero_copy_only=False)
+    found = arrow.drop_null() if arrow.null_count else arrow
+    _, ends, data = found.buffers()
+    ends = (
+        np.frombuffer(ends, np.int64)[found.offset : found.offset + len(found) + 1] if ends else np.zeros(1, np.int64)
+    )
+    data = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    empty = ends[:-1] == ends[1:]
+    if empty.any():
+        gaps[~gaps] = empty
+        ends = np.append(ends[:-1][~empty], ends[-1])
+    numbers = of_bytes(data, ends, lambda text: text.decode("utf-8", "surrogateescape"))
+    return _missing_counted(numbers.spread(gaps) if gaps.any() else numbers)
 
 
-def _of_objects(values: Iterable[Any]) -> Ids:
-    texts, faults, kinds = [], Counter[str](), set()
+def _buffers(texts: Any) -> tuple[Bytes, Integers]:
+    """(data, ends): text i is data[ends[i] : ends[i + 1]]."""
+    _, ends, data = texts.buffers()
+    first, last = texts.offset, texts.offset + len(texts) + 1
+    return (
+        np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
+        np.frombuffer(ends, np.int64)[first:last] if ends else np.zeros(1, np.int64),
+    )
+
+
+def _as_arrow(series: nw.Series[Any]) -> Any | None:
+    """A column of texts as one Arrow array with 64-bit offsets; None where it must be read as objects."""
+    native = series.to_native()
+    if hasattr(native, "iloc"):
+        native = native.array.__arrow_array__() if is_arrow(native.dtype) else None
+    elif not hasattr(native, "combine_chunks"):
+        try:
+            native = series.to_arrow()
+        except ImportError:  # polars needs pyarrow for it
+            native = None
+    if native is None:
+        return None
+    arrow = native.cast("large_string")
+    return arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
+
+
+def _missing_counted(numbers: Numbering) -> Ids:
+    missing = int((numbers.codes == NOBODY).sum())
+    return Ids(numbers, Counter({MISSING: missing}) if missing else Counter())
+
+
+def _of_objects(values: list[Any]) -> Ids:
+    """Objects, each read by itself; where all are of one type, only how they are read is quicker."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return _missing_counted(of_texts(values))
+    if kinds == {int} and max(values) < 2**63 and min(values) >= -(2**63):
+        return Ids(of_integers(np.array(values, np.int64)), Counter())
+    faults: Counter[str] = Counter()
+    texts = []
     for value in values:
         text, fault = canonical(value)
         texts.append(text)
         if fault:
             faults[fault] += 1
-        else:
-            kinds.add(is_number(value))
-    return Ids(*number_texts(texts), faults, len(kinds) > 1)
+    is_text = {isinstance(value, str) for value, text in zip(values, texts, strict=True) if text is not None}
+    return Ids(of_texts(texts), faults, len(is_text) > 1)

@@ -1,25 +1,130 @@
-"""Numbers for ids, from 0 on in the order in which ids first appear."""
+"""Numbers for ids, from 0 on in the order in which ids first appear; NOBODY for a row without one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from dplr._core import all_same, hash_integers, hash_texts, move_slots, number_rows
+
+Integers = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+NOBODY = -1
+
+_LEAST_SLOTS = 2**12
+_GROWTH = 4
+# Probes per row after which a pass is given up: with a table that is at most half full, other ids take two or three.
+_PROBES = 16
 
 
-def number_integers(values: NDArray[Any]) -> tuple[Codes, Codes, NDArray[Any]]:
-    """(codes, counts, keys) of integers."""
-    keys, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return codes.astype(np.int64), counts.astype(np.int64), keys
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Numbering:
+    """Who each row is of.
+
+    Attributes
+    ----------
+    codes : (n,) number of each row's person, or NOBODY.
+    counts : (persons,) number of rows of each person.
+    texts : returns the canonical id of each person.
+    """
+
+    codes: Integers
+    counts: Integers
+    texts: Callable[[], list[str]]
+
+    def spread(self, gaps: NDArray[np.bool_]) -> Numbering:
+        """The same with a row of nobody's wherever there is a gap."""
+        codes = np.full(len(gaps), NOBODY, np.int64)
+        codes[~gaps] = self.codes
+        return replace(self, codes=codes)
+
+    def in_use(self) -> Numbering:
+        """The same without persons that have no rows."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.counts))
+        used = np.flatnonzero(counts)
+        numbers = np.full(len(counts) + 1, NOBODY, np.int64)
+        numbers[used] = np.arange(len(used))
+
+        def texts() -> list[str]:
+            known = self.texts()
+            return [known[person] for person in used.tolist()]
+
+        return Numbering(numbers[self.codes], counts[used], texts)
 
 
-def number_texts(values: Sequence[Any]) -> tuple[Codes, Codes, list[str]]:
-    """(codes, counts, keys) of texts; the code -1 for an empty one, and for what marks a missing one."""
+def of_integers(values: NDArray[Any]) -> Numbering:
+    """Integers of any type."""
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    keys = np.ascontiguousarray(values, wide)
+    hashes = np.empty(len(keys), np.int64)
+    hash_integers(keys.view(np.int64), hashes)
+    found = _numbered(hashes)
+    if found is None:
+        return _sorted_integers(keys)
+    codes, counts, firsts = found
+    return Numbering(codes, counts, lambda: [str(key) for key in keys[firsts].tolist()])
+
+
+def of_bytes(data: Bytes, ends: Integers, decoded: Callable[[bytes], str]) -> Numbering:
+    """Texts data[ends[i] : ends[i + 1]], none empty, that are one id where their bytes are the same."""
+    hashes = np.empty(len(ends) - 1, np.int64)
+    hash_texts(data, ends, hashes)
+    found = _numbered(hashes)
+    if found is not None:
+        codes, counts, firsts = found
+        starts, stops = ends[firsts], ends[firsts + 1]
+        if all_same(data, ends, codes, starts, stops - starts):
+            spans = zip(starts.tolist(), stops.tolist(), strict=True)
+            return Numbering(codes, counts, lambda: [decoded(data[start:stop].tobytes()) for start, stop in spans])
+    places = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    return _looked_up([decoded(data[start:end].tobytes()) for start, end in places])
+
+
+def of_texts(values: Sequence[Any]) -> Numbering:
+    """Python's texts, by their code points; whatever is not one, or is empty, is nobody's."""
+    texts = [value if type(value) is str else "" for value in values]  # pandas marks a missing text with NaN
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint8)
+    gaps = sizes == 0
+    ends = np.append(0, 4 * np.cumsum(sizes[~gaps]))
+    numbers = of_bytes(points, ends, lambda text: text.decode("utf-32-le", "surrogatepass"))
+    return numbers.spread(gaps) if gaps.any() else numbers
+
+
+def _looked_up(texts: Sequence[str]) -> Numbering:
+    """Texts, none empty, by Python's dictionary, whose hashes nobody can foresee."""
     known: dict[str, int] = {}
-    sound = (text if type(text) is str else "" for text in values)
-    codes = np.fromiter((known.setdefault(text, len(known)) if text else -1 for text in sound), np.int64, len(values))
-    return codes, np.bincount(codes[codes >= 0], minlength=len(known)).astype(np.int64), list(known)
+    codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(texts))
+    return Numbering(codes, np.bincount(codes, minlength=len(known)), lambda: list(known))
+
+
+def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
+    """(codes, counts, first rows), the codes in place of the hashes; None where too many hashes collide."""
+    size = max(_LEAST_SLOTS, 1 << (len(hashes) // 2).bit_length())  # enough where persons have four rows
+    row, known, probes = 0, 0, _PROBES * (len(hashes) + size)
+    slots = np.zeros((size, 2), np.int64)
+    firsts, counts = np.empty(size // 2, np.int64), np.empty(size // 2, np.int64)
+    while True:
+        row, known, probes = number_rows(hashes, row, known, probes, slots, firsts, counts)
+        if row < 0:
+            return None
+        if row == len(hashes):
+            return hashes, counts[:known].copy(), firsts[:known].copy()
+        larger = np.zeros((_GROWTH * len(slots), 2), np.int64)
+        move_slots(slots, larger)
+        slots = larger
+        firsts, counts = (np.append(kept, np.empty((_GROWTH - 1) * len(kept), np.int64)) for kept in (firsts, counts))
+
+
+def _sorted_integers(keys: NDArray[Any]) -> Numbering:
+    """The same numbers by sorting, which no choice of ids makes slow."""
+    values, firsts, places, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(firsts)
+    numbers = np.empty(len(values), np.int64)
+    numbers[order] = np.arange(len(values))
+    return Numbering(numbers[places], counts[order], lambda: [str(key) for key in values[order].tolist()])

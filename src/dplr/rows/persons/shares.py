@@ -57,12 +57,16 @@ def row_weights(
     if person is None:
         return RowWeights(shares(np.ones(n, np.int64), 1, weights, weight_max, factors), None, n)
     ids = read_ids(person)
-    if len(ids.codes) != n:
-        raise ValueError(f"`person` must have one id for each row of X; got {len(ids.codes)} ids and {n} rows.")
+    if len(ids) != n:
+        raise ValueError(f"`person` must have one id for each row of X; got {len(ids)} ids and {n} rows.")
     if not strict:
         refuse_faults(ids)
-    of_rows = shares(ids.rows, rows_per_person, weights, weight_max, factors)
-    return RowWeights(of_rows, np.maximum(ids.codes, 0), max(1, len(ids.counts)))
+    persons, counts = ids.numbers.codes, ids.numbers.counts
+    if weights is None and factors is None:
+        of_rows = ids.of_persons(shares(counts, rows_per_person, None, None, None))
+    else:
+        of_rows = shares(ids.of_persons(counts), rows_per_person, weights, weight_max, factors)
+    return RowWeights(of_rows, np.maximum(persons, 0) if ids.faults else persons, max(1, len(counts)))
 
 
 def shares(
@@ -91,19 +95,23 @@ def _floors(
     r M W <= 2^30 w c. As r M < 2^53 is exact, either side is a product of two floats, which `_product` has exactly.
     """
     cap = 1.0 if weights is None or weight_max is None else float(weight_max)
-    largest, exponent = math.frexp(cap)  # the cap, divided by a power of two, is from 1/2 to 1; so are the weights
-    w = np.full(len(divisors), largest) if weights is None else np.ldexp(_clipped(weights, cap), -exponent)
-    c = np.ones(len(divisors)) if factors is None else np.where(factors > 0, np.minimum(factors, 1.0), 0.0)
-    quotients = w * c / (largest * divisors) * 2.0**BITS
+    w: Any = cap if weights is None else _clipped(weights, cap)
+    if not 2.0**-500 < cap < 2.0**500:  # products may leave the range of floats: a power of two makes the cap 1/2 to 1
+        cap, exponent = math.frexp(cap)
+        w = np.ldexp(w, -exponent)
+    c: Any = 1.0 if factors is None else np.where(factors > 0, np.minimum(factors, 1.0), 0.0)
+    shape = divisors.shape
+    w, c = np.broadcast_to(w, shape), np.broadcast_to(c, shape)
+    quotients = w * c / (cap * divisors) * 2.0**BITS
     floors = np.floor(quotients)
     nearest = np.rint(quotients)
     doubtful = np.flatnonzero((np.abs(quotients - nearest) < _DOUBT) & (nearest > 0))
     r = nearest[doubtful]
     high, low = _product(w[doubtful] * 2.0**BITS, c[doubtful])
-    at_least_high, at_least_low = _product(r * divisors[doubtful], np.full(len(r), largest))
+    at_least_high, at_least_low = _product(r * divisors[doubtful], np.full(len(r), cap))
     reached = (at_least_high < high) | ((at_least_high == high) & (at_least_low <= low))
     floors[doubtful] = np.where(reached, r, r - 1)
-    return floors
+    return np.asarray(floors, np.float64)
 
 
 def _clipped(weights: Vector, cap: float) -> Vector:

@@ -12,7 +12,7 @@ from dplr.bounds.scaling import Prep
 from dplr.rows.queries.clipped import clipped_rows
 from dplr.rows.queries.totals import ExactSums, Faults, Total
 from dplr.rows.selection import ALL, Selection
-from dplr.rows.weights import Weights, multipliers
+from dplr.rows.weights import Weights
 
 
 class ColumnPartial:
@@ -59,8 +59,7 @@ class ColumnMoments:
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: ColumnPartial, weights: Weights = None
     ) -> None:
         """Bound, scale and snap the rows of a block and add their sums to `out`."""
-        rows = clipped_rows(X, y, prep)
-        factors = None if weights is None else multipliers(weights)
-        rows.add_column_moments(0, len(X), out.hi, out.lo, factors)
+        rows = clipped_rows(X, y, prep, weights)
+        rows.add_column_moments(0, len(X), out.hi, out.lo)
         non_finite, unknown = rows.faults.tolist()
         out.faults += Faults(len(X), non_finite, unknown, (0,) * (self.d + 1))

@@ -13,7 +13,7 @@ from dplr.bounds.scaling import Prep
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import ExactSums, Faults, Total
 from dplr.rows.selection import ALL, Selection
-from dplr.rows.weights import Weights, multipliers
+from dplr.rows.weights import Weights
 
 
 class Partial:
@@ -65,6 +65,6 @@ class Moments:
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial, weights: Weights = None
     ) -> None:
         """Bound, scale and snap the rows of a block and add their moments to `out`. y: float64, int64 or bytes."""
-        factors = None if weights is None else multipliers(weights)
-        add_moments(X, y, row_map(prep), out.scratch, out.hi, out.lo, out.seen, out.outside, factors)
+        factors = None if weights is None else np.ascontiguousarray(weights)
+        add_moments(X, y, row_map(prep), out.scratch, out.hi, out.lo, out.seen, out.outside, None, factors)
         out.rows += len(X)

@@ -24,9 +24,9 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     # pandas. Its own hash tables merge texts that differ behind a NUL or a lone surrogate: one row would decide over
     # the others. They are told apart only where texts have codes already, and by Arrow's tables, which also take bytes
     # that are no text: pandas would fail on them.
-    if values.dtype == nw.String and _is_arrow(native.dtype):
+    if values.dtype == nw.String and is_arrow(native.dtype):
         return _joined_codes(nw.from_native(native.array.__arrow_array__(), series_only=True), known)
-    if _is_arrow_dictionary(native.dtype) or values.dtype not in (nw.Categorical, nw.Enum):
+    if is_arrow_dictionary(native.dtype) or values.dtype not in (nw.Categorical, nw.Enum):
         return _slow_codes(values, known)
     categories = native.astype("category").cat
     names = categories.categories.tolist()
@@ -35,12 +35,13 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     return places
 
 
-def _is_arrow_dictionary(dtype: Any) -> bool:
+def is_arrow_dictionary(dtype: Any) -> bool:
     """Whether pandas holds it as an Arrow dictionary: if one has a missing entry, pandas makes no categories of it."""
     return str(getattr(dtype, "pyarrow_dtype", "")).startswith("dictionary")
 
 
-def _is_arrow(dtype: Any) -> bool:
+def is_arrow(dtype: Any) -> bool:
+    """Whether a type of pandas keeps its values in Arrow arrays."""
     return getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype")
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name
-from dplr.estimators._strict import check_ids, check_weights
-from dplr.fitting.units import USUAL_CAP, Declared, row_factors, with_classes
+from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, row_factors, with_classes
 from dplr.privacy.unit import Unit
+from dplr.problem.losses import Loss
 from dplr.rows import Labels, RowWeights, as_table, row_weights
 
 _UNNAMED = "person"  # a label for ids that have no name
@@ -37,18 +37,12 @@ class Given:
     unit: Unit
     weight_column: str | None
 
-    def check_types(self) -> None:
-        """For a strict ledger: types that say that no value can make a conversion fail."""
-        if self.ids is not None:
-            check_ids(self.ids)
-        if self.weights is not None:
-            check_weights(self.weights)
-
-    def counted(self, n: int, model: Any, labels: Labels | None, strict: bool) -> tuple[Unit, RowWeights | None]:
+    def counted(
+        self, n: int, labels: Labels | None, class_weight: ClassWeight, loss: Loss, strict: bool
+    ) -> tuple[Unit, RowWeights | None]:
         """The whole unit, and how much each of n rows counts; None where every row counts whole."""
-        class_weight = getattr(model, "class_weight", None)
         classes = None if labels is None else labels.classes.tolist()
-        unit = with_classes(self.unit, class_weight, classes, model._loss())
+        unit = with_classes(self.unit, class_weight, classes, loss)
         if not unit.weighted:
             return unit, None
         factors = None if class_weight is None or labels is None else row_factors(labels, class_weight)
@@ -56,15 +50,11 @@ class Given:
         return unit, row_weights(n, *given, factors, strict)
 
 
-def taken(model: Any, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
+def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
     """What a fit was given, its ids and weights apart from X. No value is looked at.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Ids or weights are given twice, or not at all where they are declared, or are not declared.
+    Raises ValueError or TypeError where ids or weights are given twice, or not where they are declared, or undeclared.
     """
-    declared = Declared.of(model.person, model.rows_per_person, model.weight_bounds, bounds)
     column, ids = _source("person", person, declared.person)
     weight_column, weights = _source("sample_weight", sample_weight, declared.weight)
     weighted = weight_column is not None or weights is not None
