@@ -1,8 +1,8 @@
 """What sample weights cost, by their public cap: Adult with the weights of the census, a linear `fm`.
 
 The error is the root mean square, over rows with their weights, of the difference between the predictions of a private
-fit and those of weighted least squares, in half-widths of the target's range. The cap is a multiple of the mean weight,
-which a survey knows: population over sample.
+fit and those of weighted least squares, in half-widths of the target's range, without private ranges. The cap is a
+multiple of the mean weight, which a survey knows: population over sample.
 
     DPLR_DATA=<folder> python -m bench.studies.weights bench/results/weights.csv
 """
@@ -45,10 +45,10 @@ def main(path):
     exact = columns @ np.linalg.lstsq(columns * roots[:, None], y * roots, rcond=None)[0]
 
     def error(**options):
-        fits = dplr.fit_many(
-            X, y, eps=[eps], repeats=FITS, delta=delta, model="linear", mechanism="fm", bounds=bounds, **options
-        )
-        return np.sqrt(np.average([(est.predict(X) - exact) ** 2 for est in fits], axis=1, weights=weights).mean())
+        options |= {"model": "linear", "mechanism": "fm", "bounds": bounds, "ranges": "off", "delta": delta}
+        fits = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **options)
+        away = [X.to_numpy() @ est.coef_ + est.intercept_ - exact for est in fits]  # predictions would be clipped
+        return np.sqrt(np.average(np.square(away), axis=1, weights=weights).mean())
 
     caps = {"largest code": LARGEST, **{f"{each:g} x mean": each * weights.mean() for each in MULTIPLES}}
     with open(path, "w", newline="") as file:

@@ -209,12 +209,10 @@ def test_plan_and_statement_say_persons():
 
 
 @pytest.mark.parametrize("change", [{"curve": True}, {"target_error": 0.2}, {"intervals": True}])
-def test_simulations_refuse_persons_and_weights(change):
-    facts = {"n_rows": 1000, "n_features": 1, "eps": None if "target_error" in change else 1.0, **change}
-    with pytest.raises(ValueError, match="`person` must be left out with a curve, a target or intervals"):
-        dplr.plan(person="id", **facts)
-    with pytest.raises(ValueError, match="`weight_bounds` must be left out"):
-        dplr.plan(weight_bounds=(0, 2), **facts)
+def test_simulations_refuse_factors_of_labels(change):
+    facts = {"n_rows": 1000, "bounds": BOUNDS, "eps": None if "target_error" in change else 1.0, **change}
+    with pytest.raises(ValueError, match="`class_weight` must be left out with a curve, a target or intervals"):
+        dplr.plan(class_weight={0: 1, 1: 2}, **facts)
 
 
 def test_no_id_stays_in_a_model_in_any_form(tmp_path):

@@ -226,7 +226,7 @@ def check_intervals(record: Record) -> None:
     """Raise ValueError where a release allows no confidence intervals, with its reason."""
     lacking = record.mechanism.lacks_intervals(record.plan)
     if lacking:
-        rule = 'must be "fm", or for log odds "score", for confidence intervals'
+        rule = "must release what confidence intervals need"
         name = record.mechanism.about.name
         raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
 

@@ -135,8 +135,8 @@ def plan(
     fit_intercept : whether a constant is appended to every row.
     l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
     neighbouring : `"replace_one"` or `"add_remove"`.
-    person, rows_per_person, weight_bounds, class_weight : as in `LogisticRegression`; not with a curve, a target or
-        intervals, whose simulated records are one person's each and count alike.
+    person, rows_per_person, weight_bounds, class_weight : as in `LogisticRegression`. Simulated persons have one row,
+        which counts whole, and simulated rows one weight (`Assumptions`); factors of labels are not simulated.
     public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
         With public data, simulated fits start from one half of them, and their tables are drawn from the other.
     ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
@@ -216,7 +216,7 @@ def plan(
         aim=aim,
     )
     if targets or several or intervals:
-        _refuse_units(facts)
+        _refuse_factors(facts)
     if targets:
         level = None if eps is None else check_eps(eps)
         return answer_of(facts, level, target_error, target_width, check_assumptions(assume), large_delta)
@@ -231,13 +231,11 @@ def plan(
     return facts.planned(eps).whole
 
 
-def _refuse_units(facts: PublicFacts) -> None:
-    """Simulated records are one person's each, and count alike."""
-    unit, remedy = facts.unit, "Plan one fit with it; simulate fits of as many records that count alike."
-    declared = {"person": unit.person, "weight_bounds": unit.weight_max, "class_weight": unit.class_weights}
-    for name, value in declared.items():
-        if value:
-            raise ValueError(sentence(name, "must be left out with a curve, a target or intervals", value, remedy))
+def _refuse_factors(facts: PublicFacts) -> None:
+    """Simulated labels have no factors."""
+    if facts.unit.class_weights:
+        rule, remedy = "must be left out with a curve, a target or intervals", "Plan one fit with it."
+        raise ValueError(sentence("class_weight", rule, dict(facts.unit.class_weights), remedy))
 
 
 def _asked_for_curve(curve: Any, targets: bool) -> bool:

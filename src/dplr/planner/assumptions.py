@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dplr._validation import check_count, real_number, sentence
+from dplr._validation import check_count, check_positive, real_number, sentence
 
 LEAST_TABLES = 2  # of one table there is no standard error
 
@@ -22,6 +22,8 @@ class Assumptions:
     sample : public rows and their targets, ``(X, y)``: simulated tables are drawn from these rows with
         replacement instead, and `signal` and `positive` are not used. Two thirds of the rows are drawn from, and one
         third is scored.
+    mean_weight : mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for
+        half of their maximum. Every simulated row has this weight, at most the maximum.
     tables : how many tables are made up, at least 2. Their spread gives the standard error.
     fits : how many fits each of them has, for each eps.
     rows : the most rows of a simulated table; None for as many as hold two million numbers. A point with more
@@ -48,6 +50,7 @@ class Assumptions:
     signal: float = 0.4
     positive: float = 0.5
     sample: tuple[Any, Any] | None = None
+    mean_weight: float | None = None
     tables: int = 4
     fits: int = 2
     rows: int | None = None
@@ -59,6 +62,8 @@ class Assumptions:
             value = real_number(name, getattr(self, name))
             if not 0 < value < 1:
                 raise ValueError(sentence(name, "must be above 0 and below 1", value, "Give a share, such as 0.3."))
+        if self.mean_weight is not None:
+            check_positive("mean_weight", self.mean_weight)
         check_count("tables", self.tables, LEAST_TABLES)
         check_count("fits", self.fits)
         check_count("seed", self.seed, 0)

@@ -94,6 +94,22 @@ class Simulator:
         return self.facts.layout.names
 
     @property
+    def assumed(self) -> tuple[str, ...]:
+        """Sentences on what was made up."""
+        facts, unit = list(self.population.facts), self.facts.unit
+        if unit.person is not None:
+            facts.append("every person has one row, which counts whole")
+        if unit.weight_max is not None:
+            facts.append(f"every row has the weight {self._weight:g}, of at most {unit.weight_max:g}")
+        return tuple(facts)
+
+    @property
+    def _weight(self) -> float:
+        """The weight of every simulated row."""
+        largest = self.facts.unit.weight_max or 1.0
+        return largest / 2 if self.assume.mean_weight is None else min(self.assume.mean_weight, largest)
+
+    @property
     def reach(self) -> NDArray[np.float64]:
         """(n_columns,) by how much each column can grow within its bounds."""
         pairs = [(-1.0, 1.0)] * self.width if self.facts.layout is None else self.facts.layout.pairs
@@ -195,6 +211,11 @@ class Simulator:
             options["classes"] = [0, 1]
         if self.facts.neighbouring == Neighbouring.ADD_REMOVE:
             options["n_rows"] = len(y)  # the public reference is what was planned for
+        unit = self.facts.unit
+        if unit.person is not None:
+            options["person"] = np.arange(len(y))
+        if unit.weight_max is not None:
+            options |= {"sample_weight": np.full(len(y), self._weight), "weight_bounds": (0, unit.weight_max)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
             seed = self.assume.seed * self.assume.tables + number

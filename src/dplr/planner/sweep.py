@@ -90,7 +90,7 @@ def curve_of(
         quantity=WRONG if classification else ROOT_SQUARES,
         model=_kind(facts.loss),
         neighbouring=str(facts.neighbouring),
-        assumptions=simulated.population.facts,
+        assumptions=simulated.assumed,
         declared=tuple(facts.layout.facts(facts.columns) if facts.layout is not None else ()),
     )
 

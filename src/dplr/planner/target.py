@@ -170,7 +170,7 @@ def answer_of(
     return Answer(
         quantity=search.quantity, value=probes[met].value, low=max(missed, default=0.0),
         high=math.inf if sure is None else probes[sure].value, target=target, expected=probes[met].mean,
-        standard_error=probes[met].standard_error, what=what, assumptions=(*simulated.population.facts, *_cut(search)),
+        standard_error=probes[met].standard_error, what=what, assumptions=(*simulated.assumed, *_cut(search)),
     )  # fmt: skip
 
 

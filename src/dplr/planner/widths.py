@@ -80,7 +80,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     lacking = planned.mechanism.lacks_intervals(planned.plan)
     if lacking:
         name = planned.mechanism.about.name
-        rule = 'must be "fm", or for log odds "score", for confidence intervals'
+        rule = "must release what confidence intervals need"
         raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
     assert facts.n_rows is not None
     simulated = simulator(facts, assume)
@@ -89,7 +89,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     chosen = choose(
         simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen, planned.mechanism.whole
     )
-    said = [*simulated.population.facts]
+    said = [*simulated.assumed]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:
         said.append(f"tables of {rows:,} rows stand for {facts.n_rows:,}, so the intervals will be narrower")
