@@ -25,6 +25,9 @@ _ELSEWHERE = {
     "bounds_X": "bounds",
     "bounds_y": "bounds, whose target is the range of y",
     "labels": "classes",
+    "groups": "person",
+    "weights": "sample_weight",
+    "max_rows_per_person": "rows_per_person",
 }
 _ABSENT = {
     "gamma": "A kernel has `bandwidth`: 1 / sqrt(2 gamma) for the Gaussian one, 1 / gamma for the Laplacian one.",
@@ -36,8 +39,8 @@ _ABSENT = {
     "noise_multiplier": "Noise follows from `eps` and `delta`; `dplr.plan` shows it.",
     "max_iter": "The solver certifies its minimum; give mechanism=dplr.NoisyGradientDescent(steps=...) for descent.",
     "tol": "The solver's tolerance follows from `eps`, and is charged.",
-    "class_weight": "Weights are not supported: they multiply what one record may change.",
-    "sample_weight": "Weights are not supported: they multiply what one record may change.",
+    "class_weight": "Public factors of labels are for estimators that classify, `fit` and `plan`.",
+    "sample_weight": "Weights belong to `fit`; what they are clipped to, `weight_bounds`, is public.",
     "solver": "Each mechanism has a solver of its own.",
     "multi_class": "More than two classes are fitted one against the rest: declare `classes`.",
     "warm_start": "Start from public coefficients: `public`.",

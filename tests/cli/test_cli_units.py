@@ -96,7 +96,7 @@ def test_check_counts_persons_and_shows_no_id(folder):
     frame.to_csv("people.csv", index=False)
     said = command("check", "people.csv", *COMMON, "--person", "id", "--weight", "w", "--weight-max", 100).stdout
     assert "152 persons, with 4 rows at the median and 4 at most" in said
-    assert "2 ids differ from another one by case or white space alone" in said
+    assert "person: 2 ids differ from another one in nothing but how they are written" in said
     assert "of the weights are above the cap 100 and were clipped" in said
     assert "x1" not in said.lower()
     frame["id"] = frame["id"].where(np.arange(ROWS) > 2, "")

@@ -1,7 +1,9 @@
 """Persons and weights as users give them: in fits, plans and predictions, and nowhere else."""
 
+import copy
 import math
 import pickle
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -9,9 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, ShuffleSplit, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -235,10 +238,46 @@ def test_ids_and_weights_travel_by_metadata_routing_through_pipelines_and_folds(
         scorer = make_scorer(accuracy_score).set_score_request(sample_weight=False)
         groups, given = FRAME["id"], {"person": FRAME["id"].to_numpy(), "sample_weight": FRAME["w"].to_numpy()}
         options = {"cv": GroupKFold(3), "params": {"groups": groups, **given}, "scoring": scorer}
-        done = cross_validate(pipe, X, Y, return_estimator=True, **options)
+        with pytest.warns(dplr.PrivacyWarning, match="Folds hold whole persons, and are cut by their number and their"):
+            done = cross_validate(pipe, X, Y, return_estimator=True, **options)
     for fitted in done["estimator"]:
         assert fitted[-1].privacy_.unit.person == "person"
         assert "the number of persons = 100" in fitted[-1].privacy_.assumptions
+
+
+def fold_of(ids):
+    """The fold of each id by a public rule, so that nobody's rows move another person."""
+    return [zlib.crc32(each.encode()) % 3 for each in ids]
+
+
+def test_folds_by_a_public_rule_of_ids_are_not_warned_of_and_all_others_are():
+    est = dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=BOUNDS, person="id", neighbouring="add_remove")
+    folds = PredefinedSplit(fold_of(FRAME["id"]))
+    search = GridSearchCV(clone(est).set_params(n_rows=150), {"l2": [0.1, 1.0]}, cv=folds).fit(FRAME, Y)
+    assert search.best_estimator_.privacy_.unit.person == "id"
+    for train, test in folds.split():
+        assert not set(FRAME["id"].iloc[train]) & set(FRAME["id"].iloc[test])
+    for cv, groups, message in (
+        (KFold(3), None, "Folds are cut by rows, so a person may lie in several of them"),
+        (ShuffleSplit(2, random_state=0), None, "Folds are cut by rows, so a person may lie in several of them"),
+        (GroupKFold(3), FRAME["id"], "Folds hold whole persons, and are cut by their number and their rows"),
+    ):
+        for relation in ("replace_one", "add_remove"):
+            with pytest.warns(dplr.PrivacyWarning, match=message):
+                cross_validate(clone(est).set_params(neighbouring=relation), FRAME, Y, cv=clone_of(cv), groups=groups)
+
+
+def clone_of(cv):
+    """A splitter that was not warned of yet."""
+    return copy.copy(cv)
+
+
+def test_one_person_with_more_rows_moves_others_in_folds_by_groups():
+    ids = np.repeat(np.arange(9), [5, 4, 4, 3, 3, 2, 2, 1, 1])
+    before = {each: fold for fold, (_, test) in enumerate(GroupKFold(3).split(ids, groups=ids)) for each in ids[test]}
+    more = np.append(ids, [8] * 5)
+    after = {each: fold for fold, (_, test) in enumerate(GroupKFold(3).split(more, groups=more)) for each in more[test]}
+    assert sum(before[each] != after[each] for each in range(8)) > 1
 
 
 def test_bags_refuse_persons_and_weights(entropy):

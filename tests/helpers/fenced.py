@@ -10,7 +10,15 @@ import sys
 
 import numpy as np
 
-from dplr._core import ClippedRows, RowMap, add_moments, moments_work_size
+from dplr._core import (
+    ClippedRows,
+    LossRows,
+    RowMap,
+    add_fine_gradient,
+    add_moments,
+    gradients_of_many,
+    moments_work_size,
+)
 from made_rows import make_data, make_prep
 
 # Every remainder of a vector, a block and its neighbours, two blocks; columns around fours, tiles and panels.
@@ -66,19 +74,19 @@ def row_map_between_fences(path, kind, side, prep):
 
 
 def sum_between_fences(path, kind, side, n, d):
-    """One call of the kernel for every layout and type, every array of it at a fence."""
+    """One call of the kernel for every layout and type, every array of it at a fence; half of them with weights."""
     prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
     X, y = make_data(kind, n, d)
     q = d + (prep.geometry.intercept > 0) + 1
     way = row_map_between_fences(path, kind, side, prep)
     scratch = fenced(np.empty(moments_work_size(d)), side)
     sums = [fenced(np.zeros(shape, np.int64), side) for shape in ((q, q), (q, q), 2, d + 1)]
-    ys = targets(y, side)
+    ys, weights = targets(y, side), fenced(np.linspace(0, 1, n), side)
     for count, (name, strides) in enumerate(LAYOUTS.items()):
         for real in (np.float64, np.float32):
             rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
             print(f"{kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
-            add_moments(rows, ys[count % 4], way, scratch, *sums)
+            add_moments(rows, ys[count % 4], way, scratch, *sums, None, weights if count % 2 else None)
 
 
 def clip_between_fences(path, kind, side, n, d):
@@ -91,17 +99,37 @@ def clip_between_fences(path, kind, side, n, d):
     ones = fenced(np.full(33, unit), side)
     index = fenced(np.arange(n)[::-1] // 2, side)
     sums = [fenced(np.zeros(shape, np.int64), side) for shape in (q, q, (33, q), (33, q))]
-    for name, strides in LAYOUTS.items():
+    weights = fenced(np.linspace(0, 1, n), side)
+    for count, (name, strides) in enumerate(LAYOUTS.items()):
         for real in (np.float64, np.float32):
             rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
             print(f"clipped {kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
-            known = ClippedRows(rows, fenced(y, side), way)
+            known = ClippedRows(rows, fenced(y, side), way, weights if count % 3 else None)
             for chosen in (None, index):
                 known.add("logistic", 0.0, coef, unit, unit, 0, n, chosen, *sums[:2])
                 known.add_many("logistic", 0.0, coefs, ones, ones, 0, n, chosen, *sums[2:])
 
 
-KERNELS = {"moments": sum_between_fences, "clipped": clip_between_fences}
+def loss_between_fences(path, kind, side, n, d):
+    """The same for losses of rows with weights: gradient and Hessian, pairs of numbers, and several models."""
+    prep = make_prep(kind, d, fit_intercept=d % 2 == 0)
+    X, y = make_data(kind, n, d)
+    q, way = d + (prep.geometry.intercept > 0), row_map_between_fences(path, kind, side, prep)
+    coef, coefs = fenced(np.ones(q), side), fenced(np.ones((3, q)), side)
+    sums = [fenced(np.zeros(shape), side) for shape in (q + 1, q + 1, (q, q))]
+    counts = [fenced(np.zeros(size, np.int64), side) for size in (2, d + 1)]
+    ys, weights = targets(y, side), fenced(np.linspace(0, 1, n), side)
+    for count, (name, strides) in enumerate(LAYOUTS.items()):
+        for real in (np.float64, np.float32):
+            rows = fenced(X.astype(real), side, strides(n, d, np.dtype(real).itemsize))
+            print(f"loss {kind}, {n} x {d}, {name}, {np.dtype(real).name}, fence at the {side}", flush=True)
+            known = LossRows(rows, ys[count % 4], way, weights)
+            known.add("logistic", 0.0, coef, True, True, *sums, *counts)
+            add_fine_gradient(known, "logistic", 0.0, coef, coef, *sums[:2])
+            gradients_of_many(known, "logistic", 0.0, coefs)
+
+
+KERNELS = {"moments": sum_between_fences, "clipped": clip_between_fences, "loss": loss_between_fences}
 
 if __name__ == "__main__":
     for kind in ("ball", "cube"):

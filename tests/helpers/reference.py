@@ -1,6 +1,7 @@
 """NumPy twins of the kernels: slow, short, exact in Python integers."""
 
 import math
+import sys
 
 import numpy as np
 
@@ -247,3 +248,36 @@ def clipped_gradient(X, y, prep, loss, coef, clip, weights=1.0):
     for r, row in zip(residual, rows, strict=True):
         total += [int(r) * int(k) for k in row]
     return total
+
+
+ODD = 0x9E3779B97F4A7C15
+
+
+def hash_of_integer(value):
+    """The 64 bits that stand for an integer in a hash table, as a signed integer."""
+    x = value % 2**64
+    x = (x ^ x >> 32) * ODD % 2**64
+    x = (x ^ x >> 29) * ODD % 2**64
+    x ^= x >> 32
+    return x - (x >> 63 << 64)
+
+
+def hash_of_text(text):
+    """The 64 bits that stand for bytes in a hash table: eight at a time, the last of them filled with 0."""
+    found = len(text)
+    for start in range(0, len(text), 8):
+        found = hash_of_integer(found % 2**64 ^ int.from_bytes(text[start : start + 8].ljust(8, b"\0"), sys.byteorder))
+    return found
+
+
+def numbers_of(values):
+    """Each value's place among the different ones, in the order in which they appear; their rows and counts."""
+    known = {}
+    for row, value in enumerate(values):
+        known.setdefault(value, []).append(row)
+    place = {value: j for j, value in enumerate(known)}
+    return (
+        [place[value] for value in values],
+        [rows[0] for rows in known.values()],
+        [len(rows) for rows in known.values()],
+    )

@@ -83,6 +83,13 @@ def test_noise_of_whole_persons_is_that_of_rows_and_of_counts_that_are_private_a
         assert scales[ROW] == scales[PERSON] <= scales[SEVERAL] == scales[WEIGHTED]
 
 
+def test_a_private_count_is_charged_where_it_moves_more_than_a_replaced_row():
+    spec = FunctionalMechanism(coef_norm=1e3)
+    moved = {unit: spec.plan(problem_of(unit), 1.0, 0.0).statement.sensitivity for unit in (ROW, PERSON, SEVERAL)}
+    assert moved[ROW] == moved[PERSON]
+    assert moved[PERSON] * 1.01 < moved[SEVERAL]
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_output_perturbation_has_the_noise_of_rows(unit):
     plan = OutputPerturbation().plan(problem_of(unit, l2=0.1), 1.0, 0.0)

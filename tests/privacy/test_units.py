@@ -52,7 +52,7 @@ def test_search_over_persons_never_exceeds_the_sensitivity_of_the_computed_integ
     for weight in (0.25, 1.0, 4.0):
         proved = {
             1: joint_sensitivity(geometry, Neighbouring(relation), weight, counted=counted),
-            2: joint_l2_sensitivity(geometry, Neighbouring(relation), weight, counted=counted),
+            2: joint_l2_sensitivity(geometry, Neighbouring(relation), weight),
         }
         for order, most in ((1, 1.05), (2, slack)):
             found = worst_persons(geometry, relation, norm_of(geometry, counted, weight, order), whole)
@@ -66,7 +66,7 @@ def test_search_over_persons_never_exceeds_moments_with_sum_y_squared(geometry, 
     counted = relation == "add_remove" or not whole
     for weight in (0.25, 4.0):
         for order, of in ((1, square_weight), (2, square_l2_weight)):
-            square, proved = of(geometry, Neighbouring(relation), weight, counted)
+            square, proved = of(geometry, Neighbouring(relation), weight, *([counted] if order == 1 else []))
             norm = norm_of(geometry, counted, weight, order, square)
             found = worst_persons(geometry, relation, norm, whole, numbers=True)
             assert found <= proved * (1 + 1e-12)
@@ -80,6 +80,13 @@ def test_a_unit_that_counts_less_moves_the_moments_further_than_two_whole_ones()
     found = worst_persons(geometry, "replace_one", norm_of(geometry, True, weight, 1), False)
     assert replaced * 1.05 < found
     assert found <= joint_sensitivity(geometry, Neighbouring.REPLACE_ONE, weight, counted=True) == added
+
+
+@pytest.mark.parametrize("geometry", [Geometry(1), Geometry(3, intercept=0.5), Geometry(1, intercept=8.0)], ids=str)
+def test_in_l2_a_replaced_unit_costs_more_than_one_that_is_added(geometry):
+    for weight in 2.0 ** np.arange(-6, 7):
+        for of in (joint_l2_sensitivity, lambda *facts: square_l2_weight(*facts)[1]):
+            assert of(geometry, Neighbouring.ADD_REMOVE, weight) <= of(geometry, Neighbouring.REPLACE_ONE, weight)
 
 
 @pytest.mark.parametrize("geometry", [Geometry(1, half_width=1.0, intercept=1.0), Geometry(2)], ids=str)
@@ -122,6 +129,12 @@ def test_noise_of_persons_lies_between_that_of_rows_and_the_bound_by_the_trace(s
     assert found[-1] == pytest.approx(noise_eps, abs=6e-5)
     assert found == sorted(found, reverse=True)
     assert found[0] == largest_noise_eps(lambda e: logistic_loss(e, kappa, signs), eps)
+
+
+def test_noise_of_persons_with_three_coefficients_has_these_values():
+    loss = ranked(lambda e, k: logistic_loss(e, k, 2), 3)
+    for eps, kappa, noise_eps in ((1.0, 2.0, 0.6934), (1.0, 1.0, 0.9350), (0.5, 1.0, 0.3363), (0.5, 0.5, 0.4659)):
+        assert largest_noise_eps(lambda e, k=kappa: loss(e, k), eps) == pytest.approx(noise_eps, abs=6e-5)
 
 
 # By hand for rank 2: 1 - p = 1/2 is best for e = 0, so 2 log(1 + kappa/8); and e = 0.7, kappa = 3 by a fine grid.

@@ -392,3 +392,23 @@ def test_snippets_of_the_documentation_run(models, tmp_path, monkeypatch):
     for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
         exec(snippet, namespace)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coefficients.svg", "model.html"]
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbouring):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (400, 2))
+    ids = [f"Ingeborg-{k // 4}" for k in range(400)]
+    options = {"neighbouring": neighbouring, "n_rows": 100, "bounds": dplr.Bounds([(0, 1)] * 2), "person": "case <b>"}
+    est = dplr.LogisticRegression(eps=0.5, mechanism="fm", **options).fit(X, X[:, 0] > 0.5, person=ids)
+    page = report_html(est)
+    text = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+    assert "What is protected is one person with all their records, however many: all that have one value of" in text
+    assert "with two persons eps is 1, with k persons k times 0.5" in text
+    assert "all other persons included" in text
+    assert "the number of records, of the whole data and of each person, and the ids;" in text
+    assert "What is protected is one record" not in text
+    assert "Ingeborg" not in page
+    assert "<b>" not in page
+    question = "whether your records were used" if neighbouring == "add_remove" else "two possible sets of records"
+    assert question in text

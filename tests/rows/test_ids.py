@@ -27,6 +27,7 @@ def persons(values):
     """Each row's id as its canonical text; None for nobody."""
     found = read_ids(values).numbers
     texts = [*found.texts(), None]
+    assert found.texts() == texts[:-1]
     assert len(set(texts)) == len(texts)
     assert found.codes.dtype == np.int64
     assert_array_equal(np.bincount(found.codes[found.codes >= 0], minlength=len(found.counts)), found.counts)
@@ -249,7 +250,7 @@ def test_texts_are_the_same_persons_in_arrow_numpy_and_lists(texts):
 
 
 def test_unused_and_equal_categories_are_one_person_or_none():
-    categories = pd.Categorical.from_codes([0, 1, 2, -1, 1], pd.Index([12, "12", "", "unused"], dtype=object))
+    categories = pd.Categorical.from_codes([1, 2, 3, -1, 2], pd.Index(["unused", 12, "12", ""], dtype=object))
     ids = read_ids(pd.Series(categories))
     assert persons(pd.Series(categories)) == ["12", "12", None, None, "12"]
     assert ids.faults == {"missing or empty": 2}
@@ -385,7 +386,7 @@ def test_counts_are_values_and_show_no_id():
 
 
 def test_look_alikes_are_counted_and_not_shown():
-    ids = ["a", "A", "b", "b ", "c", "12", 12, "012", "é", DECOMPOSED, "x", "X ", "a", None]
-    found = look_alikes(ids)
-    assert found == {"case": 2, "white space": 2, "leading zeros": 2, "Unicode form": 2, "any": 10}
-    assert look_alikes(["a", "b", 7]) == dict.fromkeys(found, 0)
+    ids = ["a", "A", "b", "b ", "c", "12", 12, "012", "7", "7.0", "é", DECOMPOSED, "x", "X ", "a", None, "1.50", "00"]
+    rules = ["Unicode form", "case", "white space", "decimal zeros", "leading zeros"]
+    assert look_alikes(ids) == dict.fromkeys(rules, 2) | {"any": 12}
+    assert look_alikes(["a", "b", 7, "0", "10", "100"]) == dict.fromkeys([*rules, "any"], 0)

@@ -143,9 +143,12 @@ cdef void load_factors(
 cdef void multiply_rows(
     const Tiles *tiles, Work *work, Py_ssize_t columns, Py_ssize_t rows, double intercept, const double *factors
 ) noexcept nogil:
-    """Multiply the entries of settled rows by exact products, truncated, and set those of the constant."""
+    """Multiply the entries of settled rows, and of the constant behind them: exact products, truncated."""
     cdef Py_ssize_t j, r
     cdef double *column
+    for r in range(rows):
+        work.constant[r] = intercept
+    memset(work.constant + rows, 0, (STRIDE - rows) * sizeof(double))
     if tiles == NULL:
         for j in range(columns):
             column = work.columns + j * STRIDE
@@ -153,9 +156,6 @@ cdef void multiply_rows(
                 column[r] = <double> <int32_t> (column[r] * factors[r])
     else:
         tiles.multiply_columns(work.columns, columns, whole_vectors(rows), factors)
-    for r in range(rows):
-        work.constant[r] = <double> <int32_t> (intercept * factors[r])
-    memset(work.constant + rows, 0, (STRIDE - rows) * sizeof(double))
 
 
 cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, double *labels) noexcept nogil:
@@ -175,7 +175,8 @@ cdef void load_labels(const number[:] y, Py_ssize_t start, Py_ssize_t rows, doub
 
 def add_moments(
     const floating[:, :] X, const number[:] y, RowMap row_map not None, double[::1] scratch, int64_t[:, ::1] hi,
-    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside, const int64_t[::1] multipliers=None, const double[::1] weights=None,
+    int64_t[:, ::1] lo, int64_t[::1] faults, int64_t[::1] outside, const int64_t[::1] multipliers=None,
+    const double[::1] weights=None,
 ):
     """Add the second moments of the rows (x, intercept, y), in units of 2^-40, to hi * 2^32 + lo.
 
@@ -245,7 +246,7 @@ def add_moments(
             if multiplied:
                 # The excess is of no more use: the rows are settled.
                 load_factors(tiles, given, of_rows, start, rows, work.excess)
-                multiply_rows(tiles, &work, d + 1, rows, intercept, work.excess)
+                multiply_rows(tiles, &work, columns, rows, intercept, work.excess)
             if tiles == NULL:
                 add_gram(work.columns, even(columns), STRIDE, PACK_ROWS, work.gram)
                 if intercept > 0 and not multiplied:

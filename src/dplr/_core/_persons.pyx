@@ -131,17 +131,27 @@ def all_same(
     const int64_t[::1] sizes,
 ):
     """Whether every text is that of its code: data[starts[c] : starts[c] + sizes[c]], with ends as in `hash_texts`."""
-    cdef Py_ssize_t row, n = codes.shape[0]
-    cdef int64_t code, size
-    cdef bint same = True
-    if ends.shape[0] != n + 1 or sizes.shape[0] != starts.shape[0]:
+    cdef Py_ssize_t row, n = codes.shape[0], known = starts.shape[0]
+    cdef int64_t code, ahead, size, length = data.shape[0]
+    cdef const uint8_t *text = &data[0] if length > 0 else NULL
+    cdef bint same = True, outside = False
+    if ends.shape[0] != n + 1 or sizes.shape[0] != known:
         raise ValueError("one end more than codes, and as many sizes as starts")
     with nogil:
         for row in range(n):
-            if row + AHEAD < n:
-                __builtin_prefetch(&data[starts[codes[row + AHEAD]]])
+            ahead = codes[row + AHEAD] if row + AHEAD < n else -1
+            if 0 <= ahead < known:
+                __builtin_prefetch(text + starts[ahead])
             code, size = codes[row], ends[row + 1] - ends[row]
-            if size != sizes[code] or (size > 0 and memcmp(&data[ends[row]], &data[starts[code]], size) != 0):
+            if not (0 <= code < known and 0 <= ends[row] <= ends[row + 1] <= length):
+                outside = True
+                break
+            if not 0 <= starts[code] <= length - sizes[code]:
+                outside = True
+                break
+            if size != sizes[code] or (size > 0 and memcmp(text + ends[row], text + starts[code], size) != 0):
                 same = False
                 break
+    if outside:
+        raise ValueError("codes from 0 on, and texts within the data")
     return same

@@ -7,11 +7,10 @@ from dplr._core._tiles cimport ROOT_UNITS
 
 cdef inline int check_weights(const double[::1] weights, Py_ssize_t n) except -1:
     """ValueError unless they are n numbers from 0 to 1."""
-    cdef Py_ssize_t r
-    cdef bint fine = weights.shape[0] == n
+    cdef Py_ssize_t r, outside = 0
     for r in range(weights.shape[0]):
-        fine &= (weights[r] >= 0.0) & (weights[r] <= 1.0)
-    if not fine:
+        outside += 0 if (weights[r] >= 0.0) & (weights[r] <= 1.0) else 1
+    if outside or weights.shape[0] != n:
         raise ValueError("weights must be one number from 0 to 1 for each row")
     return 0
 

@@ -31,6 +31,7 @@ from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
 from dplr.fitting.release import Ready, Record
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
+from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import NoPrivacy
@@ -115,6 +116,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         model = self._plain_model()
         _clients.refuse(model, type(self).__name__)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
+        refuse_units(bounds, "with a table of counts")
         if not ledger.strict:
             return self._fit(model, X, y, ledger, bounds)
         check_types(X, y, bounds)

@@ -91,6 +91,8 @@ class Bounds:
     >>> smoker = {"levels": ["never", "before", "now"], "reference": "never"}
     >>> dplr.Bounds({"age": (18, 99), "smoker": smoker}, products=[("age", "age"), ("age", "smoker")]).layout.names
     ('age', 'smoker=before', 'smoker=now', 'age^2', 'age*smoker=before', 'age*smoker=now')
+    >>> dplr.Bounds({"age": (18, 99)}, person="patient", weight="w", weight_max=200).person
+    'patient'
     >>> dplr.Bounds([(99, 18)])
     Traceback (most recent call last):
         ...

@@ -81,11 +81,7 @@ def fit(
         with blamed(FILE):
             known = _read_bounds(bounds)
         with blamed(USAGE):
-            kinds = feature_kinds(known)
-            if target in kinds:
-                raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
-            kinds[target] = target_kind(known, LOSSES[model].classification)
-            check_apart(further := unit_kinds(units, known), target)
+            kinds, further = _kinds(known, target, model, units)
         with blamed(FILE):
             X, y = _read(data, kinds | further, target, form)
             other = None if public is None else _read(public, kinds, target, form)
@@ -113,13 +109,27 @@ def fit(
     with uninterrupted():
         _save(est, output, overwrite)
     if not quiet:
-        click.echo(visible(str(est.privacy_)))
-        click.echo(f"Wrote {output}.")
-        if ledger is not None:
-            where = ledger_path if share is None else f"share {share} of {ledger_path}"
-            click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
+        _say(est, output, ledger, ledger_path if share is None else f"share {share} of {ledger_path}")
     if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
+
+
+def _say(est: Any, output: str, ledger: Ledger | None, where: str | None) -> None:
+    """The statement, the file, and what is left."""
+    click.echo(visible(str(est.privacy_)))
+    click.echo(f"Wrote {output}.")
+    if ledger is not None:
+        click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
+
+
+def _kinds(known: Bounds, target: str, model: str, units: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the columns of a model hold, and those of ids and weights."""
+    kinds = feature_kinds(known)
+    if target in kinds:
+        raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
+    kinds[target] = target_kind(known, LOSSES[model].classification)
+    check_apart(further := unit_kinds(units, known), target)
+    return kinds, further
 
 
 def _read_bounds(path: str) -> Bounds:

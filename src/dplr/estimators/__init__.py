@@ -102,7 +102,7 @@ def fit(
 
     Privacy
     -------
-    Protects one record, as the Privacy section of `LogisticRegression` says.
+    Protects one record, or one person, as the Privacy section of `LogisticRegression` says.
 
     Examples
     --------
@@ -112,6 +112,9 @@ def fit(
     >>> est = dplr.fit(X, y, mechanism="fm", eps=0.8)
     >>> est.predict(X[:2])
     array([ True, False])
+    >>> visits = dplr.fit(X, y, mechanism="fm", eps=0.8, person=np.arange(2000) // 4)  # four rows of each person
+    >>> [fact for fact in visits.privacy_.assumptions if "persons" in fact]
+    ['the number of persons = 500']
     """
     estimator = _estimator(
         model,

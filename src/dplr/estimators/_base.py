@@ -220,6 +220,8 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
 
     def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
         """The rows, and their ids and weights apart from them."""
+        features = handed_over(X)[1]
+        bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
         return taken(X, declared, bounds, sample_weight, person)
 
@@ -306,7 +308,9 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         check_map(X, self._record.features)
-        prep, X = self._record.prep, features_alone(X, self.privacy_.unit.person, self._weight_column)
+        prep = self._record.prep
+        if prep.layout is None or not prep.layout.named:  # bounds by name ignore all that they do not name
+            X = features_alone(X, self.privacy_.unit.person, self._weight_column)
         matrix = prep.counted(rows_to_predict(self, X, prep.layout))
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)

@@ -285,6 +285,7 @@ def _check_folds(estimator: Any, found: Locals) -> None:
         folds.StratifiedGroupKFold,
     )
     by_groups = folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut
+    of_persons = estimator.person is not None or "person" in (found.get("params") or {})
     add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
     where = found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)
     too_much = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
@@ -293,9 +294,22 @@ def _check_folds(estimator: Any, found: Locals) -> None:
             _warn(
                 f"Folds are cut by the labels (an integer `cv` does it too): one label {too_much} Pass cv=KFold(5).", cv
             )
+        elif of_persons and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
+            _warn(_cut_persons(isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)), too_much), cv)
         elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
             remedy = 'Use neighbouring="replace_one", or a PredefinedSplit by public facts.'
             _warn(f"Folds are cut by position: one record more or less {too_much} {remedy}", cv)
+
+
+def _cut_persons(by_groups: bool, too_much: str) -> str:
+    """What to say of folds that a person with other rows would cut in another way."""
+    if by_groups:
+        said = f"Folds hold whole persons, and are cut by their number and their rows: one person {too_much}"
+    else:
+        said = (
+            f"Folds are cut by rows, so a person may lie in several of them, and one person with more rows {too_much}"
+        )
+    return f"{said} Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
 
 
 def _warn(said: str, about: Any) -> None:

@@ -21,8 +21,8 @@ class HuberRegressor(PrivateRegressor):
         bounds of the target, in [0.01, 2]. Noise is proportional to it.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of this loss.
-    eps, delta, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng,
-        progress : as in `LinearRegression`.
+    eps, delta, bounds, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person, weight_bounds, public, ranges,
+        large_delta, aim, ledger, rng, progress : as in `LinearRegression`.
 
     Attributes
     ----------
@@ -30,8 +30,9 @@ class HuberRegressor(PrivateRegressor):
 
     Privacy
     -------
-    Protects one record, as `LinearRegression` does. The slope of the loss is at most `width`, its second derivative at
-    most 1, so output.md, theorem 1, objective.md, theorem 1, and noisy_gd.md cover it, beside the mechanisms.
+    Protects one record, or one person, as `LinearRegression` does. The slope of the loss is at most `width`, its second
+    derivative at most 1, so output.md, theorem 1, objective.md, theorem 1, and noisy_gd.md cover it, beside the
+    mechanisms.
 
     Examples
     --------

@@ -13,10 +13,11 @@ class LinearRegression(PrivateRegressor):
 
     Parameters
     ----------
-    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger,
-        rng, progress : as in `LogisticRegression`; the mechanism is `"auto"`, `"fm"`, `"objective"`, `"ngd"` or a spec
-        of theirs. The target of the bounds is ``(lower, upper)`` of y, and required; without bounds y is assumed to lie
-        in [-1, 1]. Values outside are clipped, and so are predictions where bounds are declared.
+    eps, delta, mechanism, bounds, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person, weight_bounds,
+        public, ranges, large_delta, aim, ledger, rng, progress : as in `LogisticRegression`; the mechanism is `"auto"`,
+        `"fm"`, `"objective"`, `"ngd"` or a spec of theirs. The target of the bounds is ``(lower, upper)`` of y, and
+        required; without bounds y is assumed to lie in [-1, 1]. Values outside are clipped, and so are predictions
+        where bounds are declared.
 
     Attributes
     ----------
@@ -27,8 +28,8 @@ class LinearRegression(PrivateRegressor):
 
     Privacy
     -------
-    Protects one record, as `LogisticRegression` does; the bounds of the target are public too. Proofs: functional.md,
-    theorems 1 and 4, objective.md, theorems 3 and 5, and noisy_gd.md, beside the mechanisms.
+    Protects one record, or one person, as `LogisticRegression` does; the bounds of the target are public too. Proofs:
+    functional.md, theorems 1 and 4, objective.md, theorems 3 and 5, and noisy_gd.md, beside the mechanisms.
 
     Examples
     --------

@@ -29,10 +29,22 @@ class LogisticRegression(PrivateClassifier):
     classes : the labels; may be left out for booleans, for 0 and 1, and where the bounds name them. More than two are
         fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads two labels
         from the data, which no noise covers: a PrivacyWarning says so, and the statement too.
+    class_weight : label -> public factor, of every label: a row counts its label's factor over the largest one. None:
+        all count alike. `"balanced"` is refused: it would be taken from the private labels.
     fit_intercept : whether the model has an intercept.
     l2 : factor of ||w||^2 / 2 in the mean objective of the scaled problem, or `"auto"`, a function of public facts.
     neighbouring : `"replace_one"` or `"add_remove"`.
-    n_rows : public number of rows; len(X) under replace_one, a declared reference (or None) under add_remove.
+    n_rows : public number of rows, or of persons; what X holds under replace_one, a declared reference (or None) under
+        add_remove.
+    person : the column of the ids of persons in the table X: rows with one id are one person's, and what is protected
+        is one person with all their rows. Ids are compared as they are written. It is no feature, and predictions
+        ignore it. Where ids are given to `fit` instead, this is what the statement calls them. None: every row is
+        protected alone, and a person with k rows has the protection of k eps.
+    rows_per_person : k. Each row of a person with m rows counts min(1, k / m) / k. With 1, everybody counts alike, and
+        the number of rows is hidden at no cost; with more, persons with more rows count more, for more noise.
+    weight_bounds : (0, W), which weights given to `fit` are clipped to and divided by; required with them. From public
+        knowledge: the noise is that of rows of weight W, so W far above the mean weight costs accuracy. About twice
+        the population over the sample is usual.
     public : where the fit starts and towards which its ridge pulls, from knowledge that is disjoint from the private
         data and was not selected using it; everything in the units that the estimator sees. One of
 
@@ -79,10 +91,12 @@ class LogisticRegression(PrivateClassifier):
 
     Privacy
     -------
-    Protects one record (see `neighbouring`): x, y and, under add_remove, its presence. Released are `coef_`,
-    `intercept_` and `released_`. Assumed public: all parameters, the bounds, the labels, and the number of rows under
-    replace_one; `privacy_` lists them. Warnings and errors are for the data holder and are not private. Every call of
-    `fit` spends eps anew. Proofs: functional.md, objective.md, output.md and noisy_gd.md, beside the mechanisms.
+    Protects one record (see `neighbouring`): x, y, its weight and, under add_remove, its presence; with `person` one
+    person with all their records, however many, and their id. Released are `coef_`, `intercept_` and `released_`.
+    Assumed public: all parameters, the bounds, the labels, and the number of rows, or of persons, under replace_one;
+    `privacy_` lists them. Warnings and errors are for the data holder and are not private. Every call of `fit` spends
+    eps anew. Proofs: functional.md, objective.md, output.md and noisy_gd.md, beside the mechanisms, and unit.md about
+    persons and weights.
 
     See Also
     --------
@@ -99,6 +113,9 @@ class LogisticRegression(PrivateClassifier):
     True
     >>> est.privacy_.guarantee.eps
     0.8
+    >>> est = dplr.LogisticRegression(eps=0.8, mechanism="fm", bounds=est.bounds, weight_bounds=(0, 200))
+    >>> est.fit(X, y, sample_weight=rng.uniform(0, 150, 5000)).privacy_.unit.rules
+    ('weights are clipped to [0, 200] and divided by 200',)
     """
 
     _plain = linear_model.LogisticRegression

@@ -23,8 +23,8 @@ class MarginClassifier(PrivateClassifier):
     loss : of `margin_loss`, or `smoothed_hinge`.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of such losses.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng,
-        progress : as in `LogisticRegression`.
+    eps, delta, bounds, classes, class_weight, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person,
+        weight_bounds, public, ranges, large_delta, aim, ledger, rng, progress : as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -33,8 +33,9 @@ class MarginClassifier(PrivateClassifier):
 
     Privacy
     -------
-    Protects one record, as `LogisticRegression` does. The loss is public: one that was chosen by a look at the private
-    data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the mechanisms' own.
+    Protects one record, or one person, as `LogisticRegression` does. The loss is public: one that was chosen by a look
+    at the private data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the
+    mechanisms' own.
 
     Examples
     --------

@@ -23,8 +23,8 @@ class PoissonRegressor(PrivateRegressor):
     bounds : their target is (smallest, largest) count, at least 0, and required. Counts outside are clipped.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of this loss.
-    eps, delta, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng, progress : as in
-        `LinearRegression`.
+    eps, delta, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person, weight_bounds, public, ranges,
+        large_delta, aim, ledger, rng, progress : as in `LinearRegression`.
 
     Attributes
     ----------

@@ -20,8 +20,8 @@ class ResidualRegressor(PrivateRegressor):
     loss : of `residual_loss`.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of such losses.
-    eps, delta, bounds, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng,
-        progress : as in `LinearRegression`.
+    eps, delta, bounds, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person, weight_bounds, public, ranges,
+        large_delta, aim, ledger, rng, progress : as in `LinearRegression`.
 
     Attributes
     ----------
@@ -29,8 +29,9 @@ class ResidualRegressor(PrivateRegressor):
 
     Privacy
     -------
-    Protects one record, as `LinearRegression` does. The loss is public: one that was chosen by a look at the private
-    data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the mechanisms' own.
+    Protects one record, or one person, as `LinearRegression` does. The loss is public: one that was chosen by a look at
+    the private data is not covered. Source: Chaudhuri and Monteleoni 2008, Theorem 3; proofs: knots.md, and the
+    mechanisms' own.
 
     Examples
     --------

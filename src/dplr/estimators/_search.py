@@ -36,6 +36,7 @@ from dplr.fitting.search import (
     plan_stopping,
 )
 from dplr.fitting.silence import silence
+from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
@@ -46,7 +47,8 @@ from dplr.tuning.selection import SCORE_UNITS, choose
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (
-    "eps", "delta", "neighbouring", "n_rows", "classes", "large_delta", "ledger", "rng", "progress",
+    "eps", "delta", "neighbouring", "n_rows", "classes", "large_delta", "ledger", "rng", "progress", "person",
+    "rows_per_person", "weight_bounds", "class_weight",
 )  # fmt: skip
 _FOLDS = 5
 
@@ -83,6 +85,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     candidates : parameters to try, from public knowledge: a mapping of lists as of `GridSearchCV`, or a sequence of
         mappings, such as ``list(ParameterSampler(..., random_state=0))``. Each of them may change anything except eps,
         delta, neighbouring, n_rows, classes, large_delta, ledger, rng and progress; bounds must keep their target.
+        Neither the estimator nor a candidate may have persons or weights.
     method : one of
 
         - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
@@ -163,7 +166,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The ledger cannot pay for the search. No row was read, and nothing was spent.
         """
         if refused:
-            raise TypeError(f"`fit` does not take {', '.join(refused)}; it takes X and y.")
+            remedy = "A private search protects records that count alike."
+            raise TypeError(f"`fit` does not take {', '.join(refused)}; it takes X and y. {remedy}")
         self._check()
         candidates = self._models()  # clones, which refuse the clients that break the promise
         if self.method == PUBLIC:
@@ -296,6 +300,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 remedy = "It belongs to the whole search: set it on the estimator."
                 raise ValueError(sentence("candidates", f"must not change {name!r}", params[name], remedy))
         model = clone(self.estimator).set_params(**params)
+        _refuse_units(model)
         if model.mechanism != AUTO and not as_mechanism(model.mechanism).about.private:
             remedy = "Such a fit has no noise, and no search can give it any."
             raise ValueError(sentence("mechanism", "must be private in a private search", model.mechanism, remedy))
@@ -357,6 +362,15 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
         tags.non_deterministic, tags.input_tags.sparse = True, False
         return tags
+
+
+def _refuse_units(model: Any) -> None:
+    """Parts and scores count records, each alike: neither knows persons or weights."""
+    refuse_units(as_bounds(model.bounds), "in a private search")
+    for name in ("person", "weight_bounds", "class_weight"):
+        if (value := getattr(model, name, None)) is not None:
+            remedy = "A search protects one record, and every record counts alike in its scores."
+            raise ValueError(sentence(name, "must be None in a private search", value, remedy))
 
 
 def _words(params: Mapping[str, Any]) -> str:

@@ -24,8 +24,8 @@ class HuberSVC(PrivateClassifier):
         |1 - y z| <= width. A wider corner has less curvature, which costs less of eps.
     mechanism : `"auto"`, `"objective"`, `"output"`, `"ngd"` (needs delta > 0), `"none"`, or a spec. The functional
         mechanism has no expansion of this loss.
-    eps, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, public, ranges, large_delta, aim, ledger, rng,
-        progress : as in `LogisticRegression`.
+    eps, delta, bounds, classes, class_weight, fit_intercept, l2, neighbouring, n_rows, person, rows_per_person,
+        weight_bounds, public, ranges, large_delta, aim, ledger, rng, progress : as in `LogisticRegression`.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class HuberSVC(PrivateClassifier):
 
     Privacy
     -------
-    Protects one record, as `LogisticRegression` does. Source: Chaudhuri, Monteleoni and Sarwate 2011; proofs:
-    objective.md, output.md and noisy_gd.md, beside the mechanisms.
+    Protects one record, or one person, as `LogisticRegression` does. Source: Chaudhuri, Monteleoni and Sarwate 2011;
+    proofs: objective.md, output.md and noisy_gd.md, beside the mechanisms.
 
     Examples
     --------

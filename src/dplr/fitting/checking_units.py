@@ -52,7 +52,7 @@ def _counted(found: UnitFindings, n: int, given: Given, *, ids: bool) -> RowWeig
 
 def _add_look_alikes(found: UnitFindings, ids: Any) -> None:
     alike = look_alikes(ids)
-    if alike["either"]:
-        kinds = [f"{count} by {kind}" for kind, count in alike.items() if count and kind != "either"]
-        said = f"{alike['either']} ids differ from another one by case or white space alone ({', '.join(kinds)})"
-        found.doubts.append(f"person: {said}: they count as other persons. Is one person spelt in two ways?")
+    if alike["any"]:
+        kinds = " or ".join(kind for kind, count in alike.items() if count and kind != "any") or "how they are written"
+        said = f"{alike['any']} ids differ from another one in nothing but {kinds}, and count as other persons"
+        found.doubts.append(f"person: {said}. Is one person spelt in two ways?")

@@ -11,10 +11,10 @@ import numpy as np
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name
-from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, row_factors, with_classes
+from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
-from dplr.rows import Labels, RowWeights, as_table, row_weights
+from dplr.rows import Labels, RowWeights, as_table, class_factors, row_weights
 
 _UNNAMED = "person"  # a label for ids that have no name
 
@@ -45,7 +45,7 @@ class Given:
         unit = with_classes(self.unit, class_weight, classes, loss)
         if not unit.weighted:
             return unit, None
-        factors = None if class_weight is None or labels is None else row_factors(labels, class_weight)
+        factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
         given = self.ids, unit.rows_per_person, self.weights, unit.weight_max
         return unit, row_weights(n, *given, factors, strict)
 

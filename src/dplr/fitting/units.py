@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._validation import check_count, check_positive, sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, model_of
-from dplr.rows import Labels
 
 ClassWeight = Mapping[Any, float] | None
 USUAL_CAP = "About twice the population over the sample is usual, which a survey's documentation says."
@@ -80,6 +78,15 @@ def _cap(weight_bounds: Any) -> float:
     return check_positive("weight_bounds", high)
 
 
+def refuse_units(bounds: Bounds | None, where: str) -> None:
+    """Raise ValueError for bounds with persons or weights, for a release that protects records alone."""
+    named = {} if bounds is None else {"person": bounds.person, "weight": bounds.weight}
+    for name, column in named.items():
+        if column is not None:
+            remedy = "It protects one record, and every record counts alike: leave it out of the bounds."
+            raise ValueError(sentence("bounds", f"must declare no `{name}` {where}", column, remedy))
+
+
 def with_classes(unit: Unit, class_weight: ClassWeight, classes: Sequence[Any] | None, loss: Loss) -> Unit:
     """The unit with the public factor of each label; without labels those that the mapping names."""
     if class_weight is None:
@@ -108,16 +115,6 @@ def factors_of(class_weight: Any, classes: Sequence[Any] | None) -> list[tuple[A
             remedy = "A label that must not count belongs into no row: leave such rows out by public rules."
             raise ValueError(sentence("class_weight", f"must be positive and finite for {label!r}", factor, remedy))
     return [(label, float(given[label])) for label in labels]
-
-
-def row_factors(labels: Labels, class_weight: Mapping[Any, float]) -> NDArray[np.float64]:
-    """The factor of each row over the largest one, by its own label; 0 for what is not a label."""
-    factors = [factor for _, factor in factors_of(class_weight, labels.classes.tolist())]
-    codes = labels.codes if len(factors) == 2 else range(len(factors))
-    found = np.zeros(len(labels.y))
-    for code, factor in zip(codes, factors, strict=True):
-        found[np.asarray(labels.y == code)] = factor / max(factors)
-    return found
 
 
 def _plain(label: Any) -> Any:

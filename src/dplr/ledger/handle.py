@@ -89,6 +89,10 @@ class Ledger:
     costs eps = 0.4, delta = 0; remaining before (eps = 1, delta = 1e-12), after (eps = 0.6, delta = 1e-12)
     >>> ledger.remaining()
     (1.0, 1e-12)
+    >>> visits = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "visits.ledger"), eps=1.0, unit="patient")
+    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm", person="patient")
+    >>> plan.cost(visits).fits
+    True
     """
 
     __slots__ = ("_id", "_share", "_strict", "label", "path")

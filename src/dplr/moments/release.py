@@ -21,6 +21,7 @@ from dplr.estimators._strict import check_columns
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
+from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms.functional.spec import add_noise
@@ -108,7 +109,8 @@ def release_moments(
     (1.0, True)
     """
     eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
-    known, party = declared(as_bounds(bounds), columns), _checked_party(party)
+    refuse_units(whole := as_bounds(bounds), "with `release_moments`")
+    known, party = declared(whole, columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
     if not budget.strict:

@@ -162,10 +162,13 @@ def _statement(found: Any, name: str) -> PrivacyStatement:
 
 def _facts(statement: PrivacyStatement) -> list[tuple[str, str]]:
     replaced = statement.neighbouring is Neighbouring.REPLACE_ONE
+    one, there = "one record", "it is"
+    if statement.unit.person is not None:
+        one, there = printable(f"one person with all their records ({statement.unit.person})"), "they are"
     return [
         ("privacy loss eps", "unlimited" if math.isinf(statement.eps) else f"{statement.eps:g}"),
         ("delta", f"{statement.delta:g}"),
-        ("what is protected", "one record" if replaced else "one record, and that it is there"),
+        ("what is protected", one if replaced else f"{one}, and that {there} there"),
         ("mechanism", statement.mechanism),
     ]
 

@@ -46,7 +46,7 @@ def alarms(statement: PrivacyStatement) -> list[Alarm]:
 def promise(statement: PrivacyStatement) -> list[str]:
     """The guarantee for a reader who is one of the persons in the data."""
     if math.isinf(statement.eps):
-        return ["Nothing: the numbers may tell everything about a record."]
+        return [f"Nothing: the numbers may tell everything about a {statement.unit.one}."]
     paragraphs = [_in_words(statement), _guess(statement)]
     if statement.reproducible:
         paragraphs.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
@@ -55,10 +55,7 @@ def promise(statement: PrivacyStatement) -> list[str]:
             f"delta = {statement.delta:g} is the room that the bound leaves for rare events. It should be much smaller "
             "than one divided by the number of persons."
         )
-    paragraphs.append(
-        "What is protected is one record. If a person has several records in the data, the protection of that person "
-        f"is weaker: {_group(statement)}. Other releases from the same data add up with this one."
-    )
+    paragraphs.append(f"{_protected(statement)} Other releases from the same data add up with this one.")
     if statement.arithmetic != "integer":
         paragraphs.append(
             "The promise is proved for real numbers; the noise was added in floating-point arithmetic, and the numbers "
@@ -67,27 +64,42 @@ def promise(statement: PrivacyStatement) -> list[str]:
     return paragraphs
 
 
+def _protected(statement: PrivacyStatement) -> str:
+    if statement.unit.person is None:
+        return (
+            "What is protected is one record. If a person has several records in the data, the protection of that "
+            f"person is weaker: {_group(statement)}."
+        )
+    column = printable(statement.unit.person)
+    return (
+        f"What is protected is one person with all their records, however many: all that have one value of “{column}”. "
+        f"Of persons together the protection is weaker: {_group(statement)}."
+    )
+
+
 def _in_words(statement: PrivacyStatement) -> str:
+    one = "record" if statement.unit.person is None else "person, with all their records,"
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        change = "had any one record been replaced by any other, within the public bounds"
+        change = f"had any one {one} been replaced by any other, within the public bounds"
     else:
-        change = "had any one record been left out, or one been added"
+        change = f"had any one {one} been left out, or one been added"
     more = f", plus delta = {statement.delta:g}" if statement.delta else ""
     factor = math.exp(min(statement.eps, 700.0))
     return (
         f"The published numbers would have been nearly as likely {change}: the probability of any outcome is at most "
         f"exp(eps) = {factor:.4g} times what it would have been{more}. This holds whatever else a reader knows, all "
-        "other records included."
+        f"other {statement.unit.many} included."
     )
 
 
 def _guess(statement: PrivacyStatement) -> str:
     """The guarantee as the success rate of the best attack, rounded up."""
     chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
+    several = statement.unit.person is not None
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        question = "which of two possible records of yours was used"
+        question = f"which of two possible {'sets of ' * several}records of yours was used"
     else:
-        question = "whether your record was used"
+        question = f"whether your record{'s were' if several else ' was'} used"
     if chance >= 99.95:
         right = "may be right nearly always: a bound this loose promises little"
     else:
@@ -99,9 +111,10 @@ def _guess(statement: PrivacyStatement) -> str:
 
 
 def _group(statement: PrivacyStatement) -> str:
+    many = statement.unit.many
     if isinstance(statement.guarantee, Pure):
-        return f"with two records eps is {2 * statement.eps:g}, with k records k times {statement.eps:g}"
-    return "with k records eps is k times as large, and delta grows faster than that"
+        return f"with two {many} eps is {2 * statement.eps:g}, with k {many} k times {statement.eps:g}"
+    return f"with k {many} eps is k times as large, and delta grows faster than that"
 
 
 def released(statement: PrivacyStatement) -> str:
@@ -174,7 +187,9 @@ def secrets(statement: PrivacyStatement) -> list[str]:
         "a seed of the noise, where one was set;",
     ]
     if statement.neighbouring is Neighbouring.ADD_REMOVE:
-        kept.append("the exact number of records: under add_remove it is private;")
+        kept.append(f"the exact number of {statement.unit.many}: under add_remove it is private;")
+    if statement.unit.person is not None:
+        kept.append("the number of records, of the whole data and of each person, and the ids;")
     kept.append("the records, parts of them, or pictures with records as points.")
     return kept
 
@@ -185,6 +200,7 @@ def citation(statement: PrivacyStatement) -> str:
         level = "without differential privacy" + (" (noise from a seed)" if statement.reproducible else "")
     else:
         delta = f", delta = {statement.delta:g}" if statement.delta else ""
-        level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring})"
+        of = "" if statement.unit.person is None else " of persons"
+        level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring}{of})"
     source, version = printable(statement.source), printable(statement.version)
     return f"Fitted {level}, mechanism {statement.mechanism} ({source}), with dplr {version}."

@@ -14,7 +14,7 @@ from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.faults import FaultyRows, explained, other_values
 from dplr.rows.labels import FROM_DATA, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
-from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights, shares
+from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
@@ -34,7 +34,7 @@ __all__ = [
     "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table",
     "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text", "encoded", "every",
     "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels", "row_weights",
-    "shares", "survey",
+    "survey",
 ]  # fmt: skip
 
 

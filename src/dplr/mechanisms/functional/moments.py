@@ -148,26 +148,24 @@ def best_weight(
     classes * scale^2 + (scale / weight)^2 ||coef||^2 in each coordinate, with scale proportional to the joint
     sensitivity: the linear block of one class against the rest is made of the noisy sums of all classes.
     """
-    measure = joint_l2_sensitivity if l2 else joint_sensitivity
-    candidates = [(weight, measure(geometry, neighbouring, weight, classes > 1, counted)) for weight in _WEIGHTS]
+    measure = joint_l2_sensitivity if l2 else functools.partial(joint_sensitivity, counted=counted)
+    candidates = [(weight, measure(geometry, neighbouring, weight, classes > 1)) for weight in _WEIGHTS]
     return min(candidates, key=lambda pair: pair[1] ** 2 * (classes + (coef_norm / pair[0]) ** 2))
 
 
 def joint_l2_sensitivity(
-    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False, counted: bool = False
+    geometry: Geometry, neighbouring: Neighbouring, weight: float, by_class: bool = False
 ) -> float:
     """The proved L2 sensitivity of (linear, weight * diagonal, weight * sqrt 2 * off-diagonal) in the unit ball.
 
-    With `by_class` the linear block is one sum for each class (functional.md, lemma 8). `counted`: as in
-    `moments_sensitivity`.
+    With `by_class` the linear block is one sum for each class (functional.md, lemma 8). Units that count less than
+    whole change nothing: replace_one costs more than add_remove (unit.md, lemma 1).
     """
     one_record = sensitivity.l2_add_remove(geometry.radius, 1.0, weight, geometry.intercept)
     if neighbouring is Neighbouring.ADD_REMOVE:
         return one_record
     same_class = sensitivity.l2_replace_one(geometry.radius, 1.0, weight, geometry.intercept)
-    if by_class:
-        return max(same_class, math.sqrt(2) * one_record)
-    return max(same_class, one_record) if counted else same_class
+    return max(same_class, math.sqrt(2) * one_record) if by_class else same_class
 
 
 @functools.lru_cache(maxsize=64)
@@ -192,16 +190,13 @@ def square_weight(
     return square, sensitivity.square_replace_one(moments, reach, square)
 
 
-def square_l2_weight(
-    geometry: Geometry, neighbouring: Neighbouring, weight: float, counted: bool = False
-) -> tuple[float, float]:
+def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: float) -> tuple[float, float]:
     """The weight of sum y^2 in L2, at which it is free under replace_one, and the joint sensitivity of all three."""
     square = sensitivity.free_square_l2(geometry.radius, 1.0, weight, geometry.intercept)
-    added = sensitivity.square_l2_add_remove(joint_l2_sensitivity(geometry, Neighbouring.ADD_REMOVE, weight), square)
+    alone = joint_l2_sensitivity(geometry, neighbouring, weight)
     if neighbouring is Neighbouring.ADD_REMOVE:
-        return square, added
-    replaced = joint_l2_sensitivity(geometry, neighbouring, weight)
-    return square, max(replaced, added) if counted else replaced
+        return square, sensitivity.square_l2_add_remove(alone, square)
+    return square, alone
 
 
 def quadratic_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:

@@ -41,11 +41,10 @@ def gaussian_release(
 ) -> tuple[dict[str, Release], Gaussian, str]:
     """Blocks with discrete Gaussian noise that are (eps, delta)-DP together, their guarantee, and the name."""
     geometry = problem.geometry
-    counted = problem.counts_units
-    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes), counted)
+    weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes))
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
     if SQUARE in sizes:
-        weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight, counted)
+        weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight)
     named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
     meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
     if meat:

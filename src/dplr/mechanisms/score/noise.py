@@ -46,24 +46,13 @@ class Noise(NamedTuple):
 
 
 def round_at_zero(
-    share: Fraction,
-    first_weight: float,
-    radius: float,
-    iota: float,
-    neighbouring: Neighbouring,
-    weighted: bool = False,
+    share: Fraction, first_weight: float, radius: float, iota: float, neighbouring: Neighbouring
 ) -> Round:
-    """The sums at zero, where every record has p = 1/2; `first_weight` is that of the Hessian over a row's norm.
-
-    Where rows may count less than whole, and are `weighted`, the constant's cell moves under replace_one too: the unit
-    costs at most what costs more under both relations (unit.md, lemma 1).
-    """
+    """The sums at zero, where every record has p = 1/2; `first_weight` is that of the Hessian over a row's norm."""
+    replaced = neighbouring is Neighbouring.REPLACE_ONE
+    moved = sensitivity.first_score_replace_one if replaced else sensitivity.first_score_add_remove
     weight = first_weight / math.hypot(radius, iota)
-    moved = sensitivity.first_score_add_remove(radius, weight, iota)
-    if neighbouring is Neighbouring.REPLACE_ONE:
-        replaced = sensitivity.first_score_replace_one(radius, weight, iota)
-        moved = max(replaced, moved) if weighted else replaced
-    return Round(share, weight, moved)
+    return Round(share, weight, moved(radius, weight, iota))
 
 
 def round_anywhere(share: Fraction, radius: float, iota: float, neighbouring: Neighbouring) -> Round:

@@ -153,7 +153,7 @@ class ScoreRelease(Mechanism):
         at_start = (
             round_noise.round_anywhere(first, *where)
             if started
-            else round_noise.round_at_zero(first, FIRST_WEIGHT, *where, weighted=problem.unit.weighted)
+            else round_noise.round_at_zero(first, FIRST_WEIGHT, *where)
         )
         return (at_start, *(round_noise.round_anywhere(share, *where) for share in others))
 

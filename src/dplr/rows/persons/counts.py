@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,8 +18,9 @@ from dplr.rows.persons.ids import read_ids
 class PersonCounts:
     """Numbers of rows by canonical id: the same for every order of the parts that were added.
 
-    It holds the ids and is as private as the table. A value: adding and merging make a new one, so a part that is
-    counted again after a crash counts once.
+    Every part of the table must be counted before `shares` makes weights of `rows_of`. It holds the ids, and is as
+    private as the table. It is a value: adding and merging make a new one, so a part that is counted again after a
+    crash counts once.
     """
 
     __slots__ = ("_counts",)
@@ -61,11 +63,12 @@ class PersonCounts:
 
 
 def look_alikes(ids: Any) -> dict[str, int]:
-    """Numbers of persons that another one differs from in nothing but how the id is written. They are not private.
+    """How many persons have an id that another one's resembles. For the data holder: never part of a release.
 
     Returns
     -------
-    dict : "case", "white space" around the id, "leading zeros", "Unicode form", and "any" of these together.
+    dict : what ids differ in, and in nothing else -> how many do: "Unicode form", "case", "white space" around them,
+        "decimal zeros" as in 7.0, "leading zeros"; and "any" of these together.
     """
     texts = read_ids(ids).numbers.texts()
     found = {name: _shared(map(rule, texts)) for name, rule in _RULES.items()}
@@ -78,6 +81,7 @@ _RULES: dict[str, Callable[[str], str]] = {
     "Unicode form": functools.partial(unicodedata.normalize, "NFKC"),
     "case": str.casefold,
     "white space": str.strip,
+    "decimal zeros": functools.partial(re.compile(r"(?<=[0-9])\.0*$").sub, ""),
     "leading zeros": lambda text: text.lstrip("0") or "0",
 }
 

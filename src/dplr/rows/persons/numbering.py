@@ -79,10 +79,12 @@ def of_bytes(data: Bytes, ends: Integers, decoded: Callable[[bytes], str]) -> Nu
         codes, counts, firsts = found
         starts, stops = ends[firsts], ends[firsts + 1]
         if all_same(data, ends, codes, starts, stops - starts):
-            spans = zip(starts.tolist(), stops.tolist(), strict=True)
-            return Numbering(codes, counts, lambda: [decoded(data[start:stop].tobytes()) for start, stop in spans])
-    places = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    return _looked_up([decoded(data[start:end].tobytes()) for start, end in places])
+            return Numbering(codes, counts, lambda: _decoded(data, starts, stops, decoded))
+    return _looked_up(_decoded(data, ends[:-1], ends[1:], decoded))
+
+
+def _decoded(data: Bytes, starts: Integers, stops: Integers, decoded: Callable[[bytes], str]) -> list[str]:
+    return [decoded(data[start:stop].tobytes()) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def of_texts(values: Sequence[Any]) -> Numbering:

@@ -75,8 +75,9 @@ def shares(
 ) -> Vector:  # fmt: skip
     """a = 2^-30 floor(2^30 min(1/k, 1/m) * min(w, W)/W * c) for m rows of a person, and 0 where m is 0.
 
-    Each a is at most 1/m, in whole numbers, so those of m rows add up to at most 1. Parameters are as in `row_weights`,
-    with m = `rows`; weights that are not positive numbers count 0.
+    All factors are at most 1 and rounding goes down, so a is at most 1/m, and m rows weigh at most 1 together.
+    Parameters are as in `row_weights`, with m = `rows` of each row's person; weights that are not positive numbers
+    count 0.
     """
     divisors = np.maximum(rows, rows_per_person)
     if weights is None and factors is None:
