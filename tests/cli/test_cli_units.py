@@ -86,8 +86,6 @@ def test_plan_prints_the_unit_and_noise_over_persons(folder):
     assert "each of m rows counts min(1, 2/m), divided by 2" in said
     assert "weights are clipped to [0, 200]" in said
     assert "over the number of persons" in said
-    refused = command("plan", "--bounds", "bounds.toml", "--n-rows", PERSONS, "--curve", "--person", "id", code=2)
-    assert "`person` must be left out with a curve" in refused.stderr
 
 
 def test_check_counts_persons_and_shows_no_id(folder):
