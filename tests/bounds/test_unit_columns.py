@@ -46,6 +46,7 @@ def test_a_mapping_with_keys_of_a_file_is_one():
         ({"person": "\ud800"}, ValueError, "`person` must be text that UTF-8 can write"),
         ({"rows_per_person": 2}, ValueError, "`rows_per_person` must be 1 without `person`"),
         ({"person": "id", "rows_per_person": 0}, ValueError, "`rows_per_person` must be at least 1"),
+        ({"person": "id", "rows_per_person": 2**20 + 1}, ValueError, "`rows_per_person` must be at most 1048576"),
         ({"person": "id", "rows_per_person": True}, TypeError, "`rows_per_person` must be an integer"),
         ({"weight": "w"}, ValueError, "`weight` must stand beside `weight_max`"),
         ({"weight_max": 2}, ValueError, "`weight` must stand beside `weight_max`"),

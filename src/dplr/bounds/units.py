@@ -11,6 +11,7 @@ from dplr.bounds.columns import check_keys
 
 # What a file of bounds and `Bounds.to_dict` call them.
 KEYS = ("person", "rows_per_person", "weight")
+_MOST_ROWS = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class UnitColumns:
         cls, person: Any, rows_per_person: Any, weight: Any, weight_max: Any, names: Sequence[str] | None
     ) -> UnitColumns:
         """Checked: both of a pair are declared or neither, and no feature is among them."""
-        count = check_count("rows_per_person", rows_per_person)
+        count = check_rows_per_person(rows_per_person)
         if person is None and count != 1:
             raise ValueError(sentence("rows_per_person", "must be 1 without `person`", count, "Name the ids' column."))
         if (weight is None) is not (weight_max is None):
@@ -67,6 +68,15 @@ class UnitColumns:
         if self.rows_per_person != 1:
             said["rows_per_person"] = self.rows_per_person
         return said if self.weight is None else {**said, "weight": {"column": self.weight, "max": self.weight_max}}
+
+
+def check_rows_per_person(value: Any) -> int:
+    """A count at which rows still count: their weights are whole numbers of 2^-30."""
+    count = check_count("rows_per_person", value)
+    if count > _MOST_ROWS:
+        remedy = "The noise is as large as if every person had so many rows: take a few."
+        raise ValueError(sentence("rows_per_person", f"must be at most {_MOST_ROWS}", count, remedy))
+    return count
 
 
 def check_name(parameter: str, name: Any) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_count, check_positive, sentence
+from dplr._validation import check_positive, sentence
 from dplr.bounds.declared import Bounds
-from dplr.bounds.units import check_name
+from dplr.bounds.units import check_name, check_rows_per_person
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, model_of
 
@@ -40,7 +40,7 @@ class Declared:
         """What parameters and bounds say together; refused where they contradict each other."""
         said = cls(
             None if person is None else check_name("person", person),
-            check_count("rows_per_person", rows_per_person),
+            check_rows_per_person(rows_per_person),
             None,
             None if weight_bounds is None else _cap(weight_bounds),
         )

@@ -23,7 +23,7 @@ _TYPES = (
 _PRODUCTS = list_of(label_list(2, 2), 1)
 _UNITS = {
     "person": text,
-    "rows_per_person": integer(2, 2**31),
+    "rows_per_person": integer(2, 2**20),
     "weight": table({"column": text, "max": number(0.0, above=True)}),
 }
 _CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})

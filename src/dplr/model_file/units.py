@@ -18,7 +18,7 @@ _POSITIVE = number(0.0, above=True)
 _UNIT = table(
     {
         "person": either(None, text),
-        "rows_per_person": integer(1, 2**31),
+        "rows_per_person": integer(1, 2**20),
         "weight_max": either(None, _POSITIVE),
         "class_weights": list_of(table({"label": text, "factor": _POSITIVE}), 0, _MOST_LABELS),
     }
