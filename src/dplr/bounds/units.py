@@ -90,4 +90,4 @@ def check_name(parameter: str, name: Any) -> str:
         raise ValueError(sentence(parameter, "must be text that UTF-8 can write", name)) from None
     if not name:
         raise ValueError(sentence(parameter, "must not be empty", name))
-    return name
+    return str.__str__(name)  # a subclass shows itself as it likes

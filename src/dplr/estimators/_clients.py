@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr._warnings import PrivacyWarning, warn
+from dplr.bounds.declared import as_bounds
 from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
@@ -55,8 +56,17 @@ def _bootstraps(_: Any, found: Locals) -> bool:
     return bool(found["ensemble"].bootstrap)
 
 
+def _has_persons(estimator: Any) -> bool:
+    """Whether the estimator or its bounds declare persons. Parameters may be anything until they are checked."""
+    with contextlib.suppress(ValueError, TypeError, OSError):
+        bounds = as_bounds(estimator.bounds)
+        if bounds is not None and bounds.person is not None:
+            return True
+    return estimator.person is not None
+
+
 def _draws_persons(estimator: Any, found: Locals) -> bool:
-    return estimator.person is not None or "person" in found["fit_params"]
+    return _has_persons(estimator) or "person" in found["fit_params"]
 
 
 def _draws_by_weight(_: Any, found: Locals) -> bool:
@@ -285,7 +295,7 @@ def _check_folds(estimator: Any, found: Locals) -> None:
         folds.StratifiedGroupKFold,
     )
     by_groups = folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut
-    of_persons = estimator.person is not None or "person" in (found.get("params") or {})
+    of_persons = _has_persons(estimator) or "person" in (found.get("params") or {})
     add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
     where = found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)
     too_much = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
@@ -296,9 +306,17 @@ def _check_folds(estimator: Any, found: Locals) -> None:
             )
         elif of_persons and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
             _warn(_cut_persons(isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)), too_much), cv)
+        elif of_persons and isinstance(cv, by_groups) and not add_remove and _promises(estimator):
+            _warn(_COUNTED_PERSONS, cv)
         elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
             remedy = 'Use neighbouring="replace_one", or a PredefinedSplit by public facts.'
             _warn(f"Folds are cut by position: one record more or less {too_much} {remedy}", cv)
+
+
+_COUNTED_PERSONS = (
+    "Folds are cut by a rule of persons: one person with another id is in another fold, and under replace_one how many "
+    'persons a fold has counts as public. Use neighbouring="add_remove" with n_rows.'
+)
 
 
 def _cut_persons(by_groups: bool, too_much: str) -> str:

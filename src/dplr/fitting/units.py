@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_positive, sentence
+from dplr._validation import check_positive, real_number, sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name, check_rows_per_person
 from dplr.privacy.unit import Unit
@@ -104,17 +104,25 @@ def factors_of(class_weight: Any, classes: Sequence[Any] | None) -> list[tuple[A
         remedy = "Give public factors, such as {'no': 1, 'yes': 3}: 'balanced' would take them from the private labels."
         raise TypeError(sentence("class_weight", "must be a mapping of labels to factors", class_weight, remedy))
     given = {_plain(label): factor for label, factor in class_weight.items()}
-    labels = sorted(given) if classes is None else [_plain(label) for label in classes]
+    labels = _ordered(given) if classes is None else [_plain(label) for label in classes]
     if set(given) != set(labels) or len(given) < 2:
         rule = f"must name every label, {labels}" if classes is not None else "must name every label"
         raise ValueError(sentence("class_weight", rule, list(given), "Give each a public factor."))
     for label, factor in given.items():
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)):
             raise TypeError(sentence("class_weight", f"must be a number for {label!r}", factor))
-        if not 0 < float(factor) < math.inf:
+        if not 0 < real_number(f"class_weight[{label!r}]", factor) < math.inf:
             remedy = "A label that must not count belongs into no row: leave such rows out by public rules."
             raise ValueError(sentence("class_weight", f"must be positive and finite for {label!r}", factor, remedy))
     return [(label, float(given[label])) for label in labels]
+
+
+def _ordered(labels: Iterable[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        rule, remedy = "must name labels of one type", "Name them as y has them."
+        raise TypeError(sentence("class_weight", rule, list(labels), remedy)) from None
 
 
 def _plain(label: Any) -> Any:
