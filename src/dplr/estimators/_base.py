@@ -23,7 +23,7 @@ from dplr.estimators import _clients, _html, _refit
 from dplr.estimators._columns import names_of, rows_to_predict, target_name
 from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared, handed_over, transformer_of
 from dplr.estimators._inference import Inference
-from dplr.estimators._pipelines import learned_before
+from dplr.estimators._pipelines import learned_before, person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
@@ -223,7 +223,12 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
-        return taken(X, declared, bounds, sample_weight, person)
+        given = taken(X, declared, bounds, sample_weight, person)
+        if given.unit.person is None and (column := person_before()) is not None:
+            rule = f"is required behind a step whose bounds declare persons ({column!r})"
+            remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
+            raise ValueError(sentence("person", rule, None, remedy))
+        return given
 
     def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
         """Rows before a fit whose ids and weights, if any, are columns of X."""

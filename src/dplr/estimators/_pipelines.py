@@ -1,4 +1,5 @@
-"""Which steps before a model learned from the private rows, as `StandardScaler` does: no noise covers them.
+"""Which steps before a model learned from the private rows, as `StandardScaler` does: no noise covers them. And which
+were told of persons.
 
 As in `_clients`, we look at the frames of scikit-learn that called us.
 """
@@ -9,6 +10,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
+
+from dplr.bounds.declared import as_bounds
+from dplr.estimators._encoder import BoundsEncoder
+from dplr.estimators._fourier import RandomFourierFeatures as Fourier
 
 # What these learn is the number of columns, or drawn from a seed.
 _LEARN_NOTHING = frozenset(
@@ -39,33 +44,47 @@ _CALLERS: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {
 
 def learned_before() -> list[str]:
     """The names of the steps of our callers that learned from the rows which this fit is given."""
-    found: list[str] = []
+    return list(dict.fromkeys(type(step).__name__ for step in _steps_before() if _learns(step)))
+
+
+def person_before() -> str | None:
+    """The column of ids in the bounds of a step of our callers, which a fit after it does not see."""
+    declared = (as_bounds(step.bounds) for step in _steps_before() if isinstance(step, (BoundsEncoder, Fourier)))
+    return next((bounds.person for bounds in declared if bounds is not None and bounds.person is not None), None)
+
+
+def _steps_before() -> Iterator[Any]:
+    """The steps that our callers fitted to the rows before, and those inside them."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         steps = _CALLERS.get(frame.f_code.co_qualname)
         if steps is not None and str(frame.f_globals.get("__name__")).startswith("sklearn."):
-            found += [name for step in steps(frame.f_locals) for name in _learners(step)]
+            for step in steps(frame.f_locals):
+                yield from _inside(step)
         frame = frame.f_back
-    return list(dict.fromkeys(found))
 
 
-def _learners(step: Any) -> Iterator[str]:
-    """The step, or the steps inside it, unless all they know was declared."""
-    from sklearn.utils import get_tags
-
+def _inside(step: Any) -> Iterator[Any]:
+    """The step, or the steps inside it."""
     if step is None or isinstance(step, str):  # "passthrough" and "drop"
         return
     inside = [part[1] for name in _INSIDE for part in getattr(step, name, None) or ()]
     if inside:
         for part in (*inside, getattr(step, "remainder", None)):
-            yield from _learners(part)
-        return
+            yield from _inside(part)
+    else:
+        yield step
+
+
+def _learns(step: Any) -> bool:
+    """Whether not all that a step knows was declared."""
+    from sklearn.utils import get_tags
+
     try:
         learns = get_tags(step).requires_fit
     except AttributeError:  # not of scikit-learn: who knows
         learns = True
-    if learns and not _is_declared(step):
-        yield type(step).__name__
+    return learns and not _is_declared(step)
 
 
 def _is_declared(step: Any) -> bool:
