@@ -5,7 +5,9 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.model_selection import KFold, LeaveOneGroupOut, PredefinedSplit, cross_validate
+from sklearn.pipeline import make_pipeline
 
 import dplr
 
@@ -54,3 +56,21 @@ def test_a_person_is_plain_text_in_every_statement():
     assert type(est.privacy_.unit.person) is str
     with pytest.raises(ValueError, match=r"`X` must have the column 'nobody'"):
         dplr.fit(TABLE, Y, eps=1.0, bounds=BOUNDS, person=np.str_("nobody"))
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        dplr.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id")),
+        make_pipeline(dplr.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id"))),
+    ],
+)
+def test_a_fit_by_row_behind_a_step_that_was_told_of_persons_is_refused(first, entropy):
+    steps = make_pipeline(first, dplr.LogisticRegression(eps=1.0, mechanism="fm"))
+    with pytest.raises(ValueError, match=r"`person` is required behind a step whose bounds declare persons \('id'\)"):
+        steps.fit(TABLE[["a"]], Y)
+    assert entropy.bytes == 0
+    with sklearn.config_context(enable_metadata_routing=True):
+        steps[-1].set_fit_request(person=True)
+        steps.fit(TABLE[["a"]], Y, person=IDS)
+    assert steps[-1].privacy_.unit.person == "person"
