@@ -390,3 +390,10 @@ def test_look_alikes_are_counted_and_not_shown():
     rules = ["Unicode form", "case", "white space", "decimal zeros", "leading zeros"]
     assert look_alikes(ids) == dict.fromkeys(rules, 2) | {"any": 12}
     assert look_alikes(["a", "b", 7, "0", "10", "100"]) == dict.fromkeys([*rules, "any"], 0)
+
+
+def test_texts_of_numpy_among_texts_are_ids():
+    """Also in a column of pandas that keeps texts as Python's objects."""
+    values = [np.str_("a"), "b", "a"]
+    for column in (values, pd.Series(values, dtype="string[python]"), pd.Series(values, dtype=object)):
+        assert row_weights(3, column, 1, None, None, None, False).persons.tolist() == [0, 1, 0]

@@ -96,7 +96,9 @@ def fit(
         public_rows = n_rows if neighbouring == "add_remove" else persons
         with blamed(USAGE):
             if neighbouring == "replace_one" and n_rows not in (None, public_rows):
-                raise ValueError(f"`--n-rows` must be left out, or {public_rows}, which the data have; got {n_rows}.")
+                kind = "persons" if units["person"] or known.person else "records"
+                whole = f"{public_rows}, as many {kind} as the data have"
+                raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
             _check_plan(options, public_rows, ledger, ledger_path)
         bars = bars_wanted(progress)
         est = _fitted(

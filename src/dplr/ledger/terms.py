@@ -130,7 +130,7 @@ def _other_unit(asked: str | None, written: str | None) -> str:
     if written is None:
         remedy += f" Make a ledger with unit={asked!r}."
     else:
-        remedy += f" Fit with person={written!r}, also where ids are given to `fit`; or use another ledger."
+        remedy += f" Fit with person={written!r}, or --person on the command line; or use another ledger."
     return sentence("person", f"must be {written!r}: the ledger's releases protect {protects}", asked, remedy)
 
 

@@ -89,7 +89,8 @@ def _decoded(data: Bytes, starts: Integers, stops: Integers, decoded: Callable[[
 
 def of_texts(values: Sequence[Any]) -> Numbering:
     """Python's texts, by their code points; whatever is not one, or is empty, is nobody's."""
-    texts = [value if type(value) is str else "" for value in values]  # pandas marks a missing text with NaN
+    # pandas marks a missing text with NaN, and may hold NumPy's texts.
+    texts = [value if type(value) is str else str.__str__(value) if isinstance(value, str) else "" for value in values]
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint8)
     gaps = sizes == 0
