@@ -48,7 +48,7 @@ def test_where_noise_drowns_the_rows_the_planner_says_so():
 
 
 def test_a_mechanism_without_intervals_and_a_missing_number_of_rows_are_refused():
-    with pytest.raises(ValueError, match="confidence intervals; got 'objective'"):
+    with pytest.raises(ValueError, match="what confidence intervals need; got 'objective'"):
         dplr.plan(**{**FACTS, "mechanism": "objective"}, n_rows=1000, eps=1.0)
     with pytest.raises(ValueError, match="`n_rows`"):
         dplr.plan(**FACTS, eps=1.0, neighbouring="add_remove")

@@ -193,7 +193,6 @@ def plan(
     targets = target_error is not None or target_width is not None
     several = _asked_for_curve(curve, targets or check_flag("intervals", intervals))
     if not (several or targets):
-        eps = check_eps(eps)
         _refuse_options(None if intervals else assume, progress)
     if n_rows is None and (intervals or neighbouring == Neighbouring.REPLACE_ONE) and not targets:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
@@ -215,20 +214,25 @@ def plan(
         ranges=ranges,
         aim=aim,
     )
-    if targets or several or intervals:
-        _refuse_factors(facts)
+    if not (targets or several or intervals):
+        check_promise([check_eps(eps)], facts, large_delta)
+        return facts.planned(check_eps(eps)).whole
+    _refuse_factors(facts)
+    assumed = check_assumptions(assume)
+    if several:
+        return _curve(facts, eps, delta, n_rows, assumed, large_delta, check_flag("progress", progress))
     if targets:
         level = None if eps is None else check_eps(eps)
-        return answer_of(facts, level, target_error, target_width, check_assumptions(assume), large_delta)
-    if several:
-        counts, track = counts_of(n_rows), bars if check_flag("progress", progress) else silent
-        levels, deltas = levels_of(eps), deltas_of(delta, counts[-1])
-        return curve_of(facts, levels, deltas, counts, check_assumptions(assume), large_delta, track)
-    assert isinstance(eps, float)
-    if intervals:
-        return widths_of(facts, eps, check_assumptions(assume), large_delta)
-    check_promise([eps], facts, large_delta)
-    return facts.planned(eps).whole
+        return answer_of(facts, level, target_error, target_width, assumed, large_delta)
+    return widths_of(facts, check_eps(eps), assumed, large_delta)
+
+
+def _curve(
+    facts: PublicFacts, eps: Any, delta: Any, n_rows: Any, assume: Assumptions, large_delta: bool, progress: bool
+) -> Curve:
+    """Every mechanism at every eps, delta and number of rows of the lists."""
+    counts, track = counts_of(n_rows), bars if progress else silent
+    return curve_of(facts, levels_of(eps), deltas_of(delta, counts[-1]), counts, assume, large_delta, track)
 
 
 def _refuse_factors(facts: PublicFacts) -> None:
