@@ -13,15 +13,14 @@ class LogCoshRegression(LinearRegression):
 
     def __init__(
         self, *, eps=1.0, delta=0.0, mechanism="ngd", width=0.25, bounds=None, fit_intercept=True, l2="auto",
-        neighbouring="replace_one", n_rows=None, public=None, ranges="auto", large_delta=False, aim="prediction",
-        ledger=None,
-        rng=None, progress=False,
+        neighbouring="replace_one", n_rows=None, person=None, rows_per_person=1, weight_bounds=None, public=None,
+        ranges="auto", large_delta=False, aim="prediction", ledger=None, rng=None, progress=False,
     ):  # fmt: skip
         super().__init__(
             eps=eps, delta=delta, mechanism=mechanism, bounds=bounds, fit_intercept=fit_intercept, l2=l2,
-            neighbouring=neighbouring, n_rows=n_rows, public=public, ranges=ranges, large_delta=large_delta, aim=aim,
-            ledger=ledger, rng=rng,
-            progress=progress,
+            neighbouring=neighbouring, n_rows=n_rows, person=person, rows_per_person=rows_per_person,
+            weight_bounds=weight_bounds, public=public, ranges=ranges, large_delta=large_delta, aim=aim,
+            ledger=ledger, rng=rng, progress=progress,
         )  # fmt: skip
         self.width = width
 

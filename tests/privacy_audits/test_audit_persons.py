@@ -41,7 +41,7 @@ def test_the_exact_loss_of_persons_is_at_most_eps(name, eps, reached):
 
 ROWS, SHARES = "rows/array/rows.py", "rows/persons/shares.py"
 FORGOTTEN = (ROWS, "return None if self._weights is None else self._weights.of_rows", "return None")
-IN_BLOCKS = (SHARES, "of_rows = shares(ids.rows,", "of_rows = shares(np.minimum(ids.rows, 8),")
+IN_BLOCKS = (SHARES, "ids.of_persons(shares(counts,", "ids.of_persons(shares(np.minimum(counts, 8),")
 NOT_DIVIDED = (
     SHARES,
     "divisors = np.maximum(rows, rows_per_person)",

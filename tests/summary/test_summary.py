@@ -298,7 +298,7 @@ def test_models_whose_release_allows_no_intervals_say_why(mechanism, reason):
     eps = math.inf if mechanism == "none" else 1.0
     delta = 1e-6 if mechanism == "ngd" else 0.0
     est = dplr.fit(table, pay > 100, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds)
-    with pytest.raises(ValueError, match=f"(?s)confidence intervals; got '{mechanism}'.*{reason}"):
+    with pytest.raises(ValueError, match=f"(?s)what confidence intervals need; got '{mechanism}'.*{reason}"):
         est.summary()
 
 
