@@ -19,6 +19,8 @@ Vector = NDArray[np.float64]
 _SPLITTER = 2.0**27 + 1
 # A quotient of at most 2^30 in three roundings of float64 is off by less than 2^-21.
 _DOUBT = 2.0**-20
+# Few enough for a cache: every step makes a new array.
+_BLOCK_ROWS = 2**14
 
 
 def row_weights(
@@ -55,7 +57,8 @@ def row_weights(
     """
     weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
     if person is None:
-        return RowWeights(shares(np.ones(n, np.int64), 1, weights, weight_max, factors), None, n)
+        one_each = np.broadcast_to(np.int64(1), n)
+        return RowWeights(shares(one_each, 1, weights, weight_max, factors), None, n)
     ids = read_ids(person)
     if len(ids) != n:
         raise ValueError(f"`person` must have one id for each row of X; got {len(ids)} ids and {n} rows.")
@@ -79,12 +82,17 @@ def shares(
     Parameters are as in `row_weights`, with m = `rows` of each row's person; weights that are not positive numbers
     count 0.
     """
-    divisors = np.maximum(rows, rows_per_person)
-    if weights is None and factors is None:
-        whole = (1 << BITS) // divisors
-    else:
-        whole = _floors(divisors, weights, weight_max, factors)
-    return np.asarray(np.where(rows > 0, whole, 0) * 2.0**-BITS, np.float64)
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        divisors = np.maximum(rows[part], rows_per_person)
+        if weights is None and factors is None:
+            whole: Any = (1 << BITS) // divisors
+        else:
+            w, c = (None if each is None else each[part] for each in (weights, factors))
+            whole = _floors(divisors, w, weight_max, c)
+        found[part] = np.where(rows[part] > 0, whole, 0) * 2.0**-BITS
+    return found
 
 
 def _floors(
@@ -155,6 +163,8 @@ def _read_weights(n: int, given: Any, weight_max: float | None, strict: bool) ->
 
 
 def _refuse_weights(weights: Vector) -> None:
+    if len(weights) and weights.min() >= 0 and weights.max() < math.inf:
+        return
     missing, infinite = int(np.isnan(weights).sum()), int(np.isinf(weights).sum())
     negative = int((weights < 0).sum()) - int(np.isneginf(weights).sum())
     if missing or infinite or negative:
@@ -168,11 +178,12 @@ def _refuse_weights(weights: Vector) -> None:
 
 def _warn_of_cap(weights: Vector, weight_max: float) -> None:
     """Tell the data holder of a cap that looks as if it came from the data, and of weights above it."""
-    clipped = int((weights > weight_max).sum())
+    largest = weights.max(initial=0.0)
     parts = []
-    if clipped:
+    if largest > weight_max:
+        clipped = int((weights > weight_max).sum())
         parts.append(f"{clipped / len(weights):.2%} of the weights are above the cap {weight_max:g} and were clipped")
-    elif (weights == weight_max).any():
+    elif largest == weight_max:
         parts.append(
             f"the cap {weight_max:g} is the largest weight in the data. A cap that was taken from the data voids the "
             "guarantee; take it from public knowledge, such as twice the population per sampled row"
