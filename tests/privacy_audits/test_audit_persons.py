@@ -44,8 +44,8 @@ FORGOTTEN = (ROWS, "return None if self._weights is None else self._weights.of_r
 IN_BLOCKS = (SHARES, "ids.of_persons(shares(counts,", "ids.of_persons(shares(np.minimum(counts, 8),")
 NOT_DIVIDED = (
     SHARES,
-    "divisors = np.maximum(rows, rows_per_person)",
-    "divisors = np.maximum(rows // rows_per_person, 1)",
+    "divisors = np.maximum(rows[part], rows_per_person)",
+    "divisors = np.maximum(rows[part] // rows_per_person, 1)",
 )
 BROKEN = {
     "weights are forgotten by fm": ("fm", 500, *FORGOTTEN),
