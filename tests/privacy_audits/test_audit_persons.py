@@ -6,7 +6,8 @@ from patched_copy import measure_on_a_patched_copy
 from persons_audit import CASES, SEARCHES, measure
 
 # Fits of each table, and the lower bound that a sound package reaches, as a share of eps: less would be too much noise,
-# or a blind audit. The noise is seeded, so that what was reached is reached again.
+# or a blind audit. The noise is seeded, so that what was reached is reached again; batches are drawn anew each time, and
+# 16,000 fits of them reached 0.31 to 0.56 of eps in five trials.
 FLOORS = {
     "fm": (20_000, 0.8),
     "fm, add_remove": (20_000, 0.8),
@@ -21,7 +22,7 @@ FLOORS = {
     "ngd": (20_000, 0.6),
     "ngd, add_remove": (20_000, 0.6),
     "ngd, several rows": (20_000, 0.6),
-    "ngd, batches": (4_000, 0.1),
+    "ngd, batches": (16_000, 0.1),
     "score": (6_000, 0.7),
     "score, add_remove": (6_000, 0.7),
     "score from zero": (2_000, 0.3),
