@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from dplr._warnings import warn
@@ -37,3 +38,19 @@ def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
         return items
     shown: Iterable[Any] = tqdm(items, desc=label, delay=_SECONDS, leave=False)
     return shown
+
+
+@contextlib.contextmanager
+def row_bar(label: str, rows: int | None) -> Iterator[Callable[[int], None]]:
+    """Show how many rows of a pass were read, how quickly, and how long the rest takes."""
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError:
+        yield lambda more: None
+        return
+    with tqdm(total=rows, desc=label, unit=" rows", unit_scale=True, delay=_SECONDS, leave=False) as bar:
+
+        def seen(more: int) -> None:
+            bar.update(more)
+
+        yield seen

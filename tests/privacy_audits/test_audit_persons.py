@@ -6,7 +6,7 @@ from patched_copy import measure_on_a_patched_copy
 from persons_audit import CASES, SEARCHES, measure
 
 # Fits of each table, and the lower bound that a sound package reaches, as a share of eps: less would be too much noise,
-# or a blind audit. The noise is seeded, so that what was reached is reached again; batches are drawn anew each time, and
+# or a blind audit. The noise is seeded, so that what was reached is reached again. Batches are drawn anew each time:
 # 16,000 fits of them reached 0.31 to 0.56 of eps in five trials.
 FLOORS = {
     "fm": (20_000, 0.8),

@@ -32,6 +32,7 @@ from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
 from dplr.fitting.silence import silence
+from dplr.fitting.streaming import Streaming, check_rule, opened
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -41,7 +42,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
-from dplr.rows import Labels, Table, Target, as_float, as_table, as_target, check_shapes
+from dplr.rows import LabelRule, Table, Target, as_float, as_table, as_target, check_shapes
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
@@ -192,21 +193,28 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
+        X, y, streaming = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
         given = self._taken_apart(X, bounds, sample_weight, person)
         if not ledger.strict:
-            return self._released(given, y, levels, ledger, bounds)
+            return self._released(given, y, levels, ledger, bounds, streaming)
         check_types(given.X, y, bounds)
         check_given(given)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(given, y, levels, ledger, bounds)
+            return self._released(given, y, levels, ledger, bounds, streaming)
 
     def _released(
-        self, given: Given, y: Any, levels: Sequence[float], ledger: Budget, bounds: Bounds | None
+        self,
+        given: Given,
+        y: Any,
+        levels: Sequence[float],
+        ledger: Budget,
+        bounds: Bounds | None,
+        streaming: Streaming | None,
     ) -> list[Released]:
-        ready = self._ready(given, y, bounds, levels, ledger.strict)
+        ready = self._ready(given, y, bounds, levels, ledger.strict, streaming)
         check_promise(levels, ready.facts, self.large_delta)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
@@ -236,7 +244,13 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         return self._ready(self._taken_apart(X, bounds), y, bounds, levels)
 
     def _ready(
-        self, given: Given, y: Any, bounds: Bounds | None, levels: Sequence[float], strict: bool = False
+        self,
+        given: Given,
+        y: Any,
+        bounds: Bounds | None,
+        levels: Sequence[float],
+        strict: bool = False,
+        streaming: Streaming | None = None,
     ) -> Ready:
         """Rows whose shapes and types are checked, and all that is public of them: no value but ids is looked at."""
         X, features = handed_over(given.X)
@@ -244,15 +258,25 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
             check_map(self.public[0], features)
         bounds = declared(bounds, features)
         named = target_name(y)
-        X, y = self._check_schema(X, y)
+        X, y = self._check_schema(X, y, streaming is not None)
         n, d = check_shapes(X, y)
-        labels = self._labels(y, bounds)
+        rule = self._label_rule(bounds)
+        check_rule(rule, streaming)
+        labels = None if rule is None else rule.of(y)
         columns = X.columns if isinstance(X, Table) else None
         said = (*self._said, *self._not_covered(levels))
-        unit, weights = given.counted(n, labels, getattr(self, "class_weight", None), self._loss(), strict)
+        class_weight = getattr(self, "class_weight", None)
+        if streaming is None:
+            unit, weights = given.counted(n, labels, class_weight, self._loss(), strict)
+        else:
+            classes = None if labels is None else labels.classes.tolist()
+            streaming, unit = streaming.counted(given, class_weight, classes, self._loss(), strict)
+            n, weights = streaming.units, None
         known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
         facts = PublicFacts.of(self, bounds, known, d, columns, labels, said, features, unit)
-        return Ready(X, y, facts, labels, named, weights)
+        if streaming is not None:
+            streaming = streaming.described(facts, rule)
+        return Ready(X, y, facts, labels, named, weights, streaming)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """The columns of X that are seen, in the order of `coef_`."""
@@ -268,11 +292,11 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")
 
-    def _check_schema(self, X: Any, y: Any) -> tuple[Any, Target]:
+    def _check_schema(self, X: Any, y: Any, is_streamed: bool = False) -> tuple[Any, Target]:
         """Shapes and types only: values are checked while they are summed, so X is read once."""
         table = None if type(X) is np.ndarray else as_table(X)
         if table is not None:
-            if 0 in table.shape:
+            if 0 in table.shape[is_streamed:]:
                 raise ValueError(sentence("X", "must have at least one row and one column", table.shape))
             validate_data(self, X, skip_check_array=True)
             X = table
@@ -291,7 +315,8 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
     def _check_target(self, y: Target) -> Target:
         return y
 
-    def _labels(self, y: Target, bounds: Bounds | None) -> Labels | None:
+    def _label_rule(self, bounds: Bounds | None) -> LabelRule | None:
+        """How the labels of a classifier are told; None for numbers."""
         return None
 
     def _check_declared(self) -> None:

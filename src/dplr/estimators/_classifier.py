@@ -15,7 +15,7 @@ from dplr._validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.mechanisms.automatic import AUTO
-from dplr.rows import FROM_DATA, Labels, Target, above, resolve_labels
+from dplr.rows import FROM_DATA, LabelRule
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
@@ -103,13 +103,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.coef_ = coef
         self.intercept_ = intercept
 
-    def _labels(self, y: Target, bounds: Bounds | None) -> Labels:
+    def _label_rule(self, bounds: Bounds | None) -> LabelRule:
         in_bounds = bounds.target_classes() if bounds is not None else None
         if self.classes is not None and in_bounds is not None and (self._reads or set(self.classes) != set(in_bounds)):
             raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes))
         if bounds is not None and bounds.threshold is not None:
-            return above(y, bounds.threshold)
-        return resolve_labels(y, in_bounds if self.classes is None else self.classes)
+            return LabelRule(threshold=bounds.threshold)
+        return LabelRule(in_bounds if self.classes is None else self.classes)
 
     @property
     def _reads(self) -> bool:

@@ -18,6 +18,7 @@ from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
 from dplr.fitting.one_vs_rest import Planned, is_several
 from dplr.fitting.planning import PublicFacts
+from dplr.fitting.streaming import Streaming, check_streamed
 from dplr.ledger.budget import Budget
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
@@ -39,6 +40,7 @@ class Ready:
     labels : of a classifier; None for a numeric target.
     name : of the target; None for none.
     weights : how much each row counts; None where every row counts whole.
+    streaming : the rows, where they are streamed; X and y are then without rows.
     """
 
     X: Any
@@ -47,6 +49,7 @@ class Ready:
     labels: Labels | None
     name: str | None
     weights: RowWeights | None = None
+    streaming: Streaming | None = None
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
         """Some of the rows, and how many of them are public."""
@@ -61,7 +64,8 @@ class Ready:
         try:
             yield
         except FaultyRows as error:
-            raise ValueError(explained(error, self.y, self.labels)) from None
+            said = str(error) if self.streaming else explained(error, self.y, self.labels)
+            raise ValueError(said) from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,6 +105,8 @@ class Released:
 def release(ready: Ready, planned: Sequence[Planned], ledger: Budget, source: Source, track: Track) -> list[Released]:
     """One release for each plan of the facts, all done and paid for when this returns."""
     classes = _several(ready.labels)
+    if ready.streaming is not None:
+        check_streamed([each.plan for each in planned])
     every = _rows_of(ready, None)  # what is wrong with the columns is said before anything is reserved
 
     def models(position: int | None) -> Rows:
@@ -126,6 +132,8 @@ def _several(labels: Labels | None) -> int:
 
 def _rows_of(ready: Ready, position: int | None) -> Rows:
     """The rows of one class against the rest; None: of all."""
+    if ready.streaming is not None:
+        return ready.streaming.rows(ready.facts.prep, position)
     y, labels = ready.y.values, ready.labels
     if labels is not None:
         y = labels.against_the_rest(position) if _several(labels) else labels.y

@@ -12,7 +12,7 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.faults import FaultyRows, explained, other_values
-from dplr.rows.labels import FROM_DATA, Labels, above
+from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
 from dplr.rows.queries.clipped import ClippedGradient
@@ -30,11 +30,11 @@ from dplr.rows.weights import RowWeights
 from dplr.solvers.certificate import Objective
 
 __all__ = [
-    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "Labels", "PersonCounts",
-    "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows", "as_table",
-    "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text", "encoded", "every",
-    "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels", "row_weights",
-    "survey",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "LabelRule", "Labels",
+    "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows",
+    "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text", "encoded",
+    "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
+    "row_weights", "survey",
 ]  # fmt: skip
 
 

@@ -49,6 +49,18 @@ class Labels:
         return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
 
 
+@dataclass(frozen=True, slots=True)
+class LabelRule:
+    """How labels are told in every part of the rows: what is declared of them, and a threshold of numbers or None."""
+
+    declared: Sequence[Any] | str | None = None
+    threshold: float | None = None
+
+    def of(self, y: Target) -> Labels:
+        """The labels of some rows."""
+        return resolve(y, self.declared) if self.threshold is None else above(y, self.threshold)
+
+
 def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
     """The labels of y, found without looking at its values.
 

@@ -112,20 +112,20 @@ class ArrayRows:
 
     def weighted(self, weights: Sequence[float]) -> ArrayRows:
         """The same rows, without a copy, their columns multiplied by these weights; themselves for ()."""
-        return self._mapped(self._prep.weighted(weights)) if weights else self
+        return self.mapped(self._prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
         """The same rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
 
         Nobody is warned of what lies outside them: it is not the bounds that are wrong.
         """
-        other = self._mapped(self._prep.narrowed(middles, half_widths))
+        other = self.mapped(self._prep.narrowed(middles, half_widths))
         other._told = True
         return other
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
         """The same rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
-        other = self._mapped(self._prep.clipped(middles, half_widths))
+        other = self.mapped(self._prep.clipped(middles, half_widths))
         other._told = True
         return other
 
@@ -175,6 +175,10 @@ class ArrayRows:
         prep = self._prep.standardised(center, factors, constant)
         X, y = self._whole().arrays()
         return ArrayRows(X, y, prep, weights=self._weights, block_rows=self._block_rows, threads=self._threads)
+
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], Weights]:
+        """X, encoded, y and weights as kernels take them; views where they are native already."""
+        return *self._whole().arrays(), self._of_rows
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -257,7 +261,7 @@ class ArrayRows:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
         return ClippedSums(*self._whole().arrays(), self._prep, self._threads, self._of_rows)
 
-    def _mapped(self, prep: Prep) -> ArrayRows:
+    def mapped(self, prep: Prep) -> ArrayRows:
         """The same rows, which take another way into a scaled problem."""
         other = copy.copy(self)
         other.__dict__.pop("clipped_sums", None)  # of rows that took the old way

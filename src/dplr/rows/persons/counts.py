@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.persons.ids import read_ids
+from dplr.rows.persons.ids import Ids, read_ids
 
 
 class PersonCounts:
@@ -30,10 +30,14 @@ class PersonCounts:
 
     def add(self, ids: Any) -> PersonCounts:
         """These counts and the rows of one more part; rows without a readable id count for nobody."""
-        found = read_ids(ids).numbers
-        part = PersonCounts()
-        part._counts = dict(zip(found.texts(), found.counts.tolist(), strict=True))
-        return self.merge(part)
+        return self.merge(PersonCounts.of(read_ids(ids)))
+
+    @classmethod
+    def of(cls, ids: Ids) -> PersonCounts:
+        """The counts of one part alone, whose ids were read."""
+        part = cls()
+        part._counts = dict(zip(ids.numbers.texts(), ids.numbers.counts.tolist(), strict=True))
+        return part
 
     def merge(self, *others: PersonCounts) -> PersonCounts:
         """These counts and those of other parts; many parts are merged best in one call."""

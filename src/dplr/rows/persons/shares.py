@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr._warnings import DataWarning, warn
+from dplr.rows.persons.counts import PersonCounts
 from dplr.rows.persons.ids import read_ids, refuse_faults
 from dplr.rows.tables.target import OTHER, TEXT, as_target
 from dplr.rows.weights import BITS, RowWeights
@@ -70,6 +71,26 @@ def row_weights(
     else:
         of_rows = shares(ids.of_persons(counts), rows_per_person, weights, weight_max, factors)
     return RowWeights(of_rows, np.maximum(persons, 0) if ids.faults else persons, max(1, len(counts)))
+
+
+def weights_of(
+    n: int,
+    person: Any | None,
+    counts: PersonCounts | None,
+    rows_per_person: int,
+    sample_weight: Any | None,
+    weight_max: float | None,
+    factors: Vector | None,
+    strict: bool,
+) -> RowWeights:
+    """The weights of n rows of a larger table, each as `row_weights` would weigh it in the whole.
+
+    Parameters are as there; `counts` are of the whole table, whose ids were judged when they were counted.
+    """
+    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
+    rows = np.broadcast_to(np.int64(1), n) if counts is None else counts.rows_of(person)
+    of_rows = shares(rows, rows_per_person, weights, weight_max, factors)
+    return RowWeights(of_rows, None, n if counts is None else max(1, len(counts)))
 
 
 def shares(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,12 @@ class Table:
         """The other columns."""
         return Table(self._frame.drop([self._keys[place] for place in places]))
 
+    def chosen(self, places: Sequence[int]) -> Table:
+        """These columns, in this order; the table itself where they are all of it."""
+        if list(places) == list(range(len(self._keys))):
+            return self
+        return Table(self._frame.select([self._keys[place] for place in places]))
+
     def dtype(self, place: int) -> Any:
         """Type of a column."""
         return self._types[place]
@@ -70,13 +77,19 @@ def as_table(X: Any) -> Table | None:
     if isinstance(X, np.ndarray):
         return None
     try:
-        found = nw.from_native(X, pass_through=True)
+        found = nw.from_native(_as_whole(X), pass_through=True)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", X.columns))  # of Arrow, `columns` are the values
         raise ValueError(sentence("X", "must name every column once", names)) from None
     if isinstance(found, nw.LazyFrame):
         raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
     return Table(found) if isinstance(found, nw.DataFrame) else None
+
+
+def _as_whole(X: Any) -> Any:
+    """A record batch of Arrow as a table of one batch, without a copy; anything else as it is."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow.Table.from_batches([X]) if arrow is not None and isinstance(X, arrow.RecordBatch) else X
 
 
 def declared_kinds(value: Any) -> list[str]:

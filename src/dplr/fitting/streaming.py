@@ -1,0 +1,133 @@
+"""Fits of rows that are streamed: what stands for X and y before a row is read, and the rows themselves."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dplr._progress import row_bar
+from dplr._validation import sentence
+from dplr.bounds.scaling import Prep
+from dplr.fitting.given import Given
+from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.planning import PublicFacts
+from dplr.fitting.units import ClassWeight, with_classes
+from dplr.privacy.calibration import RATE_UNITS
+from dplr.privacy.unit import Unit
+from dplr.problem.losses import Loss
+from dplr.problem.plan import Plan
+from dplr.rows import FROM_DATA, LabelRule, Rows, as_table
+from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
+from dplr.rows.streams.passes import CountPass, PersonPass, Persons
+from dplr.rows.streams.rows import no_bar
+from dplr.rows.streams.source import Stream, as_stream
+
+
+@dataclass(frozen=True, eq=False)
+class Streaming:
+    """The rows of a fit, before their bounds are known.
+
+    Attributes
+    ----------
+    stream : where they are read.
+    target : the column of y.
+    features : the columns of X.
+    labels : how labels are told; None for numbers.
+    several : whether there are more than two classes.
+    weighing : how much rows count; None for whole.
+    count, units : numbers of rows, and of persons or rows.
+    progress : whether to show how far passes are.
+    """
+
+    stream: Stream
+    target: str
+    features: tuple[str, ...] = ()
+    labels: LabelRule | None = None
+    several: bool = False
+    weighing: Weighing | None = None
+    count: int = 0
+    units: int = 0
+    progress: bool = False
+
+    def rows(self, prep: Prep, position: int | None) -> Rows:
+        """The rows of one class against the rest; None: of all."""
+        recipe = Recipe(self.features, self.target, self.labels, position, self.several, prep, self.weighing)
+        parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
+        return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
+
+    def described(self, facts: PublicFacts, rule: LabelRule | None) -> Streaming:
+        """The same rows, whose features and labels are known."""
+        layout = facts.layout
+        columns = facts.columns if layout is None or not layout.named else layout.features
+        assert columns is not None
+        return replace(self, features=tuple(columns), labels=rule, several=is_several(facts.classes))
+
+    def counted(
+        self, given: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
+    ) -> tuple[Streaming, Unit]:
+        """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
+        unit = with_classes(given.unit, class_weight, classes, loss)
+        count, counts = self._parts_rows, None
+        if unit.person is not None:
+            job = PersonPass(unit.person, strict)
+            found: Persons = one_pass(self.stream.parts.chosen((unit.person,)), job)
+            count, counts = job.result(found)
+        elif count is None:
+            count = one_pass(self.stream.parts.chosen((self.target,)), CountPass())
+        if not count:
+            raise ValueError(sentence("X", "must have at least one row", count))
+        weighing = None
+        if unit.weighted:
+            weighing = Weighing(
+                unit.person, given.weight_column, unit.rows_per_person, unit.weight_max, class_weight, strict, counts
+            )
+        units = count if counts is None else max(1, len(counts))
+        return replace(self, weighing=weighing, count=count, units=units), unit
+
+    @property
+    def _parts_rows(self) -> int | None:
+        return self.stream.parts.rows
+
+    @property
+    def _folder(self) -> str | None:
+        keep = self.stream.keep
+        return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+
+
+def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streaming | None]:
+    """X and y in memory; or a table without rows that stands for X, its target, and the rows.
+
+    `y` may name a column of X. Raises ValueError or TypeError for a stream whose columns are not given by their names.
+    """
+    stream = as_stream(X)
+    if stream is None and not isinstance(y, str):
+        return X, y, None
+    table = as_table(X if stream is None else stream.parts.empty)
+    if not isinstance(y, str):
+        raise TypeError(sentence("y", "must be the name of a column where rows are streamed", type(y).__name__))
+    if table is None or y not in table.columns:
+        seen = type(X).__name__ if table is None else list(table.columns)[:20]
+        raise ValueError(sentence("y", f"must be given, or name a column of X: {y!r}", seen))
+    for name, given in (("person", person), ("sample_weight", sample_weight)):
+        if stream is not None and given is not None and not isinstance(given, str):
+            raise TypeError(sentence(name, "must name a column where rows are streamed", type(given).__name__))
+    place = table.columns.index(y)
+    rest, target = table.without([place]).native, table.column(place, slice(None)).to_native()
+    return rest, target, None if stream is None else Streaming(stream, y, progress=progress)
+
+
+def check_streamed(plans: Sequence[Plan]) -> None:
+    """Refuse what needs rows by their numbers, before anything is reserved."""
+    if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
+        remedy = "Take full batches, the default, or read the rows into memory."
+        raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
+
+
+def check_rule(rule: LabelRule | None, streaming: Streaming | None) -> None:
+    """Refuse labels that would be read from all rows before any sum is made."""
+    if streaming is not None and rule is not None and rule.declared == FROM_DATA:
+        remedy = "Declare them: a stream is not read for its labels."
+        raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))

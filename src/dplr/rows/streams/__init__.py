@@ -1,0 +1,12 @@
+"""Rows that are read batch by batch, as often as a fit needs: parts, what a pass does with them, and their sums."""
+
+from __future__ import annotations
+
+from dplr.rows.streams.parts import LocalParts, Part, Parts, RemotePass, one_pass, sum_part
+from dplr.rows.streams.recipe import Recipe, Weighing
+from dplr.rows.streams.rows import StreamedRows, StreamSource
+
+__all__ = [
+    "LocalParts", "Part", "Parts", "Recipe", "RemotePass", "StreamSource", "StreamedRows", "Weighing", "one_pass",
+    "sum_part",
+]  # fmt: skip

@@ -1,0 +1,120 @@
+"""Rows that a fit reads hundreds of times, encoded once and kept in files without a name while it runs.
+
+Such a file is not in any folder: the system frees it when the process ends, however it ends. It is as private as the
+rows, and not encrypted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds.kinds import Numeric
+from dplr.bounds.scaling import Prep
+from dplr.rows.array.rows import ArrayRows
+from dplr.rows.streams.parts import Parts, Pass
+from dplr.rows.streams.recipe import Recipe
+from dplr.rows.tables.table import Table, as_table
+from dplr.rows.weights import RowWeights
+
+# A disk is never filled to its end.
+_ROOM = 1.25
+# Integers of these types, and float32, are exact in float32.
+_SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """All rows, encoded, in mapped files; their order is any, which exact sums do not mind."""
+
+    X: NDArray[Any]
+    y: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+
+    def rows(self, prep: Prep) -> ArrayRows:
+        """The rows, on a way into a scaled problem."""
+        weights = None if self.weights is None else RowWeights(self.weights, None, len(self.y))
+        return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights)
+
+
+def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]) -> Kept | None:
+    """Encode all rows in one pass; None where the folder's disk has no room for them."""
+    width = recipe.prep.geometry.d
+    kind = np.dtype(np.float32 if _is_short(parts, recipe) else np.float64)
+    kinds = [(kind, width), (np.dtype(np.float64), 1)] + [(np.dtype(np.float64), 1)] * (recipe.weighing is not None)
+    needed = count * sum(each.itemsize * size for each, size in kinds)
+    with contextlib.suppress(OSError):  # a full or slow disk, or none: rows are read again instead
+        if shutil.disk_usage(folder).free < _ROOM * needed:
+            return None
+        job = _KeepPass(recipe, folder, [each for each, _ in kinds])
+        if run(job, "keeping rows") != count:
+            return None
+        X, y, *weights = job.arrays(count, [size for _, size in kinds])
+        return Kept(X, y[:, 0], weights[0][:, 0] if weights else None)
+    return None
+
+
+class _KeepPass:
+    """Writes the rows of every batch behind those of others. For rows that this process reads."""
+
+    def __init__(self, recipe: Recipe, folder: str, kinds: list[np.dtype[Any]]) -> None:
+        self._recipe, self._kinds, self._lock = recipe, kinds, threading.Lock()
+        self._files: list[IO[bytes]] = [_nameless(folder) for _ in kinds]
+
+    def zero(self) -> int:
+        """No rows yet."""
+        return 0
+
+    def accumulate(self, state: int, batch: Any) -> int:
+        """Write the rows of a batch; returns how many there are."""
+        X, y, weights = self._recipe.rows_of(batch).arrays()
+        parts = [X, y] if weights is None else [X, y, weights]
+        written = [np.ascontiguousarray(part, kind).data for part, kind in zip(parts, self._kinds, strict=True)]
+        with self._lock:
+            for file, data in zip(self._files, written, strict=True):
+                file.write(data)
+        return state + len(y)
+
+    def merge(self, first: int, second: int) -> int:
+        """How many rows were written."""
+        return first + second
+
+    def arrays(self, count: int, sizes: list[int]) -> list[NDArray[Any]]:
+        """What was written, mapped; the files are closed, and live as long as the arrays."""
+        found = []
+        for file, kind, size in zip(self._files, self._kinds, sizes, strict=True):
+            file.flush()
+            found.append(np.asarray(np.memmap(file, kind, "r", shape=(count, size))))
+            file.close()
+        return found
+
+
+def _nameless(folder: str) -> IO[bytes]:
+    """A file that is gone when it is closed, or when the process ends."""
+    return tempfile.TemporaryFile(dir=folder, prefix="dplr-")
+
+
+def _is_short(parts: Parts, recipe: Recipe) -> bool:
+    """Whether float32 holds every entry of X exactly, as types and declarations say; no value is looked at."""
+    table = as_table(parts.empty)
+    assert table is not None
+    layout = recipe.prep.layout
+    declared: Any = [None] * len(recipe.features) if layout is None else layout.columns
+    if layout is not None and layout.products:
+        return False
+    return all(_is_short_column(table, name, column) for name, column in zip(recipe.features, declared, strict=True))
+
+
+def _is_short_column(table: Table, name: str, column: Any) -> bool:
+    if column is not None and not isinstance(column, Numeric):
+        return True  # zeros, ones and small whole numbers
+    plain = column is None or (column.transform == "clip" and column.missing is None)
+    return plain and str(table.dtype(table.columns.index(name))) in _SHORT

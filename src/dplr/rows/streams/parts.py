@@ -1,0 +1,234 @@
+"""Rows in parts that can be read again, wherever they are; and one pass over them.
+
+The order of the parts belongs to the data. The bits of exact sums do not depend on it; those of float sums do, by less
+than the certificate allows for (`_core/loss.md`, theorem 1).
+"""
+
+from __future__ import annotations
+
+import collections
+import contextvars
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from dplr._validation import sentence
+from dplr.rows import threads as _pool
+from dplr.rows.streams.answers import dump_fault
+
+S = TypeVar("S")
+Answer = TypeVar("Answer")
+Seen = Callable[[int], None]
+
+# Parts that are read at once by default: each holds a few batches in memory.
+_MOST_THREADS = 2
+
+
+class Part(Protocol):
+    """Some of the rows. Picklable: it is opened where it is read."""
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows; None where it is not known without reading them."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A text that tells these rows from others: equal texts mean equal rows. It holds no value of any row."""
+        ...
+
+    def chosen(self, columns: Sequence[str]) -> Part:
+        """The same rows, with these columns at least; others need not be read."""
+        ...
+
+    def batches(self) -> Iterator[Any]:
+        """Tables in memory, of any library, or record batches of Arrow: every row once, in one order."""
+        ...
+
+
+class Pass(Protocol[S]):
+    """What one pass does with batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
+
+    def zero(self) -> S:
+        """The state before the first batch."""
+        ...
+
+    def accumulate(self, state: S, batch: Any) -> S:
+        """The state after one more batch, a table in memory."""
+        ...
+
+    def merge(self, first: S, second: S) -> S:
+        """The state of the rows of both, those of the first before those of the second."""
+        ...
+
+
+@runtime_checkable
+class RemotePass(Pass[S], Protocol[S]):
+    """A pass whose state can travel from a worker to the driver: numbers, and no row."""
+
+    def dump(self, state: S) -> bytes:
+        """The state as numbers: on a worker."""
+        ...
+
+    def load(self, data: bytes) -> S:
+        """The state that a worker sent; types, shapes and lengths are checked."""
+        ...
+
+
+@runtime_checkable
+class Parts(Protocol):
+    """All rows, in parts."""
+
+    @property
+    def empty(self) -> Any:
+        """A table without rows, with the columns and types of all parts."""
+        ...
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows; None where nobody counted them yet."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A text that tells these rows, in these parts, from others."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """Whether rows may be kept: they are read by this process."""
+        ...
+
+    def chosen(self, columns: Sequence[str]) -> Parts:
+        """The same rows, with these columns at least; others need not be read."""
+        ...
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The state of each part, once, in the order of the parts; tells `seen` how many rows were read."""
+        ...
+
+
+class LocalParts:
+    """Parts that this process reads, some of them at once.
+
+    Parameters
+    ----------
+    parts : in their order.
+    empty : a table without rows, with the columns and types of all parts.
+    threads : how many parts are read at once; None for two, where there are two cores.
+    """
+
+    is_local = True
+
+    def __init__(self, parts: Sequence[Part], empty: Any, threads: int | None = None) -> None:
+        self.parts, self.empty, self._threads = tuple(parts), empty, threads
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows; None where a part does not know."""
+        return total_rows(part.rows for part in self.parts)
+
+    @property
+    def identity(self) -> str:
+        """The identities of all parts."""
+        return "\n".join(part.identity for part in self.parts)
+
+    def chosen(self, columns: Sequence[str]) -> LocalParts:
+        """The same rows, of which only these columns need to be read."""
+        return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads)
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The state of each part, in order."""
+        threads = min(self._threads or min(_pool.available_threads(), _MOST_THREADS), len(self.parts))
+        if threads <= 1:
+            yield from (state_of(job, part, seen) for part in self.parts)
+            return
+        with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
+            yield from in_order(pool, lambda part: state_of(job, part, seen), self.parts, threads)
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[Part], Answer], parts: Sequence[Part], ahead: int
+) -> Iterator[Answer]:
+    """Answers in the order of the parts, with that many begun before they are asked for."""
+    waiting: collections.deque[Future[Answer]] = collections.deque()
+    left = iter(parts)
+
+    def begin(part: Part) -> None:
+        waiting.append(pool.submit(contextvars.copy_context().run, work, part))
+
+    try:
+        for part in itertools.islice(left, ahead):
+            begin(part)
+        while waiting:
+            answer = waiting.popleft().result()
+            for part in itertools.islice(left, 1):
+                begin(part)
+            yield answer
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def state_of(job: Pass[S], part: Part, seen: Seen | None = None) -> S:
+    """What a pass makes of all batches of one part."""
+    state, rows = job.zero(), 0
+    for batch in part.batches():
+        count = len(batch)
+        if count:
+            state = job.accumulate(state, batch)
+        rows += count
+        if seen is not None:
+            seen(count)
+    if part.rows is not None and rows != part.rows:
+        raise changed(part.identity, part.rows, rows)
+    return state
+
+
+def sum_part(job: RemotePass[Any], part: Part) -> bytes:
+    """All that ever runs on a worker: the answer of one part. A fault is named, and never quotes a value of a row."""
+    try:
+        return job.dump(state_of(job, part))
+    except MemoryError:
+        return dump_fault("the worker ran out of memory; give it more, or make smaller parts", part.identity)
+    except OSError as error:
+        return dump_fault(f"it cannot be read ({type(error).__name__}, {error.strerror})", part.identity)
+    except PartChanged:
+        return dump_fault("it changed while it was read", part.identity)
+    except Exception as error:
+        return dump_fault(f"its rows cannot be read as declared ({type(error).__name__})", part.identity)
+
+
+class PartChanged(ValueError):
+    """A part has other rows than before."""
+
+
+def changed(identity: str, before: int, now: int) -> PartChanged:
+    """What is said of a part that has another number of rows than it had."""
+    rule = "must stay as it is while a fit reads it"
+    return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {identity}", "Fit a copy that rests."))
+
+
+def total_rows(counts: Iterable[int | None]) -> int | None:
+    """The sum of the numbers of rows; None if one is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def one_pass(parts: Parts, job: Pass[S], seen: Seen = lambda rows: None) -> S:
+    """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
+    merged: list[tuple[int, S]] = []  # (number of parts, state), from left to right; numbers are falling powers of two
+    for state in parts.sums(job, seen):
+        merged.append((1, state))
+        while len(merged) > 1 and merged[-2][0] == merged[-1][0]:
+            (count, first), (_, second) = merged[-2:]
+            merged[-2:] = [(2 * count, job.merge(first, second))]
+    state = job.zero()
+    for _, each in reversed(merged):
+        state = job.merge(each, state)
+    return state

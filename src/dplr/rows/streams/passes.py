@@ -1,0 +1,183 @@
+"""What one pass makes of rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.rows.persons import PersonCounts, read_ids, refuse_faults
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.streams.answers import AnyTotal, dump, load
+from dplr.rows.streams.recipe import Recipe
+from dplr.rows.tables.encoder import Encoder
+from dplr.rows.tables.table import as_table
+
+Totals = list[AnyTotal]
+Persons = tuple[int, list[PersonCounts]]
+# Counts of so many batches are merged at once: a merge copies what it merges into.
+_FEW_COUNTS = 16
+
+
+class _OfTotals:
+    """Passes whose state is a list of totals, empty before the first row."""
+
+    def zero(self) -> Totals:
+        """No totals yet."""
+        return []
+
+    def merge(self, first: Totals, second: Totals) -> Totals:
+        """Each total merged with its like."""
+        if not first or not second:
+            return first or second
+        pairs: Any = zip(first, second, strict=True)  # of one kind each
+        return [one + other for one, other in pairs]
+
+    def dump(self, state: Totals) -> bytes:
+        """The totals as bytes."""
+        return dump(state)
+
+    def load(self, data: bytes) -> Totals:
+        """The totals that a worker sent."""
+        return load(data)
+
+
+@dataclass(frozen=True, eq=False)
+class SumPass(_OfTotals):
+    """Sums of queries, each at its point or None."""
+
+    recipe: Recipe
+    asked: Sequence[tuple[Any, Any]]
+
+    def accumulate(self, state: Totals, batch: Any) -> Totals:
+        """The sums with those of one more batch."""
+        rows = self.recipe.rows_of(batch)
+        return self.merge(state, [rows.sum(query, coef) for query, coef in self.asked])
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedPass(_OfTotals):
+    """Sums of clipped gradients, each query at its points (k, q)."""
+
+    recipe: Recipe
+    queries: Sequence[ClippedGradient]
+    coefs: Sequence[NDArray[np.float64]]
+
+    def accumulate(self, state: Totals, batch: Any) -> Totals:
+        """The sums with those of one more batch."""
+        rows = self.recipe.rows_of(batch)
+        return self.merge(state, list(rows.clipped_sums.of_many(self.queries, self.coefs)))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPass(_OfTotals):
+    """Sums, and every `step`-th row of each batch, kept as kernels take it. For rows that this process reads."""
+
+    sums: SumPass
+    step: int
+
+    def accumulate(self, state: Any, batch: Any) -> Any:
+        """The sums, and the kept rows."""
+        rows = self.sums.recipe.rows_of(batch)
+        totals = [rows.sum(query, coef) for query, coef in self.sums.asked]
+        X, y, weights = rows.arrays()
+        some = slice(None, None, self.step)
+        kept = tuple(None if each is None else each[some].copy() for each in (X, y, weights))
+        return self.merge(state, [(totals, [kept])])
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Totals merged, kept rows in their order."""
+        if not first or not second:
+            return first or second
+        ((one, kept),), ((other, more),) = first, second
+        return [(self.sums.merge(one, other), kept + more)]
+
+
+class CountPass:
+    """How many rows there are."""
+
+    def zero(self) -> int:
+        """None yet."""
+        return 0
+
+    def accumulate(self, state: int, batch: Any) -> int:
+        """With those of one more batch."""
+        return state + len(batch)
+
+    def merge(self, first: int, second: int) -> int:
+        """Of both."""
+        return first + second
+
+    def dump(self, state: int) -> bytes:
+        """The number as text."""
+        return str(state).encode()
+
+    def load(self, data: bytes) -> int:
+        """The number that a worker sent."""
+        return int(data)
+
+
+@dataclass(frozen=True, eq=False)
+class PersonPass:
+    """How many rows there are, and how many each person has. For rows that this process reads: ids never leave it.
+
+    Attributes
+    ----------
+    person : the column of the ids.
+    strict : whether ids that cannot be read count for nobody; else they are refused.
+    """
+
+    person: str
+    strict: bool
+
+    def zero(self) -> Persons:
+        """Nobody yet."""
+        return 0, []
+
+    def accumulate(self, state: Persons, batch: Any) -> Persons:
+        """The counts of one more batch, beside the others: they are merged a few at a time."""
+        table = as_table(batch)
+        assert table is not None
+        ids = read_ids(table.column(table.columns.index(self.person), slice(None)).to_native())
+        if not self.strict:
+            refuse_faults(ids)
+        rows, counts = state
+        counts = [*counts, PersonCounts.of(ids)]
+        return rows + len(table), [_together(counts)] if len(counts) >= _FEW_COUNTS else counts
+
+    def merge(self, first: Persons, second: Persons) -> Persons:
+        """The counts of both."""
+        return first[0] + second[0], [_together(first[1] + second[1])]
+
+    def result(self, state: Persons) -> tuple[int, PersonCounts]:
+        """The number of rows, and the counts of all of them."""
+        return state[0], _together(state[1])
+
+
+def _together(counts: list[PersonCounts]) -> PersonCounts:
+    return PersonCounts().merge(*counts)
+
+
+@dataclass(frozen=True, eq=False)
+class WherePass:
+    """In how many rows each column is infinite, or missing without a policy: for the data holder's error."""
+
+    recipe: Recipe
+
+    def zero(self) -> dict[str, int]:
+        """Nothing found."""
+        return {}
+
+    def accumulate(self, state: dict[str, int], batch: Any) -> dict[str, int]:
+        """The counts with those of one more batch."""
+        table = as_table(batch)
+        assert table is not None
+        found = Encoder(self.recipe.table_of(table), self.recipe.prep.layout).not_finite()
+        return self.merge(state, found)
+
+    def merge(self, first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+        """Counts added by column."""
+        return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

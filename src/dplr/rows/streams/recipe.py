@@ -1,0 +1,129 @@
+"""How batches become rows of a problem: public facts alone, picklable, the same for every batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import sentence
+from dplr._warnings import DataWarning
+from dplr.bounds.scaling import Prep
+from dplr.rows.array.rows import ArrayRows
+from dplr.rows.labels import LabelRule, Labels
+from dplr.rows.persons import PersonCounts, class_factors, weights_of
+from dplr.rows.tables.table import Table, as_table
+from dplr.rows.tables.target import NUMERIC, Target, as_target
+from dplr.rows.weights import RowWeights
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """How much rows count: see `persons.row_weights`.
+
+    Attributes
+    ----------
+    person, weight : the columns that hold ids and weights; None for none.
+    rows_per_person, weight_max : k and W.
+    class_weight : label -> factor; None for none.
+    strict : whether no value may be the reason of an error.
+    counts : how many rows each person has, once a pass counted them. As private as the rows: never sent to a worker.
+    """
+
+    person: str | None
+    weight: str | None
+    rows_per_person: int
+    weight_max: float | None
+    class_weight: Mapping[Any, float] | None
+    strict: bool
+    counts: PersonCounts | None = None
+
+    def of(self, table: Table, labels: Labels | None) -> RowWeights:
+        """The weights of the rows of a batch."""
+        factors = None if self.class_weight is None or labels is None else class_factors(labels, self.class_weight)[0]
+        given = (None if name is None else _column(table, name) for name in (self.person, self.weight))
+        ids, weights = given
+        with warnings.catch_warnings():  # about shares of one batch, which say nothing of the whole
+            warnings.simplefilter("ignore", DataWarning)
+            return weights_of(
+                len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors, self.strict
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What turns a batch, a table in memory, into rows.
+
+    Attributes
+    ----------
+    features : the columns of X, in order.
+    target : the column of y.
+    labels : which labels y holds; None for numbers.
+    position : of the class against the rest; None where there are two classes, or numbers, or for checks.
+    several : whether there are more than two classes.
+    prep : the row's way into the scaled problem, which says how tables are encoded.
+    weighing : how much rows count; None where every row counts whole.
+    way : another way into a scaled problem, of encoded rows; None for that of `prep`.
+    """
+
+    features: tuple[str, ...]
+    target: str
+    labels: LabelRule | None
+    position: int | None
+    several: bool
+    prep: Prep
+    weighing: Weighing | None = None
+    way: Prep | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        more = () if self.weighing is None else (self.weighing.person, self.weighing.weight)
+        return (*self.features, self.target, *(name for name in more if name is not None))
+
+    def rows_of(self, batch: Any) -> ArrayRows:
+        """The rows of a batch."""
+        table = as_table(batch)
+        assert table is not None
+        target = self.target_of(table)
+        labels = None if self.labels is None else self.labels.of(target)
+        weights = None if self.weighing is None else self.weighing.of(table, labels)
+        rows = ArrayRows(self.table_of(table), self._numbers(target, labels), self.prep, weights=weights)
+        return rows if self.way is None else rows.mapped(self.way)
+
+    def table_of(self, table: Table) -> Table:
+        """The columns of X."""
+        return table.chosen([_place(table, name) for name in self.features])
+
+    def target_of(self, table: Table) -> Target:
+        """The target as it was given."""
+        found = as_target(_column(table, self.target))
+        numeric = found.numeric or self.labels is not None
+        return found if numeric else Target(NUMERIC, found.as_float(), found.type_name)
+
+    def mapped(self, way: Prep) -> Recipe:
+        """The same columns, on another way into a scaled problem."""
+        return replace(self, way=way)
+
+    def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:
+        if labels is None:
+            return target.values
+        if not self.several and labels.codes != self.prep.labels:
+            got = f"{target.type_name} in one part, and another type in others"
+            raise ValueError(sentence("y", "must have one type in all parts", got, "Write all parts with one schema."))
+        return labels.against_the_rest(self.position) if self.several else labels.y
+
+
+def _column(table: Table, name: str) -> Any:
+    return table.column(_place(table, name), slice(None)).to_native()
+
+
+def _place(table: Table, name: str) -> int:
+    try:
+        return table.columns.index(name)
+    except ValueError:
+        rule = f"must have the column {name!r} in every part"
+        raise ValueError(sentence("X", rule, list(table.columns), "Write all parts with one schema.")) from None

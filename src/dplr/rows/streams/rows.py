@@ -1,0 +1,258 @@
+"""Rows that are read again for every sum: what mechanisms need of rows, from passes over parts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core import LossRows
+from dplr._validation import sentence
+from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import Loss
+from dplr.rows.array import minimise as _minimise
+from dplr.rows.array.rows import ArrayRows
+from dplr.rows.faults import refuse, warn_outside
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.totals import Total
+from dplr.rows.selection import ALL, Selection
+from dplr.rows.streams.keeping import Kept, keep
+from dplr.rows.streams.parts import Parts, Pass, Seen, changed, one_pass
+from dplr.rows.streams.passes import ClippedPass, SampledPass, SumPass, WherePass
+from dplr.rows.streams.recipe import Recipe
+from dplr.solvers.certificate import Objective
+from dplr.solvers.newton import sample_step
+
+Vector = NDArray[np.float64]
+# Shows how far a pass is: (what it is called, rows if known) -> a context that takes numbers of rows.
+Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Seen]]
+# Rows of a sample are held in memory: at most this many bytes of them.
+_MOST_SAMPLED_BYTES = 2**26
+# Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
+_PASSES_READ = 2
+
+
+@contextlib.contextmanager
+def no_bar(label: str, rows: int | None) -> Iterator[Seen]:
+    """Show nothing."""
+    yield lambda rows: None
+
+
+@dataclass(eq=False)
+class StreamSource:
+    """Where rows are read, and what earlier passes learnt of them: shared by all ways into a scaled problem.
+
+    Attributes
+    ----------
+    parts : the rows.
+    count : number of rows.
+    units : number of persons, or of rows.
+    bar : shows how far a pass is.
+    folder : where rows may be kept while a fit runs; None for nowhere.
+    """
+
+    parts: Parts
+    count: int
+    units: int
+    bar: Bar = no_bar
+    folder: str | None = None
+    passes: int = 0
+    clipped_passes: int = 0
+    sample: tuple[int, list[Any]] | None = None
+    kept: Kept | None = None
+    told: bool = field(default=False)
+
+    def run(self, job: Pass[Any], label: str) -> Any:
+        """One pass over all rows, which must be as many as ever."""
+        rows, self.passes = 0, self.passes + 1
+        with self.bar(f"{label}, pass {self.passes}", self.count) as show:
+
+            def seen(more: int) -> None:
+                nonlocal rows
+                rows += more
+                show(more)
+
+            return one_pass(self.parts, job, seen)
+
+    def check_count(self, rows: int) -> None:
+        """Refuse a sum over another number of rows: a row that is read twice counts twice."""
+        if rows != self.count:
+            raise changed("all parts", self.count, rows)
+
+
+class StreamedRows:
+    """Rows of parts, summed batch by batch: equal in every bit of exact sums to the same rows in one array.
+
+    Parameters
+    ----------
+    source : where rows are read.
+    recipe : how batches become rows.
+    """
+
+    def __init__(self, source: StreamSource, recipe: Recipe) -> None:
+        self._source, self._recipe = source, recipe
+        self._is_narrowed = False
+        self._known: ArrayRows | None = None  # the rows on this machine's disk, and what earlier passes learnt of them
+
+    @property
+    def geometry(self) -> Geometry:
+        """Where the scaled rows lie."""
+        return self.prep.geometry
+
+    @property
+    def prep(self) -> Prep:
+        """The row's way into the scaled problem."""
+        recipe = self._recipe
+        return recipe.prep if recipe.way is None else recipe.way
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._source.count
+
+    @property
+    def units(self) -> int:
+        """Number of units of privacy: of persons, or of rows."""
+        return self._source.units
+
+    def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Refuse: rows of a stream have no numbers by which they could be found."""
+        remedy = "Use full batches, or read the rows into memory."
+        raise ValueError(sentence("batch", "must be None where rows are streamed", len(units), remedy))
+
+    @overload
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ScoreMoments, coef: Vector, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal: ...
+    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
+        """Sum the query over all rows, at `coef` (q,) where the query needs a point.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label; or a part changed.
+        """
+        assert rows is ALL
+        total = self.sum(query, coef)
+        self._refuse(total.faults)
+        if query.counts_outside and not (self._source.told or self._is_narrowed):
+            self._source.told = True
+            warn_outside(total.faults, self.prep, self._recipe.features)
+        return total
+
+    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
+        """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
+        if self._known is None:
+            self._known = self._kept_rows()
+        if self._known is not None:
+            return self._known.totals(queries, coefs)
+        self._source.clipped_passes += 1
+        totals: list[Total] = self._source.run(ClippedPass(self._recipe, queries, coefs), "gradients")
+        self._source.check_count(totals[0].faults.rows)
+        self._refuse(totals[0].faults)
+        return totals
+
+    def sum(self, query: Any, coef: Any) -> Any:
+        """Sum a query over all rows, and leave the judgement of faults to the caller."""
+        job = SumPass(self._recipe, [(query, coef)])
+        if isinstance(query, LossGradient) and self._source.sample is None and (step := self.sample_step) > 1:
+            ((totals, kept),) = self._source.run(SampledPass(job, step), "sums")
+            self._source.sample = step, kept
+        else:
+            totals = self._source.run(job, "sums")
+        self._source.check_count(totals[0].faults.rows)
+        return totals[0]
+
+    def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
+        """Sum a loss in float64, over all rows or over those of the sample; faults are left to the caller."""
+        if rows.step > 1 and (some := self.loss_rows(rows.step)) is not None:
+            return query.over(some, coef)
+        total: RealTotal = self.sum(query, coef)
+        return total
+
+    def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
+        """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""
+        query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
+        totals = self._source.run(SumPass(self._recipe, [(query, coef) for coef in coefs]), "gradients")
+        self._source.check_count(totals[0].faults.rows)
+        return np.array([total.gradient for total in totals])
+
+    @property
+    def sample_step(self) -> int:
+        """Every so many rows are kept for a first guess; 1 for none. A cluster keeps none: rows stay where they are."""
+        if not self._source.parts.is_local:
+            return 1
+        n, d = len(self), self.geometry.d
+        most = _MOST_SAMPLED_BYTES // (8 * (d + 2))
+        return max(sample_step(n, self.geometry.n_coefs), -(-n // most) if n > most else 1)
+
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """The rows that were kept for a first guess, for a compiled loop; None for all rows, which are on no worker."""
+        if step == 1 or self._source.sample is None:
+            return None
+        parts = self._source.sample[1]
+        X, y = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
+        return native_rows(X, y, self.prep, weights)
+
+    def weighted(self, weights: Sequence[float]) -> StreamedRows:
+        """The same rows, their columns multiplied by these weights; themselves for ()."""
+        return self._mapped(self.prep.weighted(weights)) if weights else self
+
+    def narrowed(self, middles: Vector, half_widths: Vector) -> StreamedRows:
+        """The same rows in these parts of their bounds: see `Prep.narrowed`."""
+        return self._mapped(self.prep.narrowed(middles, half_widths), is_narrowed=True)
+
+    def clipped(self, middles: Vector, half_widths: Vector) -> StreamedRows:
+        """The same rows, clipped to these parts of their bounds: see `Prep.clipped`."""
+        return self._mapped(self.prep.clipped(middles, half_widths), is_narrowed=True)
+
+    def standardised(self, center: Vector, factors: Vector, constant: float) -> StreamedRows:
+        """The same rows as factors * (x - center), with another constant: see `Prep.standardised`."""
+        return self._mapped(self.prep.standardised(center, factors, constant), is_narrowed=True)
+
+    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+        """Minimise over all rows to a certified distance of at most tau / ridge: see `ArrayRows.minimise`."""
+        return _minimise.minimise(self, objective, tau, cap)
+
+    def minimise_many(
+        self, objectives: Sequence[Objective], tau: float, cap: int
+    ) -> tuple[Vector, NDArray[np.float64]]:
+        """Minimise many objectives of one loss: see `ArrayRows.minimise_many`."""
+        return _minimise.minimise_many(self, objectives, tau, cap)
+
+    def _mapped(self, prep: Prep, is_narrowed: bool = False) -> StreamedRows:
+        other = StreamedRows(self._source, self._recipe.mapped(prep))
+        other._is_narrowed = is_narrowed or self._is_narrowed
+        return other
+
+    def _kept_rows(self) -> ArrayRows | None:
+        """All rows, encoded, in files of this machine that have no name; None while it does not pay or may not be."""
+        source = self._source
+        if source.clipped_passes < _PASSES_READ or source.folder is None or not source.parts.is_local:
+            return None
+        if source.kept is None:
+            source.kept = keep(source.parts, self._recipe, source.count, source.folder, source.run)
+            source.folder = source.folder if source.kept else None
+        return None if source.kept is None else source.kept.rows(self.prep)
+
+    def _refuse(self, faults: Any) -> None:
+        """Raise for rows that cannot count, and say in which columns."""
+        if faults.non_finite_rows:
+            where = self._source.run(WherePass(self._recipe), "faults") if self._source.parts.is_local else {}
+            refuse(faults, {name: count for name, count in where.items() if count})
+        refuse(faults)

@@ -1,0 +1,69 @@
+"""What users name as a stream of rows, and how it becomes parts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dplr._validation import check_count, sentence
+from dplr.rows.streams.parts import Parts
+
+
+class Stream:
+    """Rows that are read batch by batch, as often as a fit needs them, and never all at once.
+
+    Parameters
+    ----------
+    source : a Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; or parts of one's
+        own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds options.
+    keep : a folder of this machine where a fit that reads rows hundreds of times may keep them, encoded, in a file
+        without a name, while it runs. None for the system's folder of temporary files, False for nowhere. Such a file
+        is as private as the rows, and not encrypted.
+    threads : how many parts this process reads at once; None for two.
+
+    Raises
+    ------
+    ValueError, TypeError
+        There is no such file, or files differ in their columns.
+
+    Privacy
+    -------
+    Reading releases nothing. Rows stay in this process and on this machine, or on the workers where they lie.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np, os, pyarrow, tempfile
+    >>> from pyarrow import parquet
+    >>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
+    >>> age = np.random.default_rng(0).integers(18, 90, 5000)
+    >>> parquet.write_table(pyarrow.table({"age": age, "old": age > 60}), path)
+    >>> bounds = dplr.Bounds({"age": (18, 90)})
+    >>> est = dplr.fit(dplr.Stream(path, threads=1), "old", bounds=bounds, eps=1.0)
+    >>> est.privacy_.eps
+    1.0
+    """
+
+    def __init__(self, source: Any, *, keep: str | os.PathLike[str] | bool | None = None,
+                 threads: int | None = None) -> None:  # fmt: skip
+        if keep is True:
+            raise ValueError(sentence("keep", "must be a folder, None or False", keep))
+        self.keep: Any = keep
+        self.threads = None if threads is None else check_count("threads", threads)
+        self.parts = _parts_of(source, self.threads)
+
+    def __repr__(self) -> str:
+        return f"Stream({type(self.parts).__name__})"
+
+
+def as_stream(X: Any) -> Stream | None:
+    """X as a stream; None where it is in memory."""
+    if isinstance(X, Stream):
+        return X
+    is_list = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(each, (str, os.PathLike)) for each in X)
+    return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) else None
+
+
+def _parts_of(source: Any, threads: int | None) -> Parts:
+    if isinstance(source, Parts):
+        return source
+    raise TypeError(sentence("source", "must be files, or parts", type(source).__name__))
