@@ -76,8 +76,9 @@ def fit(
 
     Parameters
     ----------
-    X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-    y : (n_rows,) labels or numbers.
+    X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
+        Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a `dplr.Stream`.
+    y : (n_rows,) labels or numbers; or the name of a column of X, as it must be where rows are streamed.
     eps : privacy loss, positive.
     model : `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"`
         (counts), or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.

@@ -75,8 +75,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels, or numbers if the bounds have a threshold.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
+            Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
+            `dplr.Stream`.
+        y : (n_rows,) labels, or numbers if the bounds have a threshold; or the name of a column of X, as it must be
+            where rows are streamed.
         sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
         person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
 

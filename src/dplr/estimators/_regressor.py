@@ -25,8 +25,10 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) numbers.
+        X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
+            Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
+            `dplr.Stream`.
+        y : (n_rows,) numbers; or the name of a column of X, as it must be where rows are streamed.
         sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
         person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
 

@@ -33,7 +33,7 @@ class Streaming:
     Attributes
     ----------
     stream : where they are read.
-    target : the column of y.
+    target : the column of y; None for sums of X alone.
     features : the columns of X.
     labels : how labels are told; None for numbers.
     several : whether there are more than two classes.
@@ -43,7 +43,7 @@ class Streaming:
     """
 
     stream: Stream
-    target: str
+    target: str | None
     features: tuple[str, ...] = ()
     labels: LabelRule | None = None
     several: bool = False
@@ -70,15 +70,13 @@ class Streaming:
     ) -> tuple[Streaming, Unit]:
         """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
         unit = with_classes(given.unit, class_weight, classes, loss)
-        count, counts = self._parts_rows, None
+        counts = None
         if unit.person is not None:
             job = PersonPass(unit.person, strict)
             found: Persons = one_pass(self.stream.parts.chosen((unit.person,)), job)
             count, counts = job.result(found)
-        elif count is None:
-            count = one_pass(self.stream.parts.chosen((self.target,)), CountPass())
-        if not count:
-            raise ValueError(sentence("X", "must have at least one row", count))
+        else:
+            count = count_rows(self.stream)
         weighing = None
         if unit.weighted:
             weighing = Weighing(
@@ -88,13 +86,29 @@ class Streaming:
         return replace(self, weighing=weighing, count=count, units=units), unit
 
     @property
-    def _parts_rows(self) -> int | None:
-        return self.stream.parts.rows
-
-    @property
     def _folder(self) -> str | None:
         keep = self.stream.keep
         return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+
+
+def count_rows(stream: Stream) -> int:
+    """The number of rows: as parts say, or counted in a pass. Raises ValueError where there are none."""
+    parts = stream.parts
+    count = parts.rows
+    if count is None:
+        table = as_table(parts.empty)
+        assert table is not None
+        count = one_pass(parts.chosen(table.columns[:1]), CountPass())
+    if not count:
+        raise ValueError(sentence("X", "must have at least one row", count))
+    return count
+
+
+def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep, progress: bool = False) -> Rows:
+    """The rows for sums of X alone."""
+    count = count_rows(stream)
+    rows = Streaming(stream, None, tuple(features), count=count, units=count, progress=progress)
+    return rows.rows(prep, None)
 
 
 def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streaming | None]:

@@ -21,6 +21,7 @@ from dplr.estimators._strict import check_columns
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
+from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -34,6 +35,7 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FaultyRows, Rows, as_rows, as_table
 from dplr.rows.queries.moments import Moments
+from dplr.rows.streams.source import Stream, as_stream
 from dplr.typing import BoundsLike, LedgerLike
 
 _LONGEST_NAME = 200
@@ -59,7 +61,8 @@ def release_moments(
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array, or table of pandas, polars or Arrow. Targets are columns like the others.
+    X : (n_rows, n_columns) array, or table of pandas, polars or Arrow, or a stream: a path, a list of paths, a lazy
+        table, or a `dplr.Stream`. Targets are columns like the others.
     bounds : of the columns, with whatever is a target later among the features, in any form that `dplr.Bounds` has.
     eps, delta : the privacy loss of the whole release. A delta makes the noise grow with the number of columns, and
         not with its square.
@@ -113,20 +116,25 @@ def release_moments(
     known, party = declared(whole, columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
+    stream = as_stream(X)
+    X = X if stream is None else stream.parts.empty
     if not budget.strict:
-        return _released(X, known, party, facts, budget, rng)
+        return _released(X, stream, known, party, facts, budget, rng)
     check_columns(X, known)
     with silence():  # values are converted before the reservation too
-        return _released(X, known, party, facts, budget, rng)
+        return _released(X, stream, known, party, facts, budget, rng)
 
 
 def _released(
-    X: Any, bounds: Bounds, party: str | None, facts: Mapping[str, Any], ledger: Budget, rng: int | None
-) -> ReleasedMoments:
-    """Check, plan, reserve, sum and add noise, in this order."""
+    X: Any, stream: Stream | None, bounds: Bounds, party: str | None, facts: Mapping[str, Any], ledger: Budget,
+    rng: int | None,
+) -> ReleasedMoments:  # fmt: skip
+    """Check, plan, reserve, sum and add noise, in this order. X has no rows where they are streamed."""
     table = as_table(X)
     values = _array(X) if table is None else table
     n, d = values.shape
+    if stream is not None:
+        n = count_rows(stream)
     if 0 in (n, d):
         raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
     seen = None if table is None else table.columns
@@ -134,10 +142,18 @@ def _released(
     plan = planned(layout, seen, n, **facts)
     source, prep = source_of(rng), layout_prep(layout, True, None)
     statement = replace(plan.statement, reproducible=source.reproducible)
-    rows = as_rows(values, np.zeros(n), prep)  # what is wrong with the columns is said before anything is reserved
+    rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
     work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)
     return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
+
+
+def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep) -> Rows:
+    """The rows with targets of 0."""
+    if stream is None:
+        return as_rows(values, np.zeros(n), prep)
+    columns = layout.features if layout.named else as_table(values).columns  # type: ignore[union-attr]
+    return rows_without_target(stream, columns, prep)
 
 
 def planned(

@@ -60,7 +60,7 @@ class Recipe:
     Attributes
     ----------
     features : the columns of X, in order.
-    target : the column of y.
+    target : the column of y; None for sums of X alone, where every y is 0.
     labels : which labels y holds; None for numbers.
     position : of the class against the rest; None where there are two classes, or numbers, or for checks.
     several : whether there are more than two classes.
@@ -70,7 +70,7 @@ class Recipe:
     """
 
     features: tuple[str, ...]
-    target: str
+    target: str | None
     labels: LabelRule | None
     position: int | None
     several: bool
@@ -82,7 +82,7 @@ class Recipe:
     def columns(self) -> tuple[str, ...]:
         """All columns that are read."""
         more = () if self.weighing is None else (self.weighing.person, self.weighing.weight)
-        return (*self.features, self.target, *(name for name in more if name is not None))
+        return (*self.features, *(name for name in (self.target, *more) if name is not None))
 
     def rows_of(self, batch: Any) -> ArrayRows:
         """The rows of a batch."""
@@ -100,6 +100,8 @@ class Recipe:
 
     def target_of(self, table: Table) -> Target:
         """The target as it was given."""
+        if self.target is None:
+            return Target(NUMERIC, np.zeros(len(table)), "nothing")
         found = as_target(_column(table, self.target))
         numeric = found.numeric or self.labels is not None
         return found if numeric else Target(NUMERIC, found.as_float(), found.type_name)
