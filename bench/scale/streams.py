@@ -1,0 +1,116 @@
+"""How quickly are Parquet files fitted, beside pyarrow's own read of them, and in how much memory?
+
+    python -m bench.scale.streams /folder/for/files bench/results/streams.csv --rows 100000000
+
+Every figure comes from a process of its own. Memory is the peak of resident memory above that of the imports, with what
+the system can take back of mapped files counted in. A share is raw seconds by fitted seconds, both wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+import dplr
+from bench.data import large
+
+FITS: dict[str, dict[str, Any]] = {
+    "fm": {"mechanism": "fm"},
+    "objective": {"mechanism": "objective"},
+    "output": {"mechanism": "output"},
+    "ngd": {"mechanism": "ngd", "delta": 1e-9},
+}
+
+
+def raw(paths: list[str], columns: list[str]) -> int:
+    """Read all row groups, one after the other."""
+    pa.set_cpu_count(1)
+    rows = 0
+    for path in paths:
+        file = parquet.ParquetFile(path)
+        for group in range(file.num_row_groups):
+            rows += len(file.read_row_group(group, columns=columns, use_threads=False))
+    return rows
+
+
+def fitted(paths: list[str], kind: str, name: str) -> Any:
+    """One private fit."""
+    return dplr.fit(dplr.Stream(paths), large.TARGET, bounds=large.bounds(kind), eps=1.0, **FITS[name])
+
+
+def measured(work: Callable[[], Any]) -> dict[str, float]:
+    """Seconds, seconds of all cores, and MB above what was there."""
+    before, wall, cpu = peak(), time.perf_counter(), time.process_time()
+    work()
+    return {
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+        "peak_mb": peak() - before,
+    }
+
+
+def peak() -> float:
+    """The peak of resident memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def warm(kind: str) -> None:
+    """Import all that a fit imports."""
+    table = large.block(kind, 0, 1000)
+    X = table.drop_columns([large.TARGET])
+    dplr.fit(X, table[large.TARGET], bounds=large.bounds(kind), eps=1.0, mechanism="fm")
+    np.zeros(1)
+
+
+def child(task: str, kind: str, paths: list[str]) -> None:
+    """Measure one task, and print it."""
+    warm(kind)
+    columns = list(large.block(kind, 0, 1).column_names)
+    work = (lambda: raw(paths, columns)) if task == "raw" else (lambda: fitted(paths, kind, task))
+    print(json.dumps(measured(work)))
+
+
+def main() -> None:
+    """Measure every task in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("output", type=Path, nargs="?")
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--kind", choices=("census", "floats"), default="census")
+    parser.add_argument("--files", type=int, default=4)
+    parser.add_argument("--tasks", nargs="*", default=["raw", *FITS])
+    parser.add_argument("--child", nargs="*")
+    given = parser.parse_args()
+    if given.child:
+        task, kind, *paths = given.child
+        child(task, kind, paths)
+        return
+    paths = large.write(given.folder, given.kind, given.rows, given.files)
+    rows = []
+    for task in given.tasks:
+        command = [sys.executable, "-W", "ignore", "-m", "bench.scale.streams", str(given.folder), "--child"]
+        done = subprocess.run([*command, task, given.kind, *paths], check=True, capture_output=True, text=True)
+        found = json.loads(done.stdout)
+        rows.append({"kind": given.kind, "rows": given.rows, "task": task, **found})
+        print(rows[-1], f"{given.rows / found['seconds']:.3g} rows/s", flush=True)
+    if given.output:
+        with given.output.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
