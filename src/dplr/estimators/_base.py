@@ -32,7 +32,7 @@ from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import Streaming, check_rule, opened
+from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -240,6 +240,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
 
     def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
         """Rows before a fit whose ids and weights, if any, are columns of X."""
+        refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
         return self._ready(self._taken_apart(X, bounds), y, bounds, levels)
 

@@ -17,6 +17,7 @@ from dplr.bounds.columns import Column, Levels, Pair
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.given import taken
+from dplr.fitting.streaming import refuse_stream
 from dplr.fitting.units import Declared
 from dplr.problem.losses import Loss, known_loss, poisson
 from dplr.rows import (
@@ -145,6 +146,7 @@ def check(
       - column 1: 99 % of the values lie within 1.2% of [0, 80]. Are the units right, or the bounds too wide?
     Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
     """
+    refuse_stream(X, "for a check")
     known = as_bounds(bounds)
     loss = known_loss(model)
     declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, known)

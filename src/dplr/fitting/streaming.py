@@ -129,7 +129,7 @@ def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> t
         if stream is not None and given is not None and not isinstance(given, str):
             raise TypeError(sentence(name, "must name a column where rows are streamed", type(given).__name__))
     place = table.columns.index(y)
-    rest, target = table.without([place]).native, table.column(place, slice(None)).to_native()
+    rest, target = table.without([place]).native, table.chosen([place]).native
     return rest, target, None if stream is None else Streaming(stream, y, progress=progress)
 
 
@@ -138,6 +138,13 @@ def check_streamed(plans: Sequence[Plan]) -> None:
     if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
         remedy = "Take full batches, the default, or read the rows into memory."
         raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
+
+
+def refuse_stream(X: Any, where: str) -> None:
+    """Refuse a stream where all rows must be in memory."""
+    if as_stream(X) is not None:
+        remedy = "Read the rows, or some of them, into a table."
+        raise TypeError(sentence("X", f"must be in memory {where}", type(X).__name__, remedy))
 
 
 def check_rule(rule: LabelRule | None, streaming: Streaming | None) -> None:
