@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -34,22 +35,44 @@ class Source:
 
     Notes
     -----
-    `drawn` counts the random bytes used so far; the ledger refunds nothing once it has moved.
+    `drawn` counts the random bytes used so far; nothing is refunded once the first draw was announced to the ledger.
     """
 
     def __init__(self, seed: int | None = None) -> None:
         self.reproducible = seed is not None
         if seed is None:
-            self._sampler = IntegerSampler(_operating_system)
+            self._unasked = IntegerSampler(_operating_system)
         else:
             stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
-            self._sampler = IntegerSampler(stream.bytes)
+            self._unasked = IntegerSampler(stream.bytes)
+        self._waiting: list[Callable[[], object]] = []
         _ALIVE.add(self)
 
     @property
     def drawn(self) -> int:
         """Random bytes used so far."""
-        return self._sampler.drawn
+        return self._unasked.drawn
+
+    @contextlib.contextmanager
+    def told_first(self, hook: Callable[[], object]) -> Iterator[None]:
+        """Call `hook` once, before the first noise that is drawn inside; if it raises, nothing is drawn.
+
+        Hooks nest, as the fits of a search do: the outer one is called first.
+        """
+        self._waiting.append(hook)
+        try:
+            yield
+        finally:
+            if hook in self._waiting:
+                self._waiting.remove(hook)
+
+    @property
+    def _sampler(self) -> IntegerSampler:
+        """What draws, after whoever waits for the first draw was told: every method that draws takes it from here."""
+        while self._waiting:
+            self._waiting[0]()
+            self._waiting.pop(0)
+        return self._unasked
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:
         """Discrete Laplace: P[z] proportional to exp(-|z| / scale). CKS20 Algorithm 2."""
@@ -143,7 +166,7 @@ class Source:
 
     def forget(self) -> None:
         """Drop unread random bytes."""
-        self._sampler.forget()
+        self._unasked.forget()
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise TypeError("a noise source cannot be copied or pickled: two fits must never share noise")

@@ -81,13 +81,13 @@ def test_a_full_array_ends_a_call_and_the_next_goes_on():
 
 def test_a_batch_larger_than_its_array_is_drawn_to_its_end(monkeypatch):
     expected, source = Source(seed=8).bernoulli_indices(1000, 2**29), Source(seed=8)
-    real = source._sampler
+    real = source._unasked
 
     class Cramped:
         def indices(self, *arguments):
             return real.indices(*arguments[:-1], arguments[-1][:5])
 
-    monkeypatch.setattr(source, "_sampler", Cramped())
+    monkeypatch.setattr(source, "_unasked", Cramped())
     np.testing.assert_array_equal(source.bernoulli_indices(1000, 2**29), expected)
 
 

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,13 +10,14 @@ import pytest
 import dplr
 import fits as fitting
 from dplr.fitting.one_vs_rest import Planned
-from dplr.ledger.budget import NullLedger
+from dplr.ledger.budget import NullLedger, ReservationLost
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
+from dplr.solvers.certificate import NotCertified
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -26,11 +28,12 @@ class Diary:
 
     strict = False
 
-    def __init__(self, X, y, refuse=False, break_after_noise=False):
+    def __init__(self, X, y, refuse=False, break_after_noise=False, lost=False):
         self.events = []
         self.prep = make_prep("cube", X.shape[1])
         self.rows = as_rows(X, y, self.prep)
         self.refuse, self.break_after_noise = refuse, break_after_noise
+        self.lost = lost
         self.source = Source()
 
     def reserve(self, statement):
@@ -38,6 +41,14 @@ class Diary:
         if self.refuse:
             raise RuntimeError("budget exceeded")
         return self
+
+    def told_first(self, hook):
+        return self.source.told_first(hook)
+
+    def draw(self):
+        self.events.append("draw")
+        if self.lost:
+            raise ReservationLost("given back")
 
     def commit(self):
         self.events.append("commit")
@@ -62,8 +73,8 @@ class Diary:
         return self.source.drawn
 
     def laplace(self, scale, size):
-        self.events.append("noise")
         noise = self.source.laplace(scale, size)
+        self.events.append("noise")
         if self.break_after_noise:
             raise KeyboardInterrupt
         return noise
@@ -80,7 +91,7 @@ class Diary:
 def test_budget_is_reserved_before_the_first_row_is_read_and_committed_after_the_noise():
     diary = Diary(*make_data("cube", 100, 2))
     diary.run()
-    assert diary.events == ["reserve", "rows", "noise", "noise", "noise", "commit"]
+    assert diary.events == ["reserve", "rows", "draw", "noise", "noise", "noise", "commit"]
 
 
 def test_refused_budget_reads_no_row_and_draws_no_noise(entropy):
@@ -105,7 +116,69 @@ def test_interruption_after_noise_was_drawn_stays_spent():
     diary = Diary(*make_data("cube", 100, 2), break_after_noise=True)
     with pytest.raises(KeyboardInterrupt):
         diary.run()
-    assert diary.events == ["reserve", "rows", "noise"]
+    assert diary.events == ["reserve", "rows", "draw", "noise"]
+
+
+def test_a_reservation_that_was_lost_draws_no_noise_and_is_not_given_back(entropy):
+    """Also where a mechanism tries again: the ledger is asked before each draw until it agrees."""
+    diary = Diary(*make_data("cube", 100, 2), lost=True)
+    with pytest.raises(ReservationLost):
+        diary.run()
+    assert diary.events == ["reserve", "rows", "draw"]
+    with diary.source.told_first(diary.draw):
+        for draw in (lambda: diary.source.laplace(9, 1), lambda: diary.source.gaussian(9, 1)):
+            with pytest.raises(ReservationLost):
+                draw()
+        with pytest.raises(ReservationLost):
+            diary.source.bernoulli_indices(9, 2**31)
+    assert entropy.bytes == 0
+    assert diary.events[3:] == ["draw"] * 3
+
+
+def test_a_solver_that_missed_its_tolerance_leaves_what_nobody_can_give_back():
+    """Whether it did depends on the data, so the entry must not stay one that is given back by name."""
+    diary = Diary(*make_data("cube", 100, 2))
+
+    def missed(query):
+        raise NotCertified
+
+    diary.total = missed
+    with pytest.raises(NotCertified):
+        diary.run()
+    assert diary.events == ["reserve", "draw"]
+
+
+def test_the_ledger_is_told_by_every_way_to_draw_and_once():
+    ways = {
+        "laplace": lambda source: source.laplace(9, 1), "gaussian": lambda source: source.gaussian(9, 1),
+        "norm_gamma": lambda source: source.norm_gamma(1.0, 2), "in_body": lambda source: source.in_body(1.0, [1], [1]),
+        "normal": lambda source: source.normal(1.0, 2), "below": lambda source: source.below(7),
+        "bernoulli_indices": lambda source: source.bernoulli_indices(9, 2**31),
+        "happens": lambda source: source.happens(Fraction(1, 3)),
+        "happens_exp": lambda source: source.happens_exp(Fraction(1, 3)),
+    }  # fmt: skip
+    quiet = {"drawn", "forget", "told_first", "reproducible"}
+    assert set(ways) == {name for name in vars(Source) if not name.startswith("_")} - quiet
+    for draw in ways.values():
+        source, told = Source(), []
+        source.laplace(1000, 2)  # bytes are left in the buffer
+        with source.told_first(lambda told=told: told.append("told")):
+            draw(source)
+            draw(source)
+        draw(source)
+        assert told == ["told"]
+
+
+def test_the_fits_of_a_search_tell_the_outer_one_first():
+    source, told = Source(), []
+    with source.told_first(lambda: told.append("search")):
+        with source.told_first(lambda: told.append("a fit without noise")):
+            pass
+        with source.told_first(lambda: told.append("fit")):
+            source.laplace(9, 1)
+        with source.told_first(lambda: told.append("another fit")):
+            source.laplace(9, 1)
+    assert told == ["search", "fit", "another fit"]
 
 
 def test_interruption_before_any_noise_gives_the_budget_back():
@@ -132,6 +205,7 @@ def test_noise_from_bytes_that_were_buffered_before_is_not_refunded():
 
 def test_null_ledger_serves_the_seam():
     reservation = NullLedger().reserve(dplr.plan(n_rows=5, n_features=1, eps=1.0).statement)
+    assert reservation.draw() is None
     assert reservation.commit() is None
     assert reservation.refund() is None
 

@@ -195,7 +195,7 @@ def test_an_interrupt_after_noise_stays_spent(ledger, monkeypatch, error):
     monkeypatch.setattr(dplr.noise.Source, "laplace", interrupted)
     with pytest.raises(error):
         dplr.fit(X, y, eps=0.4, ledger=ledger, mechanism="fm")
-    assert states(ledger) == ["reserved"]
+    assert states(ledger) == ["drawing"]
     assert ledger.spent() == (0.4, 0.0)
 
 
@@ -612,9 +612,11 @@ def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger
 
 
 @pytest.mark.parametrize(
-    ("as_path", "strict", "opened"), [(False, False, "ww"), (True, False, "rww"), (False, True, "wr")]
+    ("as_path", "strict", "opened"), [(False, False, "www"), (True, False, "rwww"), (False, True, "wr")]
 )
-def test_a_fit_opens_the_file_once_to_reserve_and_once_to_commit(tmp_path, monkeypatch, as_path, strict, opened):
+def test_a_fit_opens_the_file_once_to_reserve_once_to_draw_and_once_to_commit(
+    tmp_path, monkeypatch, as_path, strict, opened
+):
     ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=strict)
     seen = []
     for name in ("reading", "writing"):

@@ -91,10 +91,10 @@ def test_a_unit_that_cannot_be_written_is_refused(tmp_path, unit):
     assert not (tmp_path / "new.ledger").exists()
 
 
-def test_only_a_ledger_of_persons_has_the_new_version(of_persons, of_records):
+def test_ledgers_of_persons_and_of_records_have_one_version(of_persons, of_records):
     of_persons.reserve(statement(person="id")).commit()
     of_records.reserve(statement()).commit()
-    assert (version(of_persons.path), version(of_records.path)) == (4, 3)
+    assert (version(of_persons.path), version(of_records.path)) == (5, 5)
     assert of_persons.share("alice", eps=0.1).remaining()[0] == 0.1
 
 

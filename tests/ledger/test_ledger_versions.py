@@ -1,4 +1,4 @@
-"""Files of format versions 1 and 2, made here by SQL: read as they stand, and rewritten by the first that writes."""
+"""Files of format versions 1 to 4, made here by SQL: read as they stand, and rewritten by the first that writes."""
 
 import contextlib
 import pathlib
@@ -39,35 +39,61 @@ PRAGMA application_id = 1685089394;
 PRAGMA user_version = 1;
 """
 VERSION_2 = VERSION_1.replace("'released'", "'refunded'").replace("user_version = 1", "user_version = 2")
-REFUNDED = ["committed", "refunded", "reserved", "refunded"]
-STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
+SHARES = """
+CREATE TABLE share ( name TEXT PRIMARY KEY NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, created TEXT NOT NULL);
+CREATE TRIGGER shares_are_fixed BEFORE UPDATE ON share
+    BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END;
+CREATE TRIGGER shares_stay BEFORE DELETE ON share
+    BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END;
+"""
+VERSION_3 = SHARES + (
+    VERSION_2.replace("statement TEXT NOT NULL);", "statement TEXT NOT NULL, share TEXT);")
+    .replace("('reserved',", "('set aside', 'reserved',")
+    .replace("OLD.state <> 'reserved'", "OLD.state NOT IN ('set aside', 'reserved')")
+    .replace("user_version = 2", "user_version = 3")
+)
+VERSION_4 = VERSION_3.replace(
+    "created TEXT NOT NULL);\nCREATE TABLE entry", "created TEXT NOT NULL, unit TEXT NOT NULL);\nCREATE TABLE entry"
+).replace("user_version = 3", "user_version = 4")
+FILES = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
+NEWEST = 5
+WRITTEN = ["committed", "refunded", "reserved", "refunded"]
+READ = ["committed", "refunded", "drawing", "refunded"]  # older programs did not say when they began to draw
+
+STATES = dict.fromkeys(FILES, WRITTEN) | {1: [state.replace("refunded", "released") for state in WRITTEN]}
 
 
-STATES = {1: [state.replace("refunded", "released") for state in REFUNDED], 2: REFUNDED}
-
-
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, 2, 3, 4])
 def made(request):
     """The version of the program that made the file."""
     return request.param
 
 
 @pytest.fixture
-def old(tmp_path, made):
+def statement(made):
+    """One that the ledger takes; files of version 4 are those of persons."""
+    return dplr.plan(
+        n_rows=100, n_features=2, eps=0.25, mechanism="fm", person="patient" if made == 4 else None
+    ).statement
+
+
+@pytest.fixture
+def old(tmp_path, made, statement):
     """A ledger of an older version with eps = 1, of which 0.5 is spent."""
     path = tmp_path / "old.ledger"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.executescript(VERSION_1 if made == 1 else VERSION_2)
+        connection.executescript(FILES[made])
         connection.execute(
-            "INSERT INTO terms VALUES ('abc', 1.0, 0.0, 'basic', 'replace_one', 0, '2026-11-01T10:00:00.000+00:00')"
+            "INSERT INTO terms VALUES ('abc', 1.0, 0.0, 'basic', 'replace_one', 0, '2026-11-01T10:00:00.000+00:00'"
+            + (", 'patient')" if made == 4 else ")")
         )
         for number, state in enumerate(STATES[made]):
             ended = None if state == "reserved" else "2026-11-02T10:00:01.000+00:00"
-            cost = (0.25, 0.0, guarantee_text(STATEMENT.guarantee), 9, "census", "2026-11-02T10:00:00.000+00:00")
+            cost = (0.25, 0.0, guarantee_text(statement.guarantee), 9, "census", "2026-11-02T10:00:00.000+00:00")
             connection.execute(
                 "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, ended_at, "
                 "statement) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (f"r{number}", state, *cost, ended, statement_text(STATEMENT)),
+                (f"r{number}", state, *cost, ended, statement_text(statement)),
             )
         connection.execute("PRAGMA journal_mode = WAL")
     return path
@@ -89,60 +115,64 @@ def states(path):
 def shape(path):
     """The schema, spaces aside."""
     objects = found(path, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
-    return [(name, " ".join(sql.split())) for name, sql in objects]
+    return [f"{name}: {' '.join(sql.split())}" for name, sql in objects]
 
 
-def test_an_old_file_is_read_as_it_stands(old, made):
+def test_an_old_file_is_read_as_it_stands(old, made, statement):
     ledger = Ledger(old)
-    assert [entry.state for entry in ledger.entries()] == REFUNDED
+    assert [entry.state for entry in ledger.entries()] == READ
     assert (ledger.remaining(), ledger.spent()) == ((0.5, 0.0), (0.5, 0.0))
-    assert ledger.price(STATEMENT).fits
+    assert ledger.price(statement).fits
     shown = CliRunner().invoke(main, ["ledger", "show", str(old), "--public"])
     assert (shown.exit_code, shown.stdout.count("spent    ")) == (0, 3)  # the sum, and the two entries that count
     assert (version(old), states(old)) == (made, STATES[made])
 
 
-def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, tmp_path):
+def test_the_first_that_writes_rewrites_it_and_nothing_but_a_word_changes(old, made, tmp_path, statement):
     rest = (
         "SELECT number, reservation, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement FROM entry"
     )
     before, terms = found(old, rest), found(old, "SELECT * FROM terms")
     ledger = Ledger(old)
-    ledger.reserve(STATEMENT).refund()
-    assert (version(old), states(old)) == (3, [*REFUNDED, "refunded"])
+    ledger.reserve(statement).refund()
+    assert (version(old), states(old)) == (NEWEST, [*READ, "refunded"])
     assert found(old, rest)[:-1] == before
-    assert found(old, "SELECT * FROM terms") == terms
+    assert found(old, "SELECT DISTINCT holder, fingerprint FROM entry") == [(None, None)]
+    assert found(old, "SELECT * FROM terms") == [(*terms[0][:7], "patient" if made == 4 else None)]
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3, 4, 5]
     assert ledger.remaining() == (0.5, 0.0)
     Ledger(tmp_path / "new.ledger", eps=1.0)
-    assert shape(old) == shape(tmp_path / "new.ledger")
+    assert [unit.replace("unit TEXT NOT NULL", "unit TEXT") for unit in shape(old)] == shape(tmp_path / "new.ledger")
     assert found(old, "PRAGMA integrity_check") == [("ok",)]
     with contextlib.closing(sqlite3.connect(old)) as connection:
         for statement in ("DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE terms SET eps = 9"):
             with pytest.raises(sqlite3.IntegrityError, match="ledger"):
                 connection.execute(statement)
-        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
-            connection.execute("UPDATE entry SET state = 'released' WHERE state = 'reserved'")
+        with pytest.raises(sqlite3.IntegrityError, match="ends once"):
+            connection.execute("UPDATE entry SET state = 'refunded' WHERE state = 'drawing'")
 
 
-def test_a_refusal_leaves_the_old_file_as_it_was(old, made):
+def test_a_refusal_leaves_the_old_file_as_it_was(old, made, statement):
     with pytest.raises(dplr.BudgetExceeded):
-        Ledger(old).reserve(STATEMENT, STATEMENT, STATEMENT)
+        Ledger(old).reserve(statement, statement, statement)
     assert (version(old), states(old)) == (made, STATES[made])
 
 
-@pytest.mark.parametrize("stop", range(len(ledger_file._FROM_OLDER)))
-def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_path, monkeypatch, stop):
+STOPS = [(made, stop) for made in FILES for stop in range(len(list(ledger_file._rewriting(made))))]
+
+
+@pytest.mark.parametrize(("made", "stop"), STOPS, indirect=["made"])
+def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_path, monkeypatch, stop, statement):
     """The file and its log are copied before each statement, as a crash would leave them, and opened."""
-    copies = []
+    copies, rewriting = [], list(ledger_file._rewriting(made))
     write = ledger_file.upgrade
 
     class Copying:
         def __init__(self, connection):
             self.connection, self.count = connection, 0
 
-        def execute(self, statement):
-            if statement in ledger_file._FROM_OLDER:
+        def execute(self, said):
+            if said in rewriting:
                 if self.count == stop:
                     for name in (old.name, f"{old.name}-wal"):
                         if (source := old.with_name(name)).exists():
@@ -150,33 +180,34 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_
                             copies.append(tmp_path / "crashed" / name)
                             copies[-1].write_bytes(source.read_bytes())
                 self.count += 1
-            return self.connection.execute(statement)
+            return self.connection.execute(said)
 
     monkeypatch.setattr(transactions, "upgrade", lambda connection: write(Copying(connection)))
-    Ledger(old).reserve(STATEMENT).commit()
+    Ledger(old).reserve(statement).commit()
     crashed = pathlib.Path(copies[0])
     assert (version(crashed), states(crashed)) == (made, STATES[made])
     monkeypatch.undo()
     ledger = Ledger(crashed)
-    ledger.reserve(STATEMENT).commit()
-    assert (version(crashed), states(crashed)) == (3, [*REFUNDED, "committed"])
+    ledger.reserve(statement).commit()
+    assert (version(crashed), states(crashed)) == (NEWEST, [*READ, "committed"])
 
 
-def test_a_rewriting_that_fails_is_undone(old, made, monkeypatch):
-    monkeypatch.setattr(ledger_file, "_FROM_OLDER", (*ledger_file._FROM_OLDER, "SELECT * FROM nowhere"))
+def test_a_rewriting_that_fails_is_undone(old, made, monkeypatch, statement):
+    rewriting = [*ledger_file._rewriting(made), "SELECT * FROM nowhere"]
+    monkeypatch.setattr(ledger_file, "_rewriting", lambda _: iter(rewriting))
     with pytest.raises(RuntimeError, match="`ledger` could not be used"):
-        Ledger(old).reserve(STATEMENT)
+        Ledger(old).reserve(statement)
     assert (version(old), states(old)) == (made, STATES[made])
     monkeypatch.undo()
     assert Ledger(old).remaining() == (0.5, 0.0)
 
 
-def test_many_that_write_at_once_rewrite_it_once(old):
+def test_many_that_write_at_once_rewrite_it_once(old, statement):
     ends = []
 
     def spend():
         with contextlib.suppress(dplr.BudgetExceeded):
-            Ledger(old).reserve(STATEMENT).commit()
+            Ledger(old).reserve(statement).commit()
             ends.append("committed")
 
     threads = [threading.Thread(target=spend) for _ in range(6)]
@@ -185,18 +216,18 @@ def test_many_that_write_at_once_rewrite_it_once(old):
     for thread in threads:
         thread.join()
     assert ends == ["committed"] * 2
-    assert (version(old), states(old)) == (3, [*REFUNDED, "committed", "committed"])
+    assert (version(old), states(old)) == (NEWEST, [*READ, "committed", "committed"])
 
 
-@pytest.mark.parametrize("unknown", [0, 5])
+@pytest.mark.parametrize("unknown", [0, 6])
 def test_another_version_is_refused(old, unknown):
     with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA user_version = {unknown}")
-    with pytest.raises(ValueError, match=f"must have version 1 to 4 of the format, but has {unknown}"):
+    with pytest.raises(ValueError, match=f"must have version 1 to 5 of the format, but has {unknown}"):
         Ledger(old)
 
 
-def test_an_old_file_has_no_shares_until_one_is_made(old, made):
+def test_an_old_file_has_no_shares_until_one_is_made(old, made, statement):
     ledger = Ledger(old)
     assert ledger.shares() == {}
     assert {entry.share for entry in ledger.entries()} == {None}
@@ -204,19 +235,35 @@ def test_an_old_file_has_no_shares_until_one_is_made(old, made):
         ledger.share("alice")
     assert (version(old), states(old)) == (made, STATES[made])
     alice = ledger.share("alice", 0.5, 0.0)
-    assert (version(old), states(old)) == (3, REFUNDED)
-    alice.reserve(STATEMENT).commit()
+    assert (version(old), states(old)) == (NEWEST, READ)
+    alice.reserve(statement).commit()
     assert (alice.remaining(), ledger.remaining()) == ((0.25, 0.0), (0.25, 0.0))
 
 
-def test_a_search_is_set_aside_in_an_old_file(old):
-    with Ledger(old).reserve(STATEMENT, fits=2) as held:
-        held.reserve(STATEMENT).commit()
-    assert (version(old), states(old)) == (3, [*REFUNDED, "committed", "refunded"])
+def test_a_search_is_set_aside_in_an_old_file(old, statement):
+    with Ledger(old).reserve(statement, fits=2) as held:
+        held.reserve(statement).commit()
+    assert (version(old), states(old)) == (NEWEST, [*READ, "committed", "refunded"])
 
 
-def test_what_an_old_program_held_can_still_be_ended_after_the_file_was_rewritten(old):
-    Ledger(old).reserve(STATEMENT).commit()
+def test_what_an_old_program_reserved_may_have_drawn_and_is_not_given_back(old, statement):
+    ledger = Ledger(old)
+    for _ in range(2):  # as it stands, and rewritten
+        with pytest.raises(ValueError, match="It is drawing: its noise may have been drawn"):
+            ledger.give_back(3)
+        ledger.reserve(statement).refund()
+
+
+@pytest.mark.parametrize("made", [3, 4], indirect=True)
+def test_shares_outlive_a_rewriting(old, statement):
     with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
-        connection.execute("UPDATE entry SET state = 'committed' WHERE reservation = 'r2' AND state = 'reserved'")
-    assert states(old)[2] == "committed"
+        connection.execute("INSERT INTO share VALUES ('alice', 0.75, 0.0, '2026-11-01')")
+        connection.execute(
+            "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, reserved_at, statement, share) "
+            "SELECT 'r9', 'committed', eps, delta, guarantee, draws, reserved_at, statement, 'alice' FROM entry LIMIT 1"
+        )
+    alice = Ledger(old).share("alice")
+    before = (alice.remaining(), alice.entries())
+    Ledger(old).reserve(statement).refund()
+    assert version(old) == NEWEST
+    assert (alice.remaining(), alice.entries()) == before == ((0.25, 0.0), before[1])

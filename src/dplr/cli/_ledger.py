@@ -1,4 +1,4 @@
-"""``dplr ledger init``, ``dplr ledger share`` and ``dplr ledger show``."""
+"""``dplr ledger init``, ``share``, ``show`` and ``give-back``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
 
 _KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` prices others"
+_STATES = {
+    "reserved": "Reserved: a fit that is running, or whose process was killed before it drew noise. It counts as "
+    "spent; `dplr ledger give-back` gives it back.",
+    "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent.",
+    "set aside": "Set aside: for a fit that has not begun. It counts as spent until it is given back.",
+}
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
 
-@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, share, show.")
+@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, share, show, give-back.")
 def ledger() -> None:
     """A budget in a file: every fit that names it spends from it, and one that is too dear is refused.
 
     One ledger for the records of one group of people. It holds privacy statements and no data. Spent is spent: a fit
-    that was interrupted after it drew noise stays in it.
+    that was interrupted after it began to draw noise stays in it. One whose process was killed before is given back by
+    its number.
     """
 
 
@@ -138,10 +145,33 @@ def show(path: str, as_json: bool, public: bool) -> None:
         click.echo(visible(f"  share      {name}: {_of_share(share)}"))
     for entry in entries:
         click.echo(visible(_line(entry)))
-    if any(entry.state == "reserved" for entry in entries):
-        click.echo("  Reserved: a fit that is running, or that ended after it drew noise. It counts as spent.")
-    if any(entry.state == "set aside" for entry in entries):
-        click.echo("  Set aside: for a fit that has not begun. It counts as spent until it is given back.")
+    for state, words in _STATES.items():
+        if any(entry.state == state for entry in entries):
+            click.echo(f"  {words}")
+
+
+@ledger.command("give-back")
+@click.argument("path", type=EXISTING)
+@click.argument("number", type=click.IntRange(min=1))
+def give_back(path: str, number: int) -> None:
+    """Give entry NUMBER of the ledger PATH back: a fit that drew no noise, because its process was killed.
+
+    \b
+    dplr ledger show budget.db
+    dplr ledger give-back budget.db 7
+
+    Only what is `reserved` or `set aside` can be given back. What was reserved in one step comes back together. A fit
+    that still runs fails before it draws noise, and delivers nothing. What is `drawing` stays spent for ever: its noise
+    may have been drawn.
+    """
+    import dplr
+
+    with blamed(FILE):
+        opened = dplr.Ledger(path)
+    with blamed(USAGE):
+        numbers = opened.give_back(number)
+    said = "Entry" if len(numbers) == 1 else "Entries"
+    click.echo(visible(f"{said} {', '.join(map(str, numbers))} of {path} given back. Left: {left_in(opened)}."))
 
 
 def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float]]:

@@ -66,10 +66,11 @@ def _still_spent(ledger: Ledger | None, before: int) -> str:
     held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "refunded"]
     if not held:
         return ""
-    return (
-        f"Noise may have been drawn, so its cost stays spent: entry {held[-1].number} of the ledger, "
-        f"eps = {held[-1].eps:g}, delta = {held[-1].delta:g}. Nothing can give it back."
-    )
+    last = held[-1]
+    entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
+    if last.state == "reserved":
+        return f"No noise was drawn, and its cost is still reserved: {entry}. `dplr ledger give-back` gives it back."
+    return f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dplr._progress import Track, silent
 from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import Planned, fit_models
 from dplr.fitting.silence import silence
-from dplr.ledger.budget import Budget
+from dplr.ledger.budget import Budget, Reservation
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
@@ -112,19 +112,41 @@ def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vec
 
 
 def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], T]) -> T:
-    """Reserve before the first row is read; commit, or give back where no noise was drawn."""
-    drawn_before = source.drawn
+    """Reserve before the first row is read; commit, or give back where no noise was drawn.
+
+    The ledger is told before the first draw, whoever draws: if it no longer holds the budget, nothing is drawn.
+    """
     reservation = ledger.reserve(*statements)
-    done = None
+    drawing, done = _Drawing(reservation), None
     with silence() if ledger.strict else contextlib.nullcontext():
         try:
-            done = work()
+            with source.told_first(drawing):
+                done = work()
         except BaseException as error:
-            if source.drawn == drawn_before and not isinstance(error, NotCertified):
-                reservation.refund()
+            drawing.failed(error)
             if not (ledger.strict and isinstance(error, Exception)):
                 raise
     if done is None:  # raised here and not above, where it would carry the error that it hides
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
     reservation.commit()
     return done
+
+
+class _Drawing:
+    """Tells a ledger that noise is about to be drawn, and remembers whether it was told."""
+
+    def __init__(self, reservation: Reservation) -> None:
+        self._reservation, self._told = reservation, False
+
+    def __call__(self) -> None:
+        self._told = True
+        self._reservation.draw()
+
+    def failed(self, error: BaseException) -> None:
+        """Give the budget back where no draw was announced; what a solver missed depends on the data, and is spent."""
+        if self._told:
+            return
+        if isinstance(error, NotCertified):
+            self()
+        else:
+            self._reservation.refund()

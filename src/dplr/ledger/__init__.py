@@ -1,9 +1,10 @@
 """A budget in a file, from which every fit that names it spends."""
 
 from dplr.ledger.allotment import Allotment
-from dplr.ledger.budget import Budget, BudgetExceeded, NullLedger, NullReservation, Reservation
+from dplr.ledger.budget import Budget, BudgetExceeded, NullLedger, NullReservation, Reservation, ReservationLost
 from dplr.ledger.entries import Entry
 from dplr.ledger.handle import Ledger, as_ledger
+from dplr.ledger.resumable import Resumable
 from dplr.ledger.terms import Price
 
 __all__ = [
@@ -16,5 +17,7 @@ __all__ = [
     "NullReservation",
     "Price",
     "Reservation",
+    "ReservationLost",
+    "Resumable",
     "as_ledger",
 ]

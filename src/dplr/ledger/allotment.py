@@ -83,20 +83,20 @@ class Allotment:
             taken = _matched(pieces, costs)
             if taken is None:
                 raise BudgetExceeded(_refusal(self._ledger.path, pieces, costs))
-            token = secrets.token_hex(16)
+            token, holder = secrets.token_hex(16), secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(taken, costs, strict=True)]
             begun = zip([number for number, _ in taken], draws, statements, strict=True)
-            transactions.begin(connection, token, begun, terms.strict)
+            transactions.begin(connection, token, begun, terms.strict, holder)
             grown = sum(draws) > sum(piece.draws for _, piece in taken)
             if grown and not self._ledger._room(connection, terms).takes({}):
                 raise BudgetExceeded(_too_many(self._ledger.path, sum(draws), taken))
-        return reservation_of(self._ledger, token, len(statements))
+        return reservation_of(self._ledger, token, holder, len(statements))
 
     def close(self) -> None:
         """Give back what no fit has begun, and in a strict ledger nothing. Fits that have begun go on."""
         if not self.strict:
             with self._ledger._writing() as (connection, _):
-                transactions.end(connection, self._token, "refunded", was="set aside")
+                transactions.give_back(connection, self._token)
 
     def __enter__(self) -> Allotment:
         return self

@@ -26,6 +26,10 @@ class BudgetExceeded(RuntimeError):
     """
 
 
+class ReservationLost(RuntimeError):
+    """A driver no longer holds what it reserved: it ended, was given back, or another driver resumed it."""
+
+
 class Stated(Protocol):
     """A plan: anything that has the statement of a release to come."""
 
@@ -36,7 +40,14 @@ class Stated(Protocol):
 
 
 class Reservation(Protocol):
-    """Budget set aside for releases. Exactly one of the two calls ends it; a crash leaves it spent."""
+    """Budget set aside for releases. `draw` comes before the first noise; exactly one of the other calls ends it.
+
+    A crash leaves it spent.
+    """
+
+    def draw(self) -> None:
+        """Note that noise is about to be drawn; raises where the budget is no longer held, and then none may be."""
+        ...
 
     def commit(self) -> None:
         """Record the releases as spent for good."""
@@ -62,6 +73,9 @@ class Budget(Protocol):
 
 class NullReservation:
     """Counts nothing."""
+
+    def draw(self) -> None:
+        """Do nothing."""
 
     def commit(self) -> None:
         """Do nothing."""

@@ -35,8 +35,9 @@ class Entry:
     Attributes
     ----------
     number : position in the ledger; times may come from clocks that disagree.
-    state : `"reserved"` (spent, as far as anybody knows), `"committed"`, `"refunded"` (given back, costs nothing), or
-        `"set aside"` (spent, for a fit of an `Allotment` that has not begun). A strict ledger commits when it reserves.
+    state : `"reserved"` (spent; no noise was drawn), `"drawing"` (spent; noise may have been drawn, and nothing gives
+        it back), `"committed"`, `"refunded"` (given back, costs nothing), or `"set aside"` (spent, for a fit of an
+        `Allotment` that has not begun). A strict ledger commits when it reserves.
     eps, delta, guarantee : what it costs.
     label : what the data were called, or None.
     reserved_at, ended_at : UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.

@@ -7,14 +7,15 @@ import os
 import secrets
 import sqlite3
 import stat
+from collections.abc import Iterator
 
 from dplr._validation import sentence
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-# A ledger of persons has version 4, so that programs which know records alone refuse it; one of records has version 3.
-VERSION, OF_PERSONS = 3, 4
+VERSION = 5
+_WITH_SHARES, _WITH_UNIT = 3, 4  # of these two, ledgers of records had version 3, and those of persons version 4
 _TERMS = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -24,7 +25,7 @@ _TERMS = (
     """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
 )
-_UNIT = "ALTER TABLE terms ADD COLUMN unit TEXT NOT NULL"
+_UNIT = "ALTER TABLE terms ADD COLUMN unit TEXT"
 _SHARES = (
     """CREATE TABLE share (
         name TEXT PRIMARY KEY NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, created TEXT NOT NULL)""",
@@ -35,33 +36,46 @@ _SHARES = (
 )
 _ENTRY = """CREATE TABLE entry (
         number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('set aside', 'reserved', 'committed', 'refunded')),
+        state TEXT NOT NULL CHECK (state IN ('set aside', 'reserved', 'drawing', 'committed', 'refunded')),
         eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
-        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT)"""
+        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT,
+        holder TEXT, fingerprint TEXT)"""
 _OF_ENTRIES = (
     "CREATE INDEX entry_reservation ON entry (reservation)",
     "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
-    """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN OLD.state NOT IN ('set aside', 'reserved')
-        OR NEW.state = 'set aside' OR NEW.number <> OLD.number OR NEW.share IS NOT OLD.share
+    """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN NOT (
+            OLD.state = 'set aside' AND NEW.state IN ('reserved', 'committed', 'refunded')
+            OR OLD.state = 'reserved' AND NEW.state IN ('reserved', 'drawing', 'committed', 'refunded')
+            OR OLD.state = 'drawing' AND NEW.state IN ('drawing', 'committed'))
+        OR NEW.number <> OLD.number OR NEW.share IS NOT OLD.share
         OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee
         OR NEW.draws < OLD.draws OR (NEW.draws > OLD.draws AND OLD.state <> 'set aside')
+        OR (NEW.reservation <> OLD.reservation AND OLD.state <> 'set aside')
         BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
 )
-# Version 1 wrote 'released' for an entry whose cost was given back; version 2 knew no shares, and set nothing aside.
-STATE = "CASE state WHEN 'released' THEN 'refunded' ELSE state END"
-_FROM_OLDER = (
-    "ALTER TABLE entry RENAME TO older_entry",
-    *_SHARES,
-    _ENTRY,
-    f"""INSERT INTO entry
-        SELECT number, reservation, {STATE}, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement, NULL
-        FROM older_entry ORDER BY number""",
-    "DROP TABLE older_entry",  # its indexes and triggers go with it
-    *_OF_ENTRIES,
-    f"PRAGMA user_version = {VERSION}",
-)
+# Version 1 wrote 'released' for an entry whose cost was given back. Before version 5 a fit that had drawn noise stayed
+# 'reserved': nobody knows which have, so all of them count as drawing.
+OLDER_STATE = "CASE state WHEN 'released' THEN 'refunded' WHEN 'reserved' THEN 'drawing' ELSE state END"
+
+
+def _rewriting(version: int) -> Iterator[str]:
+    """The statements that turn a file of that version into one of this."""
+    share = "share" if version >= _WITH_SHARES else "NULL"
+    yield "ALTER TABLE entry RENAME TO older_entry"
+    if version < _WITH_SHARES:
+        yield from _SHARES
+    if version < _WITH_UNIT:
+        yield _UNIT
+    yield _ENTRY
+    yield (
+        f"INSERT INTO entry SELECT number, reservation, {OLDER_STATE}, eps, delta, guarantee, draws, label, "
+        f"reserved_at, ended_at, statement, {share}, NULL, NULL FROM older_entry ORDER BY number"
+    )
+    yield "DROP TABLE older_entry"  # its indexes and triggers go with it
+    yield from _OF_ENTRIES
+    yield f"PRAGMA user_version = {VERSION}"
 
 
 def create(path: str, terms: Terms) -> None:
@@ -89,9 +103,9 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_TERMS, *_SHARES, _ENTRY, *_OF_ENTRIES):
+    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES):
         connection.execute(statement)
-    values: tuple[object, ...] = (
+    values = (
         terms.id,
         terms.eps,
         terms.delta,
@@ -99,14 +113,11 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
         terms.neighbouring,
         terms.strict,
         terms.created,
+        terms.unit,
     )
-    version = VERSION
-    if terms.unit is not None:
-        connection.execute(_UNIT)
-        values, version = (*values, terms.unit), OF_PERSONS
     connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(values))})", values)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
 
@@ -157,8 +168,8 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
     if application != APPLICATION:
         raise ValueError(sentence("ledger", "must be the file of a ledger", path, "Another program made this file."))
     version = _version(connection)
-    if not 1 <= version <= OF_PERSONS:
-        rule = f"must have version 1 to {OF_PERSONS} of the format, but has {version}"
+    if not 1 <= version <= VERSION:
+        rule = f"must have version 1 to {VERSION} of the format, but has {version}"
         raise ValueError(sentence("ledger", rule, path, "Use the version of dplr that made it."))
 
 
@@ -167,14 +178,19 @@ def upgrade(connection: sqlite3.Connection) -> None:
 
     Programs of the older version refuse the file afterwards; what they had reserved in it stays spent.
     """
-    if not knows_shares(connection):
-        for statement in _FROM_OLDER:
+    if is_older(connection):
+        for statement in _rewriting(_version(connection)):
             connection.execute(statement)
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether an older version wrote the file, and nothing has been written since."""
+    return _version(connection) < VERSION
 
 
 def knows_shares(connection: sqlite3.Connection) -> bool:
     """Whether the file has shares: older versions have none."""
-    return _version(connection) >= VERSION
+    return _version(connection) >= _WITH_SHARES
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -183,7 +199,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The budget in the file; unless `identity` is empty, it must be the budget of that name."""
-    unit = "unit" if _version(connection) >= OF_PERSONS else "NULL"
+    unit = "unit" if _version(connection) >= _WITH_UNIT else "NULL"
     found = connection.execute(
         f"SELECT id, eps, delta, composition, neighbouring, strict, created, {unit} FROM terms"
     ).fetchall()

@@ -15,7 +15,9 @@ from dplr.ledger import transactions
 from dplr.ledger.allotment import Allotment, piece_of
 from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, day_of, now
+from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
+from dplr.ledger.resumable import Resumable
 from dplr.ledger.room import Limit, Room, counted
 from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
@@ -41,7 +43,7 @@ from dplr.typing import LedgerLike
 _USUAL_DELTA = 1e-12
 
 
-class Ledger:
+class Ledger(Recovery):
     """A privacy budget in a file: every fit that names it spends from it, in whatever process it runs.
 
     A fit *reserves* its cost before it reads a row, and *commits* it before it returns. Reserved counts as spent: a
@@ -208,10 +210,14 @@ class Ledger:
             return transactions.shares(connection)
 
     @overload
-    def reserve(self, *statements: PrivacyStatement | Stated, fits: None = None) -> Reservation: ...
+    def reserve(
+        self, *statements: PrivacyStatement | Stated, fits: None = None, fingerprint: str | None = None
+    ) -> Reservation: ...
     @overload
     def reserve(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment: ...
-    def reserve(self, *statements: PrivacyStatement | Stated, fits: int | None = None) -> Reservation | Allotment:
+    def reserve(
+        self, *statements: PrivacyStatement | Stated, fits: int | None = None, fingerprint: str | None = None
+    ) -> Reservation | Allotment:
         """Set the cost of all statements aside, or none of it; with `fits`, for that many fits that begin later.
 
         Parameters
@@ -219,6 +225,7 @@ class Ledger:
         statements : of releases, or plans that have one.
         fits : None: one release for each statement, which the caller makes, and then commits or gives back. A number:
             so many fits of each of them. Estimators then name the `Allotment` that is returned as their ledger.
+        fingerprint : of the data, for one that may be resumed when its process is gone; see `resume`.
 
         Raises
         ------
@@ -242,6 +249,8 @@ class Ledger:
         """
         said = statements_of(statements, some=fits is not None)
         times = 1 if fits is None else check_count("fits", fits)
+        if fingerprint is not None:
+            self._check_fingerprint(fingerprint, fits)
         with self._writing() as (connection, terms):
             costs = [cost_of(statement, terms) for statement in said]
             if fits is not None:
@@ -249,10 +258,10 @@ class Ledger:
             room = self._room(connection, terms)
             if not room.takes(counted(costs, times)):
                 raise BudgetExceeded(refusal(self.path, terms, room, costs, times))
-            token = secrets.token_hex(16)
+            token, holder = secrets.token_hex(16), secrets.token_hex(16) if fits is None else None
             priced = chain.from_iterable(repeat(tuple(zip(costs, said, strict=True)), times))
-            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, fits is not None)
-        return reservation_of(self, token, len(said)) if fits is None else Allotment(self, token)
+            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, fingerprint)
+        return Allotment(self, token) if holder is None else reservation_of(self, token, holder, len(said))
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
         """What statements would cost, and whether they fit now. Reads no data and spends nothing.
@@ -357,6 +366,9 @@ class Ledger:
     def _reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         return transactions.reading(self.path, self._id)
 
+    def _itself(self) -> Ledger:
+        return self
+
     # The ledger is its file: a copy of this object, also in another process, is another handle of that file.
     def __reduce__(self) -> tuple[Any, ...]:
         return _handle, (self.path, self._id, self._strict, self.label, self._share)
@@ -386,11 +398,11 @@ def _handle(path: str, identity: str, strict: bool, label: str | None, share: st
     return ledger
 
 
-def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | NullLedger:
-    """None, a ledger, what was set aside in one, or the path of one that exists."""
+def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Resumable | NullLedger:
+    """None, a ledger, what was set aside or can be resumed in one, or the path of one that exists."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger | Allotment):
+    if isinstance(ledger, Ledger | Allotment | Resumable):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))

@@ -4,44 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dplr._validation import sentence
 from dplr.ledger import transactions
-from dplr.ledger.budget import Reservation
+from dplr.ledger.budget import Reservation, ReservationLost
 
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
 
 
 class _Held:
-    """Entries of one reservation in the file."""
+    """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
 
-    def __init__(self, ledger: Ledger, token: str, count: int) -> None:
-        self._ledger, self._token, self._count = ledger, token, count
+    def __init__(self, ledger: Ledger, token: str, holder: str, count: int) -> None:
+        self._ledger, self.token, self._holder, self._count = ledger, token, holder, count
+
+    def draw(self) -> None:
+        """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""
+        with self._ledger._writing() as (connection, _):
+            if transactions.start_drawing(connection, self.token, self._holder) != self._count:
+                raise ReservationLost(_lost(self._ledger.path))
 
     def commit(self) -> None:
-        """Record the releases as spent for good; raises unless all entries were still reserved."""
-        self._end("committed")
+        """Record the releases as spent for good; raises unless this driver still held all entries."""
+        with self._ledger._writing() as (connection, _):
+            self._check_ended(transactions.commit(connection, self.token, self._holder))
 
     def refund(self) -> None:
-        """Give the budget back."""
-        self._end("refunded")
-
-    def _end(self, state: str) -> None:
+        """Give the budget back; raises once noise may have been drawn."""
         with self._ledger._writing() as (connection, _):
-            ended = transactions.end(connection, self._token, state)
-            if ended != self._count:
-                raise RuntimeError(f"a reservation ends once: {ended} of {self._count} entries were still reserved.")
+            self._check_ended(transactions.refund(connection, self.token, self._holder))
+
+    def _check_ended(self, ended: int) -> None:
+        if ended != self._count:
+            raise ReservationLost(f"a reservation ends once: {ended} of {self._count} entries were still held here.")
 
 
 class _Spent:
     """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
 
     def __init__(self, ledger: Ledger, token: str, count: int) -> None:
-        self._ledger, self._token, self._count, self._ended = ledger, token, count, False
+        self._ledger, self.token, self._count, self._ended = ledger, token, count, False
+
+    def draw(self) -> None:
+        """Write nothing: what is spent for good is not given back, whether noise was drawn or not."""
 
     def commit(self) -> None:
         """Write nothing; raises if an entry is not in the file, or if the reservation had already ended."""
         with self._ledger._reading() as (connection, _):
-            found = transactions.committed(connection, self._token)
+            found = transactions.committed(connection, self.token)
         if self._ended or found != self._count:
             raise RuntimeError(f"a reservation ends once, and stays: {found} of {self._count} entries are there.")
         self._ended = True
@@ -51,6 +61,15 @@ class _Spent:
         self._ended = True
 
 
-def reservation_of(ledger: Ledger, token: str, count: int) -> Reservation:
+def reservation_of(ledger: Ledger, token: str, holder: str, count: int) -> Reservation:
     """The reservation of that name, which has so many entries."""
-    return (_Spent if ledger.strict else _Held)(ledger, token, count)
+    return _Spent(ledger, token, count) if ledger.strict else _Held(ledger, token, holder, count)
+
+
+def _lost(path: str) -> str:
+    rule = "must still hold what the fit reserved"
+    remedy = (
+        "Its entry was given back, or another process resumed it, while the fit was running. No noise was drawn. "
+        "Fit again."
+    )
+    return sentence("ledger", rule, path, remedy)

@@ -7,13 +7,18 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
-from dplr.ledger.file import STATE, check_file, check_header, knows_shares, terms_of, upgrade
+from dplr.ledger.file import OLDER_STATE, check_file, check_header, is_older, knows_shares, terms_of, upgrade
 from dplr.ledger.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
+
+_SPENT = "'set aside', 'reserved', 'drawing', 'committed'"
+# What only a fit that goes on needs is not kept.
+_ENDED = "ended_at = ?, holder = NULL, fingerprint = NULL"
 
 
 @contextlib.contextmanager
@@ -63,11 +68,11 @@ def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
 
 
 def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost, int]:
-    """What is set aside, reserved or committed, of a share or of the whole ledger, equal costs counted together."""
+    """What was not refunded, of a share or of the whole ledger, equal costs counted together."""
     where, values = ("", ()) if share is None else (" AND share = ?", (share,))
     rows = connection.execute(
         "SELECT eps, delta, guarantee, draws, count(*) FROM entry "
-        f"WHERE state IN ('set aside', 'reserved', 'committed'){where} GROUP BY eps, delta, guarantee, draws",
+        f"WHERE state IN ({_SPENT}){where} GROUP BY eps, delta, guarantee, draws",
         values,
     )
     return {Cost(eps, delta, guarantee_of(text), draws): count for eps, delta, text, draws, count in rows}
@@ -94,16 +99,17 @@ def insert(
     priced: Iterable[tuple[Cost, PrivacyStatement]],
     strict: bool,
     share: str | None = None,
-    aside: bool = False,
+    holder: str | None = None,
+    fingerprint: str | None = None,
 ) -> None:
-    """Make a reservation for each statement; a strict ledger commits it at once, unless it is set aside."""
+    """Make a reservation for each statement, set aside without a holder; a strict ledger commits what one holds."""
     time_now = now()
     state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
-    if aside:
+    if holder is None:
         state = "set aside"
     connection.executemany(
-        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share, "
+        "holder, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 reservation,
@@ -116,6 +122,8 @@ def insert(
                 time_now,
                 statement_text(said),
                 share,
+                None if strict else holder,
+                fingerprint,
             )
             for cost, said in priced
         ),
@@ -137,21 +145,89 @@ def begin(
     reservation: str,
     taken: Iterable[tuple[int, int, PrivacyStatement]],
     strict: bool,
+    holder: str,
 ) -> None:
     """Hand entries that were set aside, by number and numbers drawn, to a reservation of their own."""
     state = "committed" if strict else "reserved"
     connection.executemany(
-        "UPDATE entry SET reservation = ?, state = ?, draws = ?, statement = ? WHERE number = ?",
-        [(reservation, state, draws, statement_text(said), number) for number, draws, said in taken],
+        "UPDATE entry SET reservation = ?, state = ?, holder = ?, draws = ?, statement = ? WHERE number = ?",
+        [
+            (reservation, state, None if strict else holder, draws, statement_text(said), number)
+            for number, draws, said in taken
+        ],
     )
 
 
-def end(connection: sqlite3.Connection, reservation: str, state: str, was: str = "reserved") -> int:
-    """Commit or refund a reservation; returns how many of its entries were still reserved, or set aside."""
+def start_drawing(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
+    """Write down that noise is about to be drawn; returns of how many entries that were reserved by that holder."""
     return connection.execute(
-        "UPDATE entry SET state = ?, ended_at = ? WHERE reservation = ? AND state = ?",
-        (state, now(), reservation, was),
+        "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = 'reserved'",
+        (reservation, holder),
     ).rowcount
+
+
+def commit(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
+    """Commit a reservation; returns how many of its entries that holder still had."""
+    return connection.execute(
+        f"UPDATE entry SET state = 'committed', {_ENDED} WHERE reservation = ? AND holder = ? "
+        "AND state IN ('reserved', 'drawing')",
+        (now(), reservation, holder),
+    ).rowcount
+
+
+def refund(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
+    """Give a reservation back; returns how many of its entries were still reserved by that holder."""
+    return connection.execute(
+        f"UPDATE entry SET state = 'refunded', {_ENDED} WHERE reservation = ? AND holder = ? AND state = 'reserved'",
+        (now(), reservation, holder),
+    ).rowcount
+
+
+def give_back(connection: sqlite3.Connection, reservation: str) -> list[int]:
+    """Give back what nobody has begun to draw for, whoever holds it; returns the numbers of the entries."""
+    where = "reservation = ? AND state IN ('set aside', 'reserved')"
+    found = connection.execute(f"SELECT number FROM entry WHERE {where} ORDER BY number", (reservation,)).fetchall()
+    connection.execute(f"UPDATE entry SET state = 'refunded', {_ENDED} WHERE {where}", (now(), reservation))
+    return [number for (number,) in found]
+
+
+class Unended(NamedTuple):
+    """What is asked of an entry before its reservation is given back or resumed."""
+
+    number: int
+    state: str
+    statement: str
+    fingerprint: str | None
+
+
+def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
+    """The reservation to which an entry belongs; None where there is no such entry."""
+    query = "SELECT reservation FROM entry WHERE number = ? AND (? IS NULL OR share = ?)"
+    found = connection.execute(query, (number, share, share)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def unended(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[Unended]:
+    """All entries of a reservation, in their order."""
+    query = "SELECT number, state, statement, fingerprint FROM entry WHERE reservation = ? AND (? IS NULL OR share = ?)"
+    return [Unended(*row) for row in connection.execute(f"{query} ORDER BY number", (reservation, share, share))]
+
+
+def resumable(connection: sqlite3.Connection, share: str | None) -> list[str]:
+    """The reservations that are reserved with a fingerprint, in their order."""
+    rows = connection.execute(
+        "SELECT reservation FROM entry WHERE state = 'reserved' AND fingerprint IS NOT NULL "
+        "AND (? IS NULL OR share = ?) GROUP BY reservation ORDER BY min(number)",
+        (share, share),
+    )
+    return [token for (token,) in rows]
+
+
+def take(connection: sqlite3.Connection, reservation: str, holder: str) -> None:
+    """Hand what is still reserved to another holder; whoever had it has it no longer."""
+    connection.execute(
+        "UPDATE entry SET holder = ? WHERE reservation = ? AND state = 'reserved'", (holder, reservation)
+    )
 
 
 def committed(connection: sqlite3.Connection, reservation: str) -> int:
@@ -163,8 +239,9 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
     share = "share" if knows_shares(connection) else "NULL"
+    state = OLDER_STATE if is_older(connection) else "state"
     rows = connection.execute(
-        f"SELECT number, {STATE}, eps, delta, guarantee, label, reserved_at, ended_at, statement, {share} FROM entry "
+        f"SELECT number, {state}, eps, delta, guarantee, label, reserved_at, ended_at, statement, {share} FROM entry "
         "ORDER BY number"
     )
     return [

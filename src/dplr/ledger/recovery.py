@@ -1,0 +1,227 @@
+"""What becomes of a fit that did not end: its reservation is given back, or a driver goes on with it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from dplr._validation import sentence
+from dplr.ledger import transactions
+from dplr.ledger.budget import Reservation, Stated
+from dplr.ledger.entries import Terms, statement_text
+from dplr.ledger.reservation import reservation_of
+from dplr.ledger.resumable import Resumable
+from dplr.ledger.terms import checked_text, statements_of
+from dplr.ledger.transactions import Unended
+from dplr.privacy.statement import PrivacyStatement
+
+if TYPE_CHECKING:
+    from dplr.ledger.handle import Ledger
+
+_OTHERS = "See the entries with ledger.entries()."
+
+
+class Recovery:
+    """The part of a ledger that deals with fits that did not end: resuming.md has the states and the proof."""
+
+    __slots__ = ()
+    path: str
+    _share: str | None
+
+    @property
+    @abstractmethod
+    def strict(self) -> bool:
+        """Whether nothing is given back and no fault of the data is shown."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
+
+    def give_back(self, name: int | str) -> list[int]:
+        """Give the budget of a fit back that has drawn no noise: its process was killed, or will be refused.
+
+        All entries that were reserved together come back together; of an `Allotment` all that no fit has begun.
+
+        Parameters
+        ----------
+        name : the number of an entry whose state is `"reserved"` or `"set aside"`, or the token of its reservation.
+
+        Returns
+        -------
+        The numbers of the entries that were given back.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such entry, it has ended, its noise may have been drawn, or the ledger is strict.
+
+        Privacy
+        -------
+        A fit writes `"drawing"` into its entry before its first noise. A fit that is still running when its entry is
+        given back fails at that moment: it draws nothing and delivers nothing (resuming.md, theorem 1).
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> held = ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm"))  # and a crash
+        >>> ledger.give_back(1), ledger.remaining()
+        ([1], (1.0, 1e-12))
+        """
+        self._check_recoverable("give back")
+        with self._writing() as (connection, _):
+            token, entries = self._named(connection, name)
+            left = [entry for entry in entries if entry.state in ("reserved", "set aside")]
+            if not left:
+                raise ValueError(sentence("entry", "must be reserved or set aside", name, _why(entries)))
+            return transactions.give_back(connection, token)
+
+    def resume(self, name: int | str | None, *statements: PrivacyStatement | Stated, fingerprint: str) -> Reservation:
+        """Hold a reservation again whose process is gone: the same releases of the same data, paid for once.
+
+        Whoever held it before holds it no longer: if that process still runs, it fails before its first noise.
+
+        Parameters
+        ----------
+        name : the number of an entry whose state is `"reserved"`, or the token of its reservation; None for the only
+            one that has these statements and this fingerprint.
+        statements : those of the reservation, in their order, or plans that have them.
+        fingerprint : of the data, as `reserve` was given it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such entry, or several; it has ended, or its noise may have been drawn; a statement or the
+            fingerprint is another one; the ledger is strict.
+
+        Privacy
+        -------
+        At most one driver reaches `"drawing"`, and only what holds the entry then is committed (resuming.md,
+        theorem 1).
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
+        >>> first = ledger.reserve(plan, fingerprint="people.csv, 9134 bytes")  # and a crash
+        >>> ledger.resume(1, plan, fingerprint="people.csv, 9134 bytes").commit()
+        >>> ledger.remaining()
+        (0.6, 1e-12)
+        """
+        self._check_recoverable("resume")
+        checked_text("fingerprint", fingerprint)
+        said = statements_of(statements, some=True)
+        with self._writing() as (connection, _):
+            token, entries = (
+                self._only(connection, said, fingerprint) if name is None else self._named(connection, name)
+            )
+            _check_same(entries, said, fingerprint, entries[0].number if name is None else name)
+            holder = secrets.token_hex(16)
+            transactions.take(connection, token, holder)
+        return reservation_of(self._itself(), token, holder, len(said))
+
+    def resumable(self, fingerprint: str, resume: bool = False) -> Resumable:
+        """A budget for one fit (`ledger=`) that can be resumed when its process is gone.
+
+        Parameters
+        ----------
+        fingerprint : what tells these data from others, such as names, sizes and times of files. Another text is
+            another job. It stays in the file until the fit has ended.
+        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
+        >>> ledger.resumable("people.csv, 9134 bytes").reserve(plan.statement).draw()
+        >>> ledger.entries()[0].state
+        'drawing'
+        """
+        self._check_recoverable("resume")
+        return Resumable(self._itself(), checked_text("fingerprint", fingerprint), resume)
+
+    @abstractmethod
+    def _itself(self) -> Ledger:
+        """The ledger that this is a part of."""
+
+    def _check_recoverable(self, what: str) -> None:
+        if self.strict:
+            rule = f"must not be strict to {what} a fit"
+            remedy = "A strict ledger commits when it reserves, so that its file tells nothing of how fits ended."
+            raise ValueError(sentence("ledger", rule, self.path, remedy))
+
+    def _check_fingerprint(self, fingerprint: str, fits: int | None) -> None:
+        self._check_recoverable("resume")
+        checked_text("fingerprint", fingerprint)
+        if fits is not None:
+            remedy = "What is set aside is given back by name, or with Allotment.close."
+            raise ValueError(sentence("fingerprint", "must be None with fits=", fingerprint, remedy))
+
+    def _named(self, connection: sqlite3.Connection, name: int | str) -> tuple[str, list[Unended]]:
+        """The token of a reservation, and its entries."""
+        if isinstance(name, bool) or not isinstance(name, int | str):
+            raise TypeError(sentence("entry", "must be the number of an entry, or the token of a reservation", name))
+        token = name if isinstance(name, str) else transactions.token_of(connection, name, self._share)
+        entries = [] if token is None else transactions.unended(connection, token, self._share)
+        if token is None or not entries:
+            raise ValueError(sentence("entry", f"must be one of {self.path}", name, _OTHERS))
+        return token, entries
+
+    def _only(
+        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str
+    ) -> tuple[str, list[Unended]]:
+        """The reservation with these statements and this fingerprint."""
+        waiting = {
+            token: transactions.unended(connection, token, self._share)
+            for token in transactions.resumable(connection, self._share)
+        }
+        texts = [statement_text(each) for each in said]
+        alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
+        same = [token for token, held in alike.items() if held[0].fingerprint == fingerprint]
+        if len(same) == 1:
+            return same[0], waiting[same[0]]
+        numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
+        if same:
+            rule = "must have one reserved entry with this statement and these data"
+            remedy = f"Give all except one back (entries {numbers}), with ledger.give_back(number)."
+        else:
+            rule = "must have a reserved entry with this statement and these data"
+            why = "has this statement and other data" if alike else "has another statement"
+            remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
+        raise ValueError(sentence("ledger", rule, self.path, remedy))
+
+
+def _why(entries: Sequence[Unended]) -> str:
+    if any(entry.state == "drawing" for entry in entries):
+        return "It is drawing: its noise may have been drawn, so its cost stays spent."
+    return f"It has ended: it is {entries[0].state}."
+
+
+def _check_same(
+    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str
+) -> None:
+    """Refuse what is not the same job, and say what differs."""
+    if any(entry.state != "reserved" for entry in entries):
+        raise ValueError(sentence("entry", "must be reserved to be resumed", name, _why(entries)))
+    if entries[0].fingerprint is None:
+        remedy = "Give it back with ledger.give_back, and fit anew."
+        raise ValueError(sentence("entry", "must have been reserved with a fingerprint", name, remedy))
+    if len(entries) != len(said):
+        rule = f"must be those of entry {name}, which are {len(entries)}"
+        raise ValueError(sentence("statements", rule, len(said)))
+    for entry, statement in zip(entries, said, strict=True):
+        ours, theirs = json.loads(entry.statement), json.loads(statement_text(statement))
+        if differs := sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key)):
+            rule = f"must be those of entry {name}"
+            got = f"another {', another '.join(differs)}"
+            raise ValueError(sentence("statements", rule, got, "Resume with the parameters of the first run."))
+    if entries[0].fingerprint != fingerprint:
+        rule = f"must be that of entry {name}"
+        remedy = "The data are not those of the first run, or were touched since. Give it back, and fit anew."
+        raise ValueError(sentence("fingerprint", rule, fingerprint, remedy))

@@ -1,0 +1,295 @@
+"""Fits that did not end: what is given back by name, what is resumed, and what stays spent."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dplr
+from dplr.cli import main
+from dplr.ledger.budget import ReservationLost
+from dplr.ledger.handle import Ledger
+from dplr.ledger.reservation import _Held
+from dplr.noise import Source
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+MECHANISMS = {"fm": {}, "objective": {}, "ngd": {"delta": 1e-6}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "budget.ledger")
+
+
+@pytest.fixture
+def ledger(path):
+    return Ledger(path, eps=1.0, delta=1e-5)
+
+
+def a_plan(eps=0.4, **options):
+    return dplr.plan(n_rows=200, n_features=2, eps=eps, mechanism="fm", **options)
+
+
+def states(ledger):
+    return [entry.state for entry in ledger.entries()]
+
+
+def fitted(budget, mechanism="fm"):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+    bounds = dplr.Bounds([(-0.5, 0.5)] * 2)
+    options = {"bounds": bounds, "mechanism": mechanism, **MECHANISMS[mechanism]}
+    return dplr.fit(X, X[:, 0] > 0, eps=0.4, ledger=budget, **options)
+
+
+# Given back by name
+
+
+def test_what_was_reserved_is_given_back_whole_by_number_or_token(ledger):
+    ledger.reserve(a_plan(0.1), a_plan(0.2))
+    held = ledger.reserve(a_plan(0.3))
+    assert ledger.give_back(2) == [1, 2]
+    assert ledger.give_back(held.token) == [3]
+    assert states(ledger) == ["refunded"] * 3
+    assert ledger.remaining()[0] == 1.0
+
+
+def test_pieces_that_no_fit_has_begun_are_given_back_together(ledger):
+    held = ledger.reserve(a_plan(0.1), fits=4)
+    begun = held.reserve(a_plan(0.1).statement)
+    begun.draw()
+    assert ledger.give_back(4) == [2, 3, 4]
+    assert states(ledger) == ["drawing", "refunded", "refunded", "refunded"]
+    with pytest.raises(dplr.BudgetExceeded, match="none is left"):
+        held.reserve(a_plan(0.1).statement)
+    begun.commit()
+
+
+def test_what_was_drawn_for_has_ended_or_does_not_exist_is_not_given_back(ledger):
+    drawing, ended = ledger.reserve(a_plan(0.1)), ledger.reserve(a_plan(0.1))
+    drawing.draw()
+    ended.commit()
+    for name, why in ((1, "It is drawing: its noise may"), (2, "It has ended: it is committed"), (3, "must be one of")):
+        with pytest.raises(ValueError, match=why):
+            ledger.give_back(name)
+    with pytest.raises(TypeError, match="must be the number of an entry"):
+        ledger.give_back(True)
+    with pytest.raises(ReservationLost, match="ends once"):
+        drawing.refund()
+    assert states(ledger) == ["drawing", "committed"]
+
+
+def test_a_strict_ledger_gives_nothing_back_and_resumes_nothing(tmp_path):
+    strict = Ledger(tmp_path / "strict", eps=1.0, strict=True)
+    strict.reserve(a_plan().statement).draw()
+    for act in (
+        lambda: strict.give_back(1), lambda: strict.resume(1, a_plan(), fingerprint="f"),
+        lambda: strict.resumable("f"), lambda: strict.reserve(a_plan(), fingerprint="f"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="must not be strict"):
+            act()
+    assert states(strict) == ["committed"]
+
+
+def test_a_share_gives_back_its_own_entries_alone(ledger):
+    alice = ledger.share("alice", eps=0.5)
+    ledger.reserve(a_plan(0.1))
+    alice.reserve(a_plan(0.2), fingerprint="f")
+    with pytest.raises(ValueError, match="must be one of"):
+        alice.give_back(1)
+    with pytest.raises(ValueError, match="must have a reserved entry"):
+        ledger.share("bob", eps=0.1).resume(None, a_plan(0.2), fingerprint="f")
+    alice.resume(2, a_plan(0.2), fingerprint="f").refund()
+    assert ledger.give_back(1) == [1]
+
+
+def test_the_command_gives_back_and_says_why_it_does_not(ledger, path):
+    ledger.reserve(a_plan(0.1))
+    ledger.reserve(a_plan(0.2)).draw()
+    shown = CliRunner().invoke(main, ["ledger", "show", path]).output
+    assert "Reserved: a fit that is running, or whose process was killed before it drew" in shown
+    assert "Drawing: a fit that is running, or that ended after it began to draw" in shown
+    given = CliRunner().invoke(main, ["ledger", "give-back", path, "1"])
+    assert (given.exit_code, "Entry 1 of" in given.output, "eps = 0.8" in given.output) == (0, True, True)
+    refused = CliRunner().invoke(main, ["ledger", "give-back", path, "2"])
+    assert (refused.exit_code, "its noise may have been drawn" in refused.output) == (2, True)
+    assert states(ledger) == ["refunded", "drawing"]
+
+
+# Resumed
+
+
+def test_a_reservation_is_resumed_and_paid_once(ledger):
+    first = ledger.reserve(a_plan(), fingerprint="f")
+    second = ledger.resume(first.token, a_plan(), fingerprint="f")
+    assert second.token == first.token
+    for act in (first.draw, first.commit, first.refund):
+        with pytest.raises(ReservationLost):
+            act()
+    second.draw()
+    second.commit()
+    assert states(ledger) == ["committed"]
+    assert ledger.remaining()[0] == 0.6
+
+
+def test_a_resumed_reservation_must_be_the_same_job(ledger):
+    ledger.reserve(a_plan(), fingerprint="f")
+    ledger.reserve(a_plan(0.1))
+    for name, plans, fingerprint, why in (
+        (1, [a_plan()], "g", "`fingerprint` must be that of entry 1"),
+        (1, [a_plan(0.3)], "f", "another eps, another guarantee"),
+        (1, [a_plan(), a_plan()], "f", "which are 1"),
+        (2, [a_plan(0.1)], "f", "must have been reserved with a fingerprint"),
+        (3, [a_plan(0.1)], "f", "must be one of"),
+        (None, [a_plan()], "g", "Entry 1 has this statement and other data"),
+        (None, [a_plan(0.3)], "f", "Entry 1 has another statement"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            ledger.resume(name, *plans, fingerprint=fingerprint)
+    ledger.reserve(a_plan(), fingerprint="f")
+    with pytest.raises(ValueError, match=r"Give all except one back \(entries 1, 3\)"):
+        ledger.resume(None, a_plan(), fingerprint="f")
+    for one in (ledger.resume(1, a_plan(), fingerprint="f"), ledger.resume(3, a_plan(), fingerprint="f")):
+        one.draw()
+    with pytest.raises(ValueError, match="It is drawing"):
+        ledger.resume(1, a_plan(), fingerprint="f")
+    with pytest.raises(ValueError, match="None can be resumed"):
+        ledger.resume(None, a_plan(), fingerprint="f")
+    with pytest.raises(ValueError, match="must be None with fits="):
+        ledger.reserve(a_plan(), fits=2, fingerprint="f")
+
+
+def test_a_fingerprint_is_forgotten_when_its_fit_has_ended(ledger, path):
+    for end in ("commit", "refund"):
+        getattr(ledger.reserve(a_plan(0.1), fingerprint="of secret rows"), end)()
+    ledger.reserve(a_plan(0.1), fingerprint="of secret rows")
+    ledger.give_back(3)
+    with Ledger(path)._reading() as (connection, _):
+        assert connection.execute("SELECT DISTINCT holder, fingerprint FROM entry").fetchall() == [(None, None)]
+
+
+def test_a_budget_that_can_be_resumed_serves_estimators(ledger):
+    budget = ledger.resumable("f")
+    est = fitted(budget)
+    assert (est.ledger, states(ledger)) == (budget, ["committed"])
+    ledger.reserve(est.privacy_, fingerprint="f")
+    again = ledger.resumable("f", resume=True)
+    assert fitted(again).privacy_ == est.privacy_
+    assert states(ledger) == ["committed"] * 2
+    with pytest.raises(ValueError, match="None can be resumed"):
+        fitted(again)
+
+
+# Processes that are killed
+
+POINTS = ["before it reserves", "after it reserved", "before it draws", "after it drew", "before it commits"]
+LEFT = [[], ["reserved"], ["reserved"], ["drawing"], ["drawing"]]
+
+
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at(point, path, mechanism):
+    """A fit in a process of its own that is killed there."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            reserve, sampler = Ledger.reserve, Source._sampler.fget
+            if point == POINTS[0]:
+                Ledger.reserve = dies
+            elif point == POINTS[1]:
+                Ledger.reserve = lambda *given, **options: dies(reserve(*given, **options))
+            elif point == POINTS[2]:
+                Source._sampler = property(dies)
+            elif point == POINTS[3]:
+                Source._sampler = property(lambda source: dies(sampler(source)))
+            else:
+                _Held.commit = dies
+            fitted(Ledger(path).resumable("f"), mechanism)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(("point", "left"), list(zip(POINTS, LEFT, strict=True)))
+def test_a_fit_that_was_killed_goes_on_or_comes_back_unless_it_drew(ledger, path, mechanism, point, left):
+    killed_at(point, path, mechanism)
+    killed_at(point, path, mechanism)
+    assert states(ledger) == 2 * left
+    if left == ["reserved"]:
+        assert ledger.give_back(2) == [2]
+        est = fitted(ledger.resumable("f", resume=True), mechanism)
+        assert (est.privacy_.eps, states(ledger)) == (0.4, ["committed", "refunded"])
+        assert ledger.spent()[0] == 0.4
+        return
+    with pytest.raises(ValueError, match="None can be resumed"):
+        fitted(ledger.resumable("f", resume=True), mechanism)
+    for number in range(1, len(left) + 1):
+        with pytest.raises(ValueError, match="It is drawing"):
+            ledger.give_back(number)
+    assert ledger.spent()[0] == 0.8 * len(left)
+
+
+# Two drivers
+
+DRIVER = """
+import sys, warnings, numpy as np, dplr
+from dplr.noise import Source
+warnings.simplefilter("ignore")
+sampler = Source._sampler.fget
+def told(source):
+    if not source._waiting:
+        return sampler(source)
+    print("waits", flush=True)
+    sys.stdin.readline()
+    found = sampler(source)
+    print("draws", flush=True)
+    return found
+Source._sampler = property(told)
+X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+budget = dplr.Ledger(sys.argv[1]).resumable("f", resume=sys.argv[2] == "again")
+try:
+    dplr.fit(X, X[:, 0] > 0, eps=0.4, ledger=budget, mechanism="fm", bounds=dplr.Bounds([(-0.5, 0.5)] * 2))
+    print("delivers")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+class Driver:
+    """A process that fits, and waits before its first noise until it is told to go on."""
+
+    def __init__(self, path, how):
+        command = [sys.executable, "-c", DRIVER, path, how]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "waits\n"
+
+    def goes_on(self):
+        return self.process.communicate("\n")[0].splitlines()
+
+
+LOST = r"ReservationLost `ledger` must still hold what the fit reserved; .* No noise was drawn"
+
+
+def test_a_fit_whose_entry_is_given_back_while_it_runs_draws_nothing(ledger, path):
+    driver = Driver(path, "first")
+    assert ledger.give_back(1) == [1]
+    (said,) = driver.goes_on()
+    assert re.match(LOST, said)
+    assert states(ledger) == ["refunded"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_drivers_of_one_reservation_one_draws_and_delivers(ledger, path, first):
+    drivers = [Driver(path, "first"), Driver(path, "again")]
+    said = {place: drivers[place].goes_on() for place in (first, 1 - first)}
+    assert said[1] == ["draws", "delivers"]
+    assert [line.split()[0] for line in said[0]] == ["ReservationLost"]
+    assert states(ledger) == ["committed"]
+    assert ledger.spent()[0] == 0.4
