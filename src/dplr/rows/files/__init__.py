@@ -1,0 +1,1 @@
+"""Rows of CSV and Parquet files, as batches of a bounded size."""

@@ -1,0 +1,171 @@
+"""Parquet files: parts of about 2^20 rows, read in batches whose memory does not grow with the file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dplr.rows.files.columns import check_columns
+from dplr.rows.files.stamp import Stamp, gone
+
+PART_ROWS = 1 << 20
+BATCH_ROWS = 1 << 16
+_BUFFER = 1 << 20  # bytes of a column read at a time: without it a whole row group is held
+_MAGIC = b"PAR1"
+_TAIL = 8  # bytes: the length of the footer, then the magic
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPart:
+    """A run of row groups of one file, and the columns that are wanted of it; nothing is open.
+
+    Attributes
+    ----------
+    path : the file as it was named, for messages.
+    stamp : the file that it must be whenever it is read.
+    groups : positions of the row groups.
+    columns : names, in the order in which they are read.
+    rows : how many there are, by the footer.
+    batch_rows : the most rows of a batch.
+    """
+
+    path: str
+    stamp: Stamp
+    groups: tuple[int, ...]
+    columns: tuple[str, ...]
+    rows: int
+    batch_rows: int = BATCH_ROWS
+
+    @property
+    def identity(self) -> str:
+        """The file, the row groups and the columns: the same text means the same rows."""
+        return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
+
+    def batches(self) -> Iterator[Any]:
+        """Record batches; ValueError where the file is not what it was, or is damaged."""
+        found = 0
+        with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
+            self.stamp.check(self.path, _footer(file))
+            for batch in _reader(file).iter_batches(
+                self.batch_rows, row_groups=list(self.groups), columns=list(self.columns), use_threads=False
+            ):
+                found += batch.num_rows
+                yield batch.select(list(self.columns))
+        self.stamp.check(self.path)
+        if found != self.rows:
+            rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {found} rows"
+            raise ValueError(f"`{self.path}` {rule}, and its footer says {self.rows}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What a file says of itself: its Arrow schema, and the rows of each row group."""
+
+    stamp: Stamp
+    schema: Any
+    group_rows: tuple[int, ...]
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a file begins as Parquet does; OSError where it cannot be read."""
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def footer_of(path: str) -> Footer:
+    """Read the footer alone; ValueError where there is none."""
+    with _whole(path), _opened(path, path) as file:
+        reader = _reader(file)
+        told = _footer(file)
+        counts = tuple(reader.metadata.row_group(each).num_rows for each in range(reader.num_row_groups))
+        return Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+
+
+def parquet_parts(
+    path: str, columns: Sequence[str], part_rows: int = PART_ROWS, batch_rows: int = BATCH_ROWS
+) -> list[ParquetPart]:
+    """Parts of a file, in its order: as many row groups as have `part_rows` rows in all, at least one, never a piece.
+
+    Raises
+    ------
+    ValueError
+        The file is not a whole Parquet file, or a column is missing or occurs twice.
+    """
+    footer = footer_of(path)
+    check_columns(path, footer.schema.names, columns)
+    return [
+        ParquetPart(
+            path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[each] for each in groups), batch_rows
+        )
+        for groups in _runs(footer.group_rows, part_rows)
+    ]
+
+
+def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Neighbouring row groups with at most that many rows in all, or one larger one; empty ones are left out."""
+    held: list[int] = []
+    rows = 0
+    for group, count in enumerate(counts):
+        if not count:
+            continue
+        if held and rows + count > most:
+            yield tuple(held)
+            held, rows = [], 0
+        held.append(group)
+        rows += count
+    if held:
+        yield tuple(held)
+
+
+@contextlib.contextmanager
+def _opened(path: str, place: str, after: bool = False) -> Iterator[Any]:
+    """The file as Arrow reads it; `after` it was looked at, it must still be there."""
+    import pyarrow as pa
+
+    try:
+        file = pa.OSFile(place)
+    except FileNotFoundError:
+        if after:
+            raise gone(path) from None
+        raise
+    with file:
+        yield file
+
+
+def _reader(file: Any) -> Any:
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
+
+
+def _footer(file: Any) -> bytes:
+    """The bytes of the footer; what is not one is found where it is parsed."""
+    size = file.size()
+    file.seek(max(size - _TAIL, 0))
+    tail = file.read(_TAIL)
+    length = int.from_bytes(tail[:4], "little")
+    start = max(size - _TAIL - length, 0)
+    file.seek(start)
+    footer: bytes = file.read(size - start)
+    file.seek(0)
+    return footer
+
+
+@contextlib.contextmanager
+def _whole(path: str) -> Iterator[None]:
+    """Explain what Arrow raises for a damaged file; a lack of memory is not damage."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"`{path}` must be a whole Parquet file; {first_line(error)}") from None
+
+
+def first_line(error: Exception) -> str:
+    """The beginning of what an error says."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

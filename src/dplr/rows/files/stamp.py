@@ -1,0 +1,59 @@
+"""Whether a file is still the file that was looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+
+from dplr._validation import sentence
+
+_REMEDY = "Wait until nothing writes to it, and start again."
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What the file system says of a file, and a hash of its footer or header."""
+
+    place: str
+    size: int
+    mtime_ns: int
+    digest: str
+
+    @classmethod
+    def of(cls, path: str, told: bytes) -> Stamp:
+        """Look at a file whose footer or header is `told`."""
+        found = os.stat(path)
+        return cls(os.path.abspath(path), found.st_size, found.st_mtime_ns, hashlib.sha256(told).hexdigest())
+
+    @property
+    def text(self) -> str:
+        """The stamp on one line."""
+        return f"{self.place} {self.size} {self.mtime_ns} {self.digest}"
+
+    def check(self, path: str, told: bytes | None = None) -> None:
+        """Raise ValueError where the file is another one now, or where its footer or header is."""
+        try:
+            now = os.stat(self.place)
+        except FileNotFoundError:
+            raise gone(path) from None
+        if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns):
+            got = f"{now.st_size} bytes, changed after the {self.size} that it had"
+            raise ValueError(f"{_rule(path)}; got {got}. {_REMEDY}")
+        if told is not None and hashlib.sha256(told).hexdigest() != self.digest:
+            raise ValueError(f"{_rule(path)}; got other columns or row groups. {_REMEDY}")
+
+
+def gone(path: str) -> ValueError:
+    """What is raised for a file that was there before."""
+    return ValueError(f"{_rule(path)}; it is gone. {_REMEDY}")
+
+
+def _rule(path: str) -> str:
+    return f"`{path}` was changed while it was read, and must stay as it is"
+
+
+def check_regular(path: str) -> None:
+    """Raise ValueError for a pipe or a device, which cannot be read twice."""
+    if not os.path.isfile(path) and os.path.exists(path):
+        raise ValueError(sentence("data", "must be a file that can be read twice", path, "Write it to a file first."))
