@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
@@ -42,6 +42,10 @@ class ParquetPart:
     def identity(self) -> str:
         """The file, the row groups and the columns: the same text means the same rows."""
         return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
+
+    def chosen(self, columns: Sequence[str]) -> ParquetPart:
+        """The same rows, with these columns alone."""
+        return replace(self, columns=tuple(columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
