@@ -13,6 +13,7 @@ import dplr
 HERE = pathlib.Path(__file__).parent
 ORDERS = str(HERE / "test_interleavings.py")
 STORY = str(HERE.parent / "fitting" / "test_fit_story.py") + "::"
+JOURNAL = str(HERE / "test_journal.py") + "::"
 OUTBOX = str(HERE / "test_outbox.py") + "::"
 LOST = STORY + "test_a_reservation_that_was_lost_draws_no_noise_and_is_not_given_back"
 TRANSACTIONS, RECOVERY = "ledger/transactions.py", "ledger/recovery.py"
@@ -71,6 +72,16 @@ BROKEN = {
         ],
         ORDERS,
         "drew",
+    ),
+    "records of a journal are checked one by one": (
+        [("ledger/journal.py", "hashlib.sha256(self._digest + body)", "hashlib.sha256(body)")],
+        JOURNAL + "test_a_record_that_was_left_out_or_moved_is_damage",
+        "DID NOT RAISE",
+    ),
+    "a journal is not locked": (
+        [("ledger/journal.py", "        self._lock()\n", "")],
+        JOURNAL + "test_a_paused_process_holds_it_and_a_dead_one_does_not",
+        "DID NOT RAISE",
     ),
     "the release is kept in a step of its own": (
         [
