@@ -100,6 +100,7 @@ def release(
     with blamed(USAGE):
         form = Format(encoding, delimiter, spellings)
     ledger = payer(ledger_path, label, share)
+    job = None if ledger is None else ledger.job()
     facts: dict[str, Any] = {
         "eps": eps,
         "delta": delta,
@@ -118,9 +119,9 @@ def release(
         from dplr.moments.file import text_of
 
         def work() -> Any:
-            return dplr.release_moments(table, bounds=known, party=party, ledger=ledger, **facts)
+            return dplr.release_moments(table, bounds=known, party=party, ledger=job, **facts)
 
-        released = paid(ledger, work)
+        released = paid(job, work)
     with uninterrupted():
         saved(released.save, output, overwrite, "release", lambda: click.echo(text_of(released), nl=False))
     if not quiet:
