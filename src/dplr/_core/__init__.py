@@ -18,10 +18,12 @@ from dplr._core._moments import add_moments, moments_work_size
 from dplr._core._newton import minimise
 from dplr._core._noise import IntegerSampler
 from dplr._core._persons import all_same, hash_integers, hash_texts, move_slots, number_rows
+from dplr._core._quotes import scan_rows
 from dplr._core._row_map import RowMap, cpu_paths
 
 __all__ = [
     "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "Knots", "LossRows", "NativeSums", "RowMap",
     "add_fine_gradient", "add_moments", "all_same", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many",
     "hash_integers", "hash_texts", "instruction_set", "minimise", "moments_work_size", "move_slots", "number_rows",
+    "scan_rows",
 ]  # fmt: skip
