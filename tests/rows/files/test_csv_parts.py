@@ -184,9 +184,9 @@ def test_a_mark_of_utf_8_is_taken_away_before_the_header_alone(path, size):
     assert table(path, {"a": AS_WRITTEN}, size)["a"].to_pylist() == ["\ufeffx", "\ufeffy"]
 
 
-@pytest.mark.parametrize("size", [1, 3, 64, 1 << 20])
+@pytest.mark.parametrize("size", [64, 1 << 20])
 def test_a_damaged_character_is_refused_in_a_column_that_nobody_wants(path, size):
-    path.write_bytes(b"a,b\n1,x\n2,\xe9\n")
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 10_000 + b"2,\xe9\n")
     with pytest.raises(ValueError, match="must be a Parquet file, or CSV in utf-8; it is neither"):
         table(path, {"a": NUMBER}, size)
 

@@ -99,11 +99,10 @@ def _scanned(data: bytes, start: int, state: int, delimiter: int) -> tuple[int, 
     """The same as `scan_rows`, quick where no quote stands in the data."""
     if state in (_QUOTED, _CLOSED) or data.find(b'"', start) >= 0:
         return scan_rows(data, start, state, delimiter)
-    first = start - (state == _RETURNED)
-    row = max(data.rfind(b"\n", first), data.rfind(b"\r", first, -1)) + 1
-    if start == len(data) or not row:
+    row = data.rfind(b"\n", start) + 1
+    if not row:
         return scan_rows(data, start, state, delimiter)
-    return scan_rows(data, row, _START, delimiter)[0], row, -1
+    return scan_rows(data, row, _START, delimiter)[0], row, -1  # where only \r ends rows, later ones may be whole too
 
 
 def _utf_8(data: bytes, path: str, form: Format) -> bytes:
