@@ -72,6 +72,7 @@ class Streaming:
         unit = with_classes(given.unit, class_weight, classes, loss)
         counts = None
         if unit.person is not None:
+            _refuse_far_ids(self.stream, unit.person)
             job = PersonPass(unit.person, strict)
             found: Persons = one_pass(self.stream.parts.chosen((unit.person,)), job)
             count, counts = job.result(found)
@@ -89,6 +90,13 @@ class Streaming:
     def _folder(self) -> str | None:
         keep = self.stream.keep
         return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+
+
+def _refuse_far_ids(stream: Stream, person: str) -> None:
+    """Refuse persons whose ids would have to leave the workers of a cluster."""
+    if not stream.parts.is_local:
+        rule = "must be None where rows lie on a cluster: ids stay there"
+        raise ValueError(sentence("person", rule, person, "Read the rows on this machine."))
 
 
 def count_rows(stream: Stream) -> int:

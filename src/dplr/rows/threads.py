@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -17,10 +18,23 @@ Result = TypeVar("Result")
 _PRODUCTS_WORTH_A_CORE = 5e8
 
 _pool: ThreadPoolExecutor | None = None
+_is_alone = contextvars.ContextVar("_is_alone", default=False)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for all sums inside: whoever calls keeps the other cores busy."""
+    before = _is_alone.set(True)
+    try:
+        yield
+    finally:
+        _is_alone.reset(before)
 
 
 def available_threads() -> int:
     """Cores this process may use, or the environment variable DPLR_NUM_THREADS."""
+    if _is_alone.get():
+        return 1
     asked = os.environ.get("DPLR_NUM_THREADS", "")
     if asked:
         if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:

@@ -6,6 +6,7 @@ Nothing is unpickled: whoever can answer for a worker can send wrong numbers, an
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ class WorkerFault(ValueError):
     """A part could not be summed where it lies. Its text names the part and a kind of fault, and quotes no value."""
 
 
+class _CutOff(ValueError):
+    """An answer ends before its last array."""
+
+
 def dump(totals: Sequence[AnyTotal]) -> bytes:
     """Totals as bytes."""
     arrays = [array for total in totals for array in _arrays(total)]
@@ -36,18 +41,46 @@ def dump_fault(kind: str, part: str) -> bytes:
 
 
 def load(data: bytes) -> list[AnyTotal]:
-    """The totals that `dump` wrote; raises WorkerFault for a fault, and ValueError for what is no answer."""
-    line, newline, body = bytes(data[:_LONGEST_HEADER]).partition(b"\n")
+    """The totals that `dump` wrote; raises WorkerFault for a fault, and ValueError for what is not an answer."""
+    if not isinstance(data, bytes):
+        raise ValueError(f"a worker's answer must be bytes; got {type(data).__name__}.")
+    line, newline, _ = data[:_LONGEST_HEADER].partition(b"\n")
     if not newline:
         raise ValueError("a worker's answer has no header; is another version of dplr installed there?")
-    header = json.loads(line)
-    if "fault" in header:
-        raise WorkerFault(f"part {header['part']} could not be summed: {header['fault']}.")
-    body = data[len(line) + 1 :]
-    numbers = _Numbers(body)
-    totals = [_total(each, numbers) for each in header["totals"]]
+    try:
+        header = json.loads(line)
+        fault = header.get("fault")
+        numbers = _Numbers(data[len(line) + 1 :])
+        totals = [] if fault is not None else [_total(each, numbers) for each in header["totals"]]
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        UnicodeDecodeError,
+        ValueError,
+    ) as error:
+        reason = "it is cut off" if isinstance(error, _CutOff) else "its header cannot be read"
+        raise ValueError(f"a worker's answer is none of ours: {reason}.") from None
+    if fault is not None:
+        raise WorkerFault(f"{str(header.get('part'))[:200]} could not be summed: {str(fault)[:200]}.")
     numbers.check_end()
     return totals
+
+
+def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
+    """Refuse a total that is not of the query, or not of that shape; or that holds an infinity or a NaN."""
+    if isinstance(total, RealTotal):
+        size = query.d + query.intercept
+        is_asked = not hasattr(query, "exponent") and total.hi.shape == (size + 1,)
+        is_asked = is_asked and total.has_loss == query.with_loss and (total.upper is not None) == query.with_hessian
+        is_asked = is_asked and all(bool(np.isfinite(array).all()) for array in _arrays(total))
+    else:
+        is_asked = total.hi.shape == shape and total.exponent == getattr(query, "exponent", None)
+    counts = (*total.faults[:3], *total.faults.outside, *total.faults.marks)
+    if not is_asked or min(counts) < 0 or len(total.faults.outside) != query.d + 1:
+        raise ValueError("a worker's answer is not one to what was asked; is another version of dplr installed there?")
 
 
 def _header(total: AnyTotal) -> dict[str, Any]:
@@ -89,10 +122,12 @@ class _Numbers:
 
     def take(self, shape: tuple[int, ...], kind: str) -> NDArray[Any]:
         """The next array, in the byte order of this machine."""
-        size = int(np.prod(shape)) * 8
+        size = math.prod(shape) * 8
+        if min(shape, default=0) < 0:
+            raise ValueError
         part = self._body[self._place : self._place + size]
         if len(part) < size:
-            raise ValueError("a worker's answer is cut off.")
+            raise _CutOff
         self._place += size
         return np.frombuffer(part, kind).reshape(shape).astype(kind[1:])
 

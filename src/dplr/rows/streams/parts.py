@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import contextvars
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -186,18 +187,28 @@ def state_of(job: Pass[S], part: Part, seen: Seen | None = None) -> S:
     return state
 
 
-def sum_part(job: RemotePass[Any], part: Part) -> bytes:
-    """All that ever runs on a worker: the answer of one part. A fault is named, and never quotes a value of a row."""
+def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
+    """All that ever runs on a worker: the answer of some parts. A fault is named, and never quotes a value of a row."""
+    reading = ""
+
+    def states() -> Iterator[Any]:
+        nonlocal reading
+        for part in parts:
+            reading = part.identity
+            yield state_of(job, part)
+
     try:
-        return job.dump(state_of(job, part))
+        with _pool.one_thread():
+            return job.dump(merged(job, states()))
     except MemoryError:
-        return dump_fault("the worker ran out of memory; give it more, or make smaller parts", part.identity)
+        return dump_fault("the worker ran out of memory; give it more, or make smaller parts", reading)
     except OSError as error:
-        return dump_fault(f"it cannot be read ({type(error).__name__}, {error.strerror})", part.identity)
+        reason = os.strerror(error.errno) if error.errno else "no reason given"
+        return dump_fault(f"it cannot be read ({type(error).__name__}: {reason})", reading)
     except PartChanged:
-        return dump_fault("it changed while it was read", part.identity)
+        return dump_fault("it changed while it was read", reading)
     except Exception as error:
-        return dump_fault(f"its rows cannot be read as declared ({type(error).__name__})", part.identity)
+        return dump_fault(f"its rows cannot be read as declared ({type(error).__name__})", reading)
 
 
 class PartChanged(ValueError):
@@ -222,13 +233,22 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
 
 def one_pass(parts: Parts, job: Pass[S], seen: Seen = lambda rows: None) -> S:
     """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
-    merged: list[tuple[int, S]] = []  # (number of parts, state), from left to right; numbers are falling powers of two
-    for state in parts.sums(job, seen):
-        merged.append((1, state))
-        while len(merged) > 1 and merged[-2][0] == merged[-1][0]:
-            (count, first), (_, second) = merged[-2:]
-            merged[-2:] = [(2 * count, job.merge(first, second))]
+    return merged(job, parts.sums(job, seen))
+
+
+def merged(job: Pass[S], states: Iterable[S]) -> S:
+    """The states of neighbours as one, merged pairwise.
+
+    Which are merged first is a function of how many there are. It stays the same where runs of 2^k states, and a
+    shorter last run, were merged before: tasks may be of any such size.
+    """
+    held: list[tuple[int, S]] = []  # (number of states, state), from left to right; numbers are falling powers of two
+    for each in states:
+        held.append((1, each))
+        while len(held) > 1 and held[-2][0] == held[-1][0]:
+            (count, first), (_, second) = held[-2:]
+            held[-2:] = [(2 * count, job.merge(first, second))]
     state = job.zero()
-    for _, each in reversed(merged):
+    for _, each in reversed(held):
         state = job.merge(each, state)
     return state

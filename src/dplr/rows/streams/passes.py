@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.rows.persons import PersonCounts, read_ids, refuse_faults
 from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.streams.answers import AnyTotal, dump, load
+from dplr.rows.streams.answers import AnyTotal, check, dump, load
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
@@ -41,8 +41,18 @@ class _OfTotals:
         return dump(state)
 
     def load(self, data: bytes) -> Totals:
-        """The totals that a worker sent."""
-        return load(data)
+        """The totals that a worker sent, of the queries that were asked; none from a part without rows."""
+        totals, asked = load(data), self.shapes
+        if totals and len(totals) != len(asked):
+            raise ValueError(f"a worker's answer must have {len(asked)} totals; got {len(totals)}.")
+        for total, (shape, query) in zip(totals, asked, strict=False):
+            check(total, shape, query)
+        return totals
+
+    @property
+    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
+        """The shape of each total, and its query."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +67,11 @@ class SumPass(_OfTotals):
         rows = self.recipe.rows_of(batch)
         return self.merge(state, [rows.sum(query, coef) for query, coef in self.asked])
 
+    @property
+    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
+        """The shape of each total, and its query."""
+        return [(query.shape, query) for query, _ in self.asked]
+
 
 @dataclass(frozen=True, eq=False)
 class ClippedPass(_OfTotals):
@@ -70,6 +85,11 @@ class ClippedPass(_OfTotals):
         """The sums with those of one more batch."""
         rows = self.recipe.rows_of(batch)
         return self.merge(state, list(rows.clipped_sums.of_many(self.queries, self.coefs)))
+
+    @property
+    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
+        """The shape of each total, and its query."""
+        return [(coefs.shape, query) for query, coefs in zip(self.queries, self.coefs, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +137,9 @@ class CountPass:
 
     def load(self, data: bytes) -> int:
         """The number that a worker sent."""
+        if not (isinstance(data, bytes) and data.isdigit() and len(data) < 19):
+            load(data)  # raises what the worker says
+            raise ValueError("a worker's answer must be a number of rows.")
         return int(data)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dplr._validation import check_count, sentence
 from dplr.rows.files.parquet import footer_of, parquet_parts
+from dplr.rows.streams.engines import is_lazy, parts_of, placed
 from dplr.rows.streams.parts import LocalParts, Parts
 
 
@@ -15,12 +16,15 @@ class Stream:
 
     Parameters
     ----------
-    source : a Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; or parts of one's
-        own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds options.
+    source : a Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of
+        pyarrow, a LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, a Dataset of Ray; or parts
+        of one's own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds options.
     keep : a folder of this machine where a fit that reads rows hundreds of times may keep them, encoded, in a file
         without a name, while it runs. None for the system's folder of temporary files, False for nowhere. Such a file
         is as private as the rows, and not encrypted.
     threads : how many parts this process reads at once; None for two.
+    workers : whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None for
+        this process. Tables on a cluster are read there in any case.
 
     Raises
     ------
@@ -45,12 +49,13 @@ class Stream:
     """
 
     def __init__(self, source: Any, *, keep: str | os.PathLike[str] | bool | None = None,
-                 threads: int | None = None) -> None:  # fmt: skip
+                 threads: int | None = None, workers: Any = None) -> None:  # fmt: skip
         if keep is True:
             raise ValueError(sentence("keep", "must be a folder, None or False", keep))
         self.keep: Any = keep
         self.threads = None if threads is None else check_count("threads", threads)
-        self.parts = _parts_of(source, self.threads)
+        parts = _parts_of(source, self.threads)
+        self.parts = parts if workers is None else placed(parts, workers)
 
     def __repr__(self) -> str:
         return f"Stream({type(self.parts).__name__})"
@@ -61,7 +66,7 @@ def as_stream(X: Any) -> Stream | None:
     if isinstance(X, Stream):
         return X
     is_list = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(each, (str, os.PathLike)) for each in X)
-    return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) else None
+    return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) or is_lazy(X) else None
 
 
 def _parts_of(source: Any, threads: int | None) -> Parts:
@@ -69,9 +74,11 @@ def _parts_of(source: Any, threads: int | None) -> Parts:
         return source
     if isinstance(source, (str, os.PathLike)):
         source = [source]
-    if isinstance(source, (list, tuple)) and all(isinstance(each, (str, os.PathLike)) for each in source):
+    if isinstance(source, (list, tuple)) and source and all(isinstance(each, (str, os.PathLike)) for each in source):
         return _of_files([os.fspath(each) for each in source], threads)
-    raise TypeError(sentence("source", "must be files, or parts", type(source).__name__))
+    if is_lazy(source):
+        return parts_of(source, threads)
+    raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
 
 
 def _of_files(paths: list[str], threads: int | None) -> Parts:

@@ -1,0 +1,65 @@
+"""Lazy tables, and tables on clusters, as parts: one file per library, loaded for its objects alone.
+
+No library is imported here: whoever hands over an object has imported what it is of.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from typing import Any
+
+from dplr._validation import sentence
+from dplr.rows.streams.parts import LocalParts, Parts
+
+# (library, class) -> the file here whose `parts_of` reads its objects.
+_FILES = {
+    ("pyarrow", "Dataset"): "arrow",
+    ("pyarrow", "RecordBatchReader"): "arrow",
+    ("polars", "LazyFrame"): "polars",
+    ("duckdb", "DuckDBPyRelation"): "duckdb",
+    ("dask", "DataFrame"): "dask",
+    ("pyspark", "DataFrame"): "spark",
+    ("ray", "Dataset"): "ray",
+}
+# Whoever names workers -> the file here whose `placed` sends parts to them.
+_CLUSTERS = {("distributed", "Client"): "dask", ("pyspark", "SparkSession"): "spark", ("builtins", "module"): "ray"}
+
+
+def is_lazy(source: Any) -> bool:
+    """Whether the object is a lazy table that can be read in parts."""
+    return _file_of(source, _FILES) is not None
+
+
+def parts_of(source: Any, threads: int | None) -> Parts:
+    """The parts of a lazy table; raises for one that cannot be read more than once."""
+    name = _file_of(source, _FILES)
+    parts: Parts = _loaded(name).parts_of(source, threads)
+    return parts
+
+
+def placed(parts: Parts, workers: Any) -> Parts:
+    """The same parts, read by workers."""
+    name = _file_of(workers, _CLUSTERS)
+    if name is None or (name == "ray" and workers.__name__ != "ray"):
+        rule = "must be a Client of Dask, a SparkSession, or the module ray"
+        raise TypeError(sentence("workers", rule, type(workers).__name__))
+    if not isinstance(parts, LocalParts):
+        remedy = "Leave it out: the rows are read where they lie."
+        raise ValueError(sentence("workers", "must be None for rows on a cluster", type(parts).__name__, remedy))
+    try:
+        pickle.dumps(parts.parts)
+    except Exception:  # each library has its own
+        rule = "must be files that workers can open themselves, where `workers` is given"
+        raise TypeError(sentence("source", rule, "rows that this process alone can read")) from None
+    found: Parts = _loaded(name).placed(parts, workers)
+    return found
+
+
+def _loaded(name: str | None) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def _file_of(source: Any, files: dict[tuple[str, str], str]) -> str | None:
+    kinds = ((each.__module__.partition(".")[0].lstrip("_"), each.__name__) for each in type(source).__mro__)
+    return next((files[kind] for kind in kinds if kind in files), None)

@@ -1,0 +1,45 @@
+"""Datasets of pyarrow: a part per fragment. Readers can be read once, and are refused."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from dplr._validation import sentence
+from dplr.rows import threads as _pool
+from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
+from dplr.rows.streams.parts import LocalParts
+
+
+def parts_of(source: Any, threads: int | None) -> LocalParts:
+    """The fragments of a dataset; a dataset behind a filter is one part."""
+    if not hasattr(source, "get_fragments"):
+        remedy = "Hand over what it reads, such as a dataset or a query, or call read_all() if memory holds the rows."
+        rule = "must be something that can be read more than once"
+        raise TypeError(sentence("X", rule, type(source).__name__, remedy))
+    empty = source.schema.empty_table()
+    try:
+        parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
+    except ValueError:  # a filter is known to the whole dataset alone
+        parts = [LazyPart(functools.partial(_batches, source, {}), "an Arrow dataset")]
+    return LocalParts(parts, empty, threads)
+
+
+def _part(fragment: Any, schema: Any) -> LazyPart:
+    read = functools.partial(_batches, fragment, {"schema": schema})
+    path = getattr(fragment, "path", None)
+    if not path:
+        return LazyPart(read, "a fragment in memory", fragment.count_rows())
+    metadata = getattr(fragment, "metadata", None)
+    rows = None if metadata is None else metadata.num_rows
+    file = fragment.filesystem.get_file_info(path)
+    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}"
+    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "")
+
+
+def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
+    use_threads = _pool.available_threads() > 1
+    few = {"batch_size": BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1, "use_threads": use_threads}
+    batches: Iterator[Any] = source.to_batches(columns=columns, **few, **options)
+    return batches

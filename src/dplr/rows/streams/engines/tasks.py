@@ -1,0 +1,79 @@
+"""Tasks of a cluster: how many parts one sums, and what becomes of its answer. All that comes back is bytes."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from dplr._validation import sentence
+from dplr.rows.streams.answers import WorkerFault
+from dplr.rows.streams.parts import Part, Pass, RemotePass, Seen
+
+S = TypeVar("S")
+Task = TypeVar("Task")
+Handle = TypeVar("Handle")
+
+# Rows that a core sums in about half a second.
+_TASK_ROWS = 2**22
+# Tasks per core at least, so that none waits long for the last.
+_TASKS_PER_CORE = 4
+
+
+def grouped(parts: Sequence[Part], cores: int) -> list[tuple[Part, ...]]:
+    """Runs of 2^k neighbours, one for each task; the last may be shorter. No bit of a sum depends on k: see `merged`."""
+    most = max(1, len(parts) // (_TASKS_PER_CORE * cores))
+    rows = max((part.rows or _TASK_ROWS for part in parts), default=_TASK_ROWS)
+    size = 2 ** (max(1, min(most, _TASK_ROWS // rows)).bit_length() - 1)
+    return [tuple(parts[start : start + size]) for start in range(0, len(parts), size)]
+
+
+def in_order(
+    begin: Callable[[Task], Handle], wait: Callable[[Handle], Any], drop: Callable[[Handle], None],
+    tasks: Iterable[Task], ahead: int,
+) -> Iterator[Any]:  # fmt: skip
+    """Answers in the order of the tasks, each taken once, with that many begun before they are asked for."""
+    left, begun = iter(tasks), collections.deque[Handle]()
+    try:
+        begun.extend(begin(task) for task in itertools.islice(left, ahead))
+        while begun:
+            answer = wait(begun[0])
+            drop(begun.popleft())
+            begun.extend(begin(task) for task in itertools.islice(left, 1))
+            yield answer
+    finally:
+        for handle in begun:
+            drop(handle)
+
+
+def remote(job: Pass[Any]) -> RemotePass[Any]:
+    """The pass, if its state may leave a worker."""
+    if isinstance(job, RemotePass):
+        return job
+    rule = "must not be kept outside the workers, which hand over sums alone"
+    raise ValueError(sentence("X", rule, type(job).__name__, "Read the rows on this machine."))
+
+
+def states(job: RemotePass[S], answers: Iterable[Any], seen: Seen) -> Iterator[S]:
+    """The states that workers sent."""
+    for answer in answers:
+        state = job.load(answer)
+        seen(_rows_in(state))
+        yield state
+
+
+def _rows_in(state: Any) -> int:
+    if isinstance(state, int):
+        return state
+    return int(state[0].faults.rows) if state else 0
+
+
+def answer_of(engine: str, ask: Callable[[], Any]) -> Any:
+    """What a cluster answers. Its own errors may quote rows: their type alone is told."""
+    try:
+        return ask()
+    except Exception as error:  # not raised here, where it would carry the error that it hides
+        kind = type(error).__name__
+    remedy = f"The logs of {engine} say more; they may quote rows."
+    raise WorkerFault(sentence("X", f"must be read by the workers of {engine}, which gave up", kind, remedy))

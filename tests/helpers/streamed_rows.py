@@ -1,0 +1,101 @@
+"""A table made up for streams, parts of it in memory, and fits of both."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import dplr
+from dplr.rows.streams import LocalParts
+
+N = 50_000
+COLUMNS = {
+    "age": (18, 90),
+    "job": {"levels": ["a", "b", "c"]},
+    "income": {"lower": -3, "upper": 3, "missing": "indicator"},
+}
+BOUNDS = dplr.Bounds(COLUMNS)
+NGD = dplr.NoisyGradientDescent(steps=5)
+# What fits differ in: mechanisms, targets, weights. `person` is for rows that this process reads.
+FITS = {
+    "fm": {"mechanism": "fm"},
+    "objective": {"mechanism": "objective"},
+    "output": {"mechanism": "output"},
+    "ngd": {"mechanism": NGD, "delta": 1e-6},
+    "score": {"mechanism": "score", "delta": 1e-6},
+    "text": {"mechanism": "fm", "y": "said", "classes": ["no", "yes"]},
+    "rest": {"mechanism": "objective", "y": "kind", "classes": ["u", "v", "w"]},
+    "weights": {"mechanism": "fm", "sample_weight": "weight", "weight_bounds": (0, 1.5)},
+    "linear": {"mechanism": "fm", "y": "sum"},
+}
+# Fits whose sums are not exact: their last bits hang on where parts and batches begin.
+IN_FLOAT64 = ("objective", "output", "rest", "persons")
+OF_PERSONS = {
+    "persons": {"mechanism": "objective", "person": "id"},
+    "persons, weights": {"mechanism": "fm", "person": "id", "sample_weight": "weight", "weight_bounds": (0, 1.5)},
+}
+
+
+def people(n: int = N, seed: int = 0) -> pa.Table:
+    """Numbers, levels and nulls; targets of every kind; ids and weights."""
+    rng = np.random.default_rng(seed)
+    income = rng.normal(size=n)
+    return pa.table({
+        "age": pa.array(rng.integers(18, 90, n), pa.int8()),
+        "job": rng.choice(["a", "b", "c"], n),
+        "income": pa.array(income, mask=rng.random(n) < 0.1),
+        "old": (income + rng.normal(size=n) > 0).astype(np.int64),
+        "said": rng.choice(["no", "yes"], n),
+        "kind": rng.choice(["u", "v", "w"], n),
+        "sum": income + rng.normal(size=n),
+        "id": rng.integers(0, n // 3 + 1, n),
+        "weight": rng.uniform(0, 2, n),
+    })  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPart:
+    """Rows of a table in memory, in batches of some size."""
+
+    table: pa.Table
+    size: int = 1000
+    identity: str = "rows in memory"
+
+    @property
+    def rows(self) -> int:
+        return len(self.table)
+
+    def chosen(self, columns: Any) -> MemoryPart:
+        return replace(self, table=self.table.select(list(dict.fromkeys(columns))))
+
+    def batches(self) -> Any:
+        return iter(self.table.to_batches(max_chunksize=self.size))
+
+
+def parts_of(table: pa.Table, count: int, size: int = 1000, threads: int | None = None) -> LocalParts:
+    """A table in some parts, of which the first may be longer."""
+    edges = np.linspace(0, len(table), count + 1).astype(int)
+    parts = [MemoryPart(table.slice(a, b - a), size) for a, b in itertools.pairwise(edges)]
+    return LocalParts(parts, table.slice(0, 0), threads)
+
+
+def fitted(X: Any, *, y: str = "old", **given: Any) -> Any:
+    """A fit whose noise is that of every other fit."""
+    if y == "sum":
+        given = {"model": "linear", "bounds": dplr.Bounds(COLUMNS, target=(-8.0, 8.0)), **given}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dplr.fit(X, y, **{"bounds": BOUNDS, "eps": 1.0, "rng": 3, **given})
+
+
+def assert_same(first: Any, second: Any, name: str = "") -> None:
+    """Every bit of what was released; where sums are in float64, all except the steps of a grid that their order moves."""
+    least = 1e-7 if name in IN_FLOAT64 else 0
+    assert np.abs(first.coef_ - second.coef_).max() <= least
+    assert np.abs(first.intercept_ - second.intercept_).max() <= least
+    assert str(first.privacy_) == str(second.privacy_)

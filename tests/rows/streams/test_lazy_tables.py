@@ -1,0 +1,136 @@
+"""Lazy tables: a fit of one is the fit of its rows in memory; only chosen columns are read, again and again."""
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyarrow import parquet
+
+import dplr
+from streamed_rows import FITS, OF_PERSONS, assert_same, fitted, people
+
+FILES = 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found, table = tmp_path_factory.mktemp("people"), people()
+    edges = [len(table) * part // FILES for part in range(FILES + 1)]
+    for part in range(FILES):
+        rows = table.slice(edges[part], edges[part + 1] - edges[part])
+        parquet.write_table(rows, found / f"{part}.parquet", row_group_size=7001)
+    return found
+
+
+@pytest.fixture(scope="module")
+def in_memory():
+    table, known = people(), {}
+
+    def fit(name):
+        if name not in known:
+            known[name] = fitted(table, **{**FITS, **OF_PERSONS}[name])
+        return known[name]
+
+    return fit
+
+
+def polars_frame(folder):
+    return pytest.importorskip("polars", minversion="1.34").scan_parquet(folder / "*.parquet")
+
+
+def relation(folder):
+    found = pytest.importorskip("duckdb", reason="the extra `duckdb` is not installed")
+    return found.connect().sql(f"select * from '{folder}/*.parquet'")
+
+
+def dask_frame(folder):
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    return pytest.importorskip("dask.dataframe").read_parquet(folder)
+
+
+LAZY = {
+    "dataset": ds.dataset,
+    "filtered dataset": lambda folder: ds.dataset(folder).filter(ds.field("age") > 0),
+    "dataset in memory": lambda folder: ds.dataset(people()),
+    "polars": polars_frame,
+    "duckdb": relation,
+    "dask": dask_frame,
+}
+
+
+@pytest.mark.parametrize("name", [*FITS, *OF_PERSONS])
+@pytest.mark.parametrize("kind", LAZY)
+def test_a_fit_of_a_lazy_table_is_that_of_its_rows(kind, name, folder, in_memory):
+    assert_same(fitted(LAZY[kind](folder), **{**FITS, **OF_PERSONS}[name]), in_memory(name), name)
+
+
+@pytest.mark.parametrize("kind", LAZY)
+def test_every_row_is_read_once_in_every_pass(kind, folder):
+    parts = dplr.Stream(LAZY[kind](folder)).parts.chosen(["age", "id", "age"])
+    for _ in range(2):
+        tables = [as_arrow(batch) for part in parts.parts for batch in part.batches()]
+        assert sum(map(len, tables)) == len(people())
+        assert all(table.column_names == ["age", "id"] for table in tables)
+        ids = pa.concat_tables([table.select(["id"]).cast(pa.schema([("id", pa.int64())])) for table in tables])
+        assert sorted(ids["id"].to_pylist()) == sorted(people()["id"].to_pylist())
+
+
+@pytest.mark.parametrize("kind", LAZY)
+def test_the_table_without_rows_has_the_columns_and_their_order(kind, folder):
+    empty = dplr.Stream(LAZY[kind](folder)).parts.empty
+    assert as_arrow(empty).column_names == people(1).column_names
+    assert len(empty) == 0
+
+
+def as_arrow(batch):
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    if isinstance(batch, pa.Table):
+        return batch
+    return batch.to_arrow() if hasattr(batch, "to_arrow") else pa.Table.from_pandas(batch, preserve_index=False)
+
+
+@pytest.mark.parametrize("kind", ["dataset in memory", "polars", "duckdb"])
+def test_no_two_queries_have_one_identity(kind, folder):
+    identities = {dplr.Stream(LAZY[kind](folder)).parts.identity for _ in range(3)}
+    assert len(identities) == 3
+
+
+def test_a_dataset_of_files_knows_its_rows_and_names_its_files(folder):
+    first, again = (dplr.Stream(ds.dataset(folder)).parts for _ in range(2))
+    assert first.rows == len(people())
+    assert first.identity == again.identity
+    assert len(first.parts) == FILES
+
+
+def test_columns_of_a_relation_may_have_any_name():
+    duckdb = pytest.importorskip("duckdb", reason="the extra `duckdb` is not installed")
+    lazy = duckdb.connect().sql('select range as "select ""x"", 1", range % 2 as "Y y" from range(1000)')
+    batches = [batch for part in dplr.Stream(lazy).parts.chosen(['select "x", 1']).parts for batch in part.batches()]
+    assert pa.Table.from_batches(batches).column_names == ['select "x", 1']
+
+
+def test_a_reader_that_can_be_read_once_is_refused():
+    reader = people(10).to_reader()
+    with pytest.raises(
+        TypeError, match="`X` must be something that can be read more than once; got 'RecordBatchReader'"
+    ):
+        dplr.fit(reader, "old", eps=1.0)
+    assert reader.read_all().num_rows == 10
+
+
+def test_workers_are_refused_where_no_worker_could_read(folder):
+    import types
+
+    with pytest.raises(TypeError, match="`workers` must be a Client of Dask, a SparkSession, or the module ray; got"):
+        dplr.Stream(ds.dataset(folder), workers=3)
+    ray = types.ModuleType("ray")
+    with pytest.raises(TypeError, match="`source` must be files that workers can open themselves"):
+        dplr.Stream(ds.dataset(people(10)), workers=ray)
+
+
+def test_a_polars_without_batches_is_told_so():
+    class LazyFrame:
+        __module__ = "polars.old"
+
+    with pytest.raises(TypeError, match="`X` must be a LazyFrame that has collect_batches"):
+        dplr.Stream(LazyFrame())
