@@ -74,13 +74,15 @@ def is_parquet(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def footer_of(path: str) -> Footer:
-    """Read the footer alone; ValueError where there is none."""
+def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
+    """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
     with _whole(path), _opened(path, path) as file:
         reader = _reader(file)
         told = _footer(file)
         counts = tuple(reader.metadata.row_group(each).num_rows for each in range(reader.num_row_groups))
-        return Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+        footer = Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+    check_columns(path, footer.schema.names, columns)
+    return footer
 
 
 def parquet_parts(
@@ -93,8 +95,7 @@ def parquet_parts(
     ValueError
         The file is not a whole Parquet file, or a column is missing or occurs twice.
     """
-    footer = footer_of(path)
-    check_columns(path, footer.schema.names, columns)
+    footer = footer_of(path, columns)
     return [
         ParquetPart(
             path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[each] for each in groups), batch_rows
