@@ -45,6 +45,8 @@ class ParquetPart:
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
+        import pyarrow as pa
+
         found = 0
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
@@ -52,7 +54,8 @@ class ParquetPart:
                 self.batch_rows, row_groups=list(self.groups), columns=list(self.columns), use_threads=False
             ):
                 found += batch.num_rows
-                yield batch.select(list(self.columns))
+                columns = [batch.column(name) for name in self.columns]
+                yield pa.RecordBatch.from_arrays(columns, list(self.columns))
         self.stamp.check(self.path)
         if found != self.rows:
             rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {found} rows"
