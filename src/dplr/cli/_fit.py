@@ -24,7 +24,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
-from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.ledger.handle import Ledger
     from dplr.ledger.job import Job
+    from dplr.rows.files.kinds import Format
 
 
 @click.command(short_help="Fit a private model to a CSV or Parquet file.")
@@ -82,7 +83,7 @@ def fit(
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
-        form = Format(encoding, delimiter, spellings)
+        form = format_of(encoding, delimiter, spellings)
         units = units_of(units)
     ledger = payer(ledger_path, label, share)
     job = job_of(ledger, (data, public), target, resume)

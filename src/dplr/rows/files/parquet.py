@@ -49,6 +49,8 @@ class ParquetPart:
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
+        import pyarrow as pa
+
         found = 0
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
@@ -56,7 +58,8 @@ class ParquetPart:
                 self.batch_rows, row_groups=list(self.groups), columns=list(self.columns), use_threads=False
             ):
                 found += batch.num_rows
-                yield batch.select(list(self.columns))
+                columns = [batch.column(name) for name in self.columns]
+                yield pa.RecordBatch.from_arrays(columns, list(self.columns))
         self.stamp.check(self.path)
         if found != self.rows:
             rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {found} rows"
@@ -78,13 +81,15 @@ def is_parquet(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def footer_of(path: str) -> Footer:
-    """Read the footer alone; ValueError where there is none."""
+def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
+    """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
     with _whole(path), _opened(path, path) as file:
         reader = _reader(file)
         told = _footer(file)
         counts = tuple(reader.metadata.row_group(each).num_rows for each in range(reader.num_row_groups))
-        return Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+        footer = Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+    check_columns(path, footer.schema.names, columns)
+    return footer
 
 
 def parquet_parts(
@@ -97,8 +102,7 @@ def parquet_parts(
     ValueError
         The file is not a whole Parquet file, or a column is missing or occurs twice.
     """
-    footer = footer_of(path)
-    check_columns(path, footer.schema.names, columns)
+    footer = footer_of(path, columns)
     return [
         ParquetPart(
             path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[each] for each in groups), batch_rows
