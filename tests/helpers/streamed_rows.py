@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import tempfile
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,6 +80,51 @@ class MemoryPart:
         return iter(self.table.to_batches(max_chunksize=self.size))
 
 
+@dataclass(frozen=True, eq=False)
+class DeadlyPart:
+    """A part whose reader is killed when parts were read for the n-th time in all; so many times, or for ever."""
+
+    part: Any
+    folder: str
+    kill_at: int
+    kills: int = 1
+
+    @property
+    def rows(self) -> int:
+        return self.part.rows
+
+    @property
+    def identity(self) -> str:
+        return self.part.identity
+
+    def chosen(self, columns: Any) -> DeadlyPart:
+        return replace(self, part=self.part.chosen(columns))
+
+    def batches(self) -> Any:
+        os.close(tempfile.mkstemp(dir=self.folder)[0])
+        read = len(os.listdir(self.folder))
+        if self.kill_at <= read < self.kill_at + self.kills:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.part.batches()
+
+
+class FarParts(LocalParts):
+    """Parts that this process reads as if they were elsewhere: no row is kept for a first guess."""
+
+    is_local = False
+
+    def chosen(self, columns: Any) -> FarParts:
+        return FarParts([part.chosen(columns) for part in self.parts], self.empty, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FaultyPart(MemoryPart):
+    """A part that cannot be read, for a reason that quotes a value."""
+
+    def batches(self) -> Any:
+        raise ValueError("could not convert 'Jane Doe'")
+
+
 def parts_of(table: pa.Table, count: int, size: int = 1000, threads: int | None = None) -> LocalParts:
     """A table in some parts, of which the first may be longer."""
     edges = np.linspace(0, len(table), count + 1).astype(int)
@@ -94,7 +142,7 @@ def fitted(X: Any, *, y: str = "old", **given: Any) -> Any:
 
 
 def assert_same(first: Any, second: Any, name: str = "") -> None:
-    """Every bit of what was released; where sums are in float64, all except the steps of a grid that their order moves."""
+    """Every bit of what was released; of sums in float64, all except steps of the grid that their order moves."""
     least = 1e-7 if name in IN_FLOAT64 else 0
     assert np.abs(first.coef_ - second.coef_).max() <= least
     assert np.abs(first.intercept_ - second.intercept_).max() <= least

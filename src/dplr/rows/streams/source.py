@@ -18,7 +18,8 @@ class Stream:
     ----------
     source : a Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of
         pyarrow, a LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, a Dataset of Ray; or parts
-        of one's own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds options.
+        of one's own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds
+        options.
     keep : a folder of this machine where a fit that reads rows hundreds of times may keep them, encoded, in a file
         without a name, while it runs. None for the system's folder of temporary files, False for nowhere. Such a file
         is as private as the rows, and not encrypted.

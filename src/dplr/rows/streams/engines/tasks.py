@@ -22,7 +22,7 @@ _TASKS_PER_CORE = 4
 
 
 def grouped(parts: Sequence[Part], cores: int) -> list[tuple[Part, ...]]:
-    """Runs of 2^k neighbours, one for each task; the last may be shorter. No bit of a sum depends on k: see `merged`."""
+    """Runs of 2^k neighbours, one per task; the last may be shorter. No bit of a sum depends on k: see `merged`."""
     most = max(1, len(parts) // (_TASKS_PER_CORE * cores))
     rows = max((part.rows or _TASK_ROWS for part in parts), default=_TASK_ROWS)
     size = 2 ** (max(1, min(most, _TASK_ROWS // rows)).bit_length() - 1)
