@@ -19,7 +19,7 @@ from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import every
-from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine, sample_step
+from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine
 from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 
 Vector = NDArray[np.float64]
@@ -136,7 +136,7 @@ def _radius(sums: LossSums) -> float:
 def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
     known, loss = sums.loss_rows(), objective.loss
     every_row = _called(sums, loss, 1) if known is None else _native(known, loss)
-    step = sample_step(len(sums), len(objective.center))
+    step = sums.sample_step
     sample, price = _sample(sums, loss, step), _hessian_price(sums, step, in_memory)
     try:
         return certified(every_row, sample, objective, sums.units, sums.geometry.d, _radius(sums), tau, cap, price)

@@ -180,6 +180,11 @@ class LossSums(Protocol):
         """The largest sum of the rows' weights: the number of units of privacy."""
         ...
 
+    @property
+    def sample_step(self) -> int:
+        """A minimisation begins on every so many rows; 1 for all of them, where no sample is at hand."""
+        ...
+
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
         """Sum the query at `coef` (q,); faults are left to the caller."""
         ...
