@@ -141,7 +141,7 @@ class Encoder:
         return 0, np.where(index < 0, index + n, index), len(index)
 
     def _write(self, start: int, index: NDArray[np.int64] | None, matrix: Matrix) -> NDArray[np.int64]:
-        """Fill a block, zero except where it is dense, with the rows from `start` on, or those of the index; returns its marks."""
+        """Fill a block, which is zero or dense, with the rows from `start` on or those of the index; its marks."""
         seen = np.zeros((2, len(self._native)), np.int64)
         self._features.write(start, index, matrix, seen)
         seen *= self._counted
