@@ -19,6 +19,7 @@ from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
+from dplr.fitting.room import too_many
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.units import refuse_units
@@ -114,7 +115,10 @@ def release_moments(
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
     if not budget.strict:
-        return _released(X, known, party, facts, budget, rng)
+        try:
+            return _released(X, known, party, facts, budget, rng)
+        except MemoryError as error:
+            raise too_many(X, error) from None
     check_columns(X, known)
     with silence():  # values are converted before the reservation too
         return _released(X, known, party, facts, budget, rng)
