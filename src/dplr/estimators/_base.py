@@ -32,6 +32,7 @@ from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
+from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
@@ -189,7 +190,15 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         return fitted
 
     def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
-        """Check, plan, sum, add noise and solve, in this order."""
+        """Check, plan, sum, add noise and solve, in this order; MemoryError says how many rows would fit."""
+        try:
+            return self._checked(X, y, sample_weight, person, levels)
+        except MemoryError as error:
+            if as_ledger(self.ledger).strict:
+                raise
+            raise too_many(y, error) from None
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
         _clients.refuse(self)
         if (drawn := _clients.drawn_by_a_bag(sample_weight)) is not None:
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
