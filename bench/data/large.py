@@ -27,7 +27,7 @@ def bounds(kind: str) -> dplr.Bounds:
     if kind == "floats":
         return dplr.Bounds(FLOATS)
     return dplr.Bounds({
-        name: {"levels": [0, 1], "kind": "binary"} if ends == (0, 1) else ends for name, ends in CENSUS.items()
+        name: {"levels": [0, 1], "binary": True} if ends == (0, 1) else ends for name, ends in CENSUS.items()
     })  # fmt: skip
 
 

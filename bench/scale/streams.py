@@ -2,8 +2,9 @@
 
     python -m bench.scale.streams /folder/for/files bench/results/streams.csv --rows 100000000
 
-Every figure comes from a process of its own. Memory is the peak of resident memory above that of the imports, with what
-the system can take back of mapped files counted in. A share is raw seconds by fitted seconds, both wall time.
+Every figure comes from a process of its own. Memory is the peak above that of the imports, looked at 50 times per
+second: of memory that is the process's own, and of what it maps from files, which the system takes back when it needs
+to. A share is raw seconds by fitted seconds, both wall time.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -52,18 +53,44 @@ def fitted(paths: list[str], kind: str, name: str) -> Any:
 
 def measured(work: Callable[[], Any]) -> dict[str, float]:
     """Seconds, seconds of all cores, and MB above what was there."""
-    before, wall, cpu = peak(), time.perf_counter(), time.process_time()
-    work()
+    before, wall, cpu = Memory.now(), time.perf_counter(), time.process_time()
+    with Memory() as seen:
+        work()
     return {
         "seconds": time.perf_counter() - wall,
         "cpu_seconds": time.process_time() - cpu,
-        "peak_mb": peak() - before,
+        "own_mb": seen.own - before[0],
+        "mapped_mb": seen.mapped - before[1],
     }
 
 
-def peak() -> float:
-    """The peak of resident memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+class Memory:
+    """The largest resident memory while this is entered, in MB: of the process's own, and of mapped files."""
+
+    def __init__(self) -> None:
+        self.own = self.mapped = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.02):
+            own, mapped = self.now()
+            self.own, self.mapped = max(self.own, own), max(self.mapped, mapped)
+
+    @staticmethod
+    def now() -> tuple[float, float]:
+        """Now."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        found = {line.split(":")[0]: float(line.split()[1]) / 1000 for line in lines if line.startswith("Rss")}
+        return found["RssAnon"], found["RssFile"]
 
 
 def warm(kind: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.ledger.allotment import Allotment
     from dplr.ledger.handle import Ledger
-    from dplr.ledger.resumable import Resumable
+    from dplr.ledger.job import Job
     from dplr.mechanisms.protocol import Mechanism
 
 __all__ = ["BoundsLike", "FittedModel", "LedgerLike", "MechanismLike", "PublicLike"]
@@ -35,5 +35,5 @@ PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArr
 BoundsLike: TypeAlias = "Bounds | Mapping[str, Any] | str | os.PathLike[str] | None"
 """A `dplr.Bounds`, a mapping of column names to bounds, the path of a bounds file, or None."""
 
-LedgerLike: TypeAlias = "Ledger | Allotment | Resumable | str | os.PathLike[str] | None"
-"""A `dplr.Ledger`, what was set aside or can be resumed in one, or the path of one that exists; None for no ledger."""
+LedgerLike: TypeAlias = "Ledger | Allotment | Job | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, what was set aside in one, a job of one, or the path of one that exists; None for no ledger."""

@@ -7,7 +7,8 @@ import pkgutil
 
 import pytest
 
-from dplr.cli._tables import AS_WRITTEN, Format, read_table
+from dplr.rows.files.kinds import AS_WRITTEN, Format
+from dplr.rows.files.whole import read_table
 
 KNOWN = sorted({module.name for module in pkgutil.iter_modules(encodings.__path__)} - {"aliases", "mbcs", "oem"})
 

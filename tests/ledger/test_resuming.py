@@ -88,7 +88,7 @@ def test_a_strict_ledger_gives_nothing_back_and_resumes_nothing(tmp_path):
     strict.reserve(a_plan().statement).draw()
     for act in (
         lambda: strict.give_back(1), lambda: strict.resume(1, a_plan(), fingerprint="f"),
-        lambda: strict.resumable("f"), lambda: strict.reserve(a_plan(), fingerprint="f"),
+        lambda: strict.job("f"), lambda: strict.reserve(a_plan(), fingerprint="f"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="must not be strict"):
             act()
@@ -173,11 +173,11 @@ def test_a_fingerprint_is_forgotten_when_its_fit_has_ended(ledger, path):
 
 
 def test_a_budget_that_can_be_resumed_serves_estimators(ledger):
-    budget = ledger.resumable("f")
+    budget = ledger.job("f")
     est = fitted(budget)
     assert (est.ledger, states(ledger)) == (budget, ["committed"])
     ledger.reserve(est.privacy_, fingerprint="f")
-    again = ledger.resumable("f", resume=True)
+    again = ledger.job("f", resume=True)
     assert fitted(again).privacy_ == est.privacy_
     assert states(ledger) == ["committed"] * 2
     with pytest.raises(ValueError, match="None can be resumed"):
@@ -210,7 +210,7 @@ def killed_at(point, path, mechanism):
                 Source._sampler = property(lambda source: dies(sampler(source)))
             else:
                 _Held.commit = dies
-            fitted(Ledger(path).resumable("f"), mechanism)
+            fitted(Ledger(path).job("f"), mechanism)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
@@ -224,12 +224,12 @@ def test_a_fit_that_was_killed_goes_on_or_comes_back_unless_it_drew(ledger, path
     assert states(ledger) == 2 * left
     if left == ["reserved"]:
         assert ledger.give_back(2) == [2]
-        est = fitted(ledger.resumable("f", resume=True), mechanism)
+        est = fitted(ledger.job("f", resume=True), mechanism)
         assert (est.privacy_.eps, states(ledger)) == (0.4, ["committed", "refunded"])
         assert ledger.spent()[0] == 0.4
         return
     with pytest.raises(ValueError, match="None can be resumed"):
-        fitted(ledger.resumable("f", resume=True), mechanism)
+        fitted(ledger.job("f", resume=True), mechanism)
     for number in range(1, len(left) + 1):
         with pytest.raises(ValueError, match="It is drawing"):
             ledger.give_back(number)
@@ -253,7 +253,7 @@ def told(source):
     return found
 Source._sampler = property(told)
 X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
-budget = dplr.Ledger(sys.argv[1]).resumable("f", resume=sys.argv[2] == "again")
+budget = dplr.Ledger(sys.argv[1]).job("f", resume=sys.argv[2] == "again")
 try:
     dplr.fit(X, X[:, 0] > 0, eps=0.4, ledger=budget, mechanism="fm", bounds=dplr.Bounds([(-0.5, 0.5)] * 2))
     print("delivers")

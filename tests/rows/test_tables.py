@@ -641,27 +641,6 @@ def test_census_rows_fit_the_example_file(data_folder):
     assert est.score(frame, frame["AnnualIncome"].clip(0, 200_000)) > 0.2
 
 
-@pytest.mark.parametrize("rows", [None, slice(3, 900, 1), np.array([5, 1, 999, 1])])
-def test_columns_of_numbers_read_together_have_the_bits_of_columns_read_alone(monkeypatch, rows):
-    rng = np.random.default_rng(4)
-    frame = pd.DataFrame(
-        {
-            "other": rng.normal(size=1000),
-            "wide": rng.integers(-(2**62), 2**62, 1000),
-            "flag": rng.random(1000) < 0.5,
-            "single": rng.normal(size=1000).astype(np.float32),
-            "byte": rng.integers(0, 255, 1000).astype(np.uint8),
-        }
-    )
-    frame.loc[7, "single"] = np.nan
-    bounds = dplr.Bounds({"wide": (0, 1), "byte": (0, 255), "flag": (0, 1), "single": (-1, 1)})
-    encoder = Encoder(as_table(frame), bounds.for_columns(tuple(frame), 5))
-    together, _ = encoder.block(rows)
-    monkeypatch.setattr("dplr.rows.tables.encoder.plain_numbers", lambda *_: None)
-    alone, _ = encoder.block(rows)
-    assert together.tobytes() == alone.tobytes()
-
-
 def test_arrow_dictionaries_in_pandas_may_miss_entries():
     """pandas makes no categories of them then."""
     bounds = dplr.Bounds({"a": {"levels": ["x", "z"], "missing": "indicator"}})

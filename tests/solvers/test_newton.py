@@ -9,13 +9,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
-from dplr import solvers
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ALL, as_rows, every
 from dplr.rows.array import minimise as minimise_rows
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.rows.queries.losses import LossGradient
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, pass_limit
 from made_rows import make_data, make_prep
@@ -135,18 +134,7 @@ def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
     tau = smallest_tau(loss, n, d, 1.0, objective.ridge)
     native, _ = solve(X, y, prep, objective, tau, threads=1)
     threaded, _ = solve(X, y, prep, objective, tau, threads=2)
-    rows = as_rows(np.asfortranarray(X).astype(">f8"), y, prep)
-    queries = LossGradient(loss, d, False), LossGradientHessian(loss, d, False)
-    called, bound = solvers.newton(
-        lambda w, with_hessian, step: rows.total(queries[with_hessian], w, every(step)),
-        n,
-        objective,
-        n,
-        d,
-        1.0,
-        tau,
-        100,
-    )
+    called, bound = solve(np.asfortranarray(X).astype(">f8"), y, prep, objective, tau, 100)
     assert bound <= tau
     for other in (threaded, called):
         assert np.linalg.norm(other - native) <= 2 * tau / objective.ridge
@@ -263,7 +251,7 @@ def test_row_outside_the_ball_is_reported_once(recwarn):
 def test_sums_of_a_wrong_shape_are_refused(gradient, hessian):
     sums = CalledSums(10, 2, lambda coef, with_hessian: (np.zeros(gradient), np.eye(hessian)))
     with pytest.raises(ValueError, match="must have q entries"):
-        minimise(sums, None, 1.0, np.zeros(2), np.ones(2), 1e-6, 0.0, 0.0, 10)
+        minimise(sums, None, 1.0, np.zeros(2), np.ones(2), 1e-6, 0.0, 0.0, 10, 1.0)
 
 
 @pytest.mark.parametrize("fault", [np.nan, np.inf])

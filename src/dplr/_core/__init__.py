@@ -6,9 +6,12 @@ before the interpreter lock is released, no allocation, no Python object in a lo
 themselves, so no guarantee rests on a check made elsewhere.
 """
 
+from dplr._core._arrow import arrow_piece, arrow_values
 from dplr._core._clip import CLIPPED, ClippedRows
+from dplr._core._codes import NumberCodes, TextCodes
 from dplr._core._data_sums import CalledSums, NativeSums
 from dplr._core._descent import floor_limbs, go_down
+from dplr._core._encode import Feature, Features
 from dplr._core._fine import add_fine_gradient
 from dplr._core._isa import instruction_set
 from dplr._core._knots import Knots
@@ -18,10 +21,14 @@ from dplr._core._moments import add_moments, moments_work_size
 from dplr._core._newton import minimise
 from dplr._core._noise import IntegerSampler
 from dplr._core._persons import all_same, hash_integers, hash_texts, move_slots, number_rows
+from dplr._core._quotes import scan_rows
 from dplr._core._row_map import RowMap, cpu_paths
+from dplr._core._values import Values, array_values
 
 __all__ = [
-    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "IntegerSampler", "Knots", "LossRows", "NativeSums", "RowMap",
-    "add_fine_gradient", "add_moments", "all_same", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many",
+    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "Feature", "Features", "IntegerSampler", "Knots", "LossRows",
+    "NativeSums", "NumberCodes", "RowMap", "TextCodes", "Values", "add_fine_gradient", "add_moments", "all_same",
+    "array_values", "arrow_piece", "arrow_values", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many",
     "hash_integers", "hash_texts", "instruction_set", "minimise", "moments_work_size", "move_slots", "number_rows",
+    "scan_rows",
 ]  # fmt: skip

@@ -21,6 +21,17 @@ cdef inline void add_scaled(double *out, double factor, const double *a, Py_ssiz
         out[j] += factor * a[j]
 
 
+cdef inline void apply_upper(const double *upper, Py_ssize_t q, const double *x, double *out) noexcept nogil:
+    """out := the symmetric matrix in the upper triangle, times x."""
+    cdef Py_ssize_t j, k
+    for j in range(q):
+        out[j] = 0.0
+    for j in range(q):
+        out[j] += dot(upper + j * q + j, x + j, q - j)
+        for k in range(j + 1, q):
+            out[k] += upper[j * q + k] * x[j]
+
+
 cdef inline void add_exactly(double *hi, double *lo, double value) noexcept nogil:
     """hi + lo + value, without error in hi: Knuth's sum of two numbers."""
     cdef double total = hi[0] + value, part = total - hi[0]
@@ -46,18 +57,21 @@ cdef inline void add_pair(double *hi, double *lo, double value, double rest) noe
     settle_pair(hi, lo)
 
 
-cdef inline void factorise(double *upper, Py_ssize_t q) noexcept nogil:
+cdef inline bint factorise(double *upper, Py_ssize_t q) noexcept nogil:
     """Cholesky factor U of the symmetric matrix in the upper triangle, U'U = matrix, row by row and in place.
 
-    Pivots are kept above rounding, so that the factor is that of a positive definite matrix nearby.
+    Pivots are kept above rounding, so that the factor is that of a positive definite matrix nearby. Returns whether
+    rounding explains all that was negative.
     """
     cdef Py_ssize_t i, j, k
     cdef double largest = 0.0, pivot
+    cdef bint convex = True
     cdef double *row
     for k in range(q):
         largest = max(largest, upper[k * q + k])
     for k in range(q):
         row = upper + k * q
+        convex &= not row[k] < -1e-10 * largest
         pivot = row[k] if row[k] > 1e-15 * largest else 1e-15 * largest
         pivot = sqrt(pivot)
         row[k] = pivot
@@ -65,6 +79,7 @@ cdef inline void factorise(double *upper, Py_ssize_t q) noexcept nogil:
             row[j] /= pivot
         for i in range(k + 1, q):
             add_scaled(upper + i * q + i, -row[i], row + i, q - i)
+    return convex
 
 
 cdef inline void solve_factorised(const double *upper, Py_ssize_t q, double *x) noexcept nogil:

@@ -13,4 +13,5 @@ def minimise(
     rounding: float,
     rounding_slope: float,
     cap: int,
-) -> tuple[NDArray[np.float64] | None, float]: ...
+    price: float,
+) -> tuple[NDArray[np.float64] | None, float, NDArray[np.float64] | None]: ...

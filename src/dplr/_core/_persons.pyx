@@ -6,21 +6,15 @@ ends, and the caller takes another way. Two integers have one hash only where th
 compares every byte.
 """
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
+
+from dplr._core._hashes cimport hash_of_text, mixed
 
 cdef extern from *:
     void __builtin_prefetch(const void *place) noexcept nogil
 
 cdef enum:
     AHEAD = 16   # rows whose slots are on their way from memory
-cdef uint64_t ODD = 0x9E3779B97F4A7C15   # 2^64 over the golden ratio
-
-
-cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """One to one: integers have equal hashes where they are equal, and nowhere else."""
-    x = (x ^ (x >> 32)) * ODD
-    x = (x ^ (x >> 29)) * ODD
-    return x ^ (x >> 32)
 
 
 def hash_integers(const int64_t[::1] values, int64_t[::1] hashes):
@@ -37,7 +31,7 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
     """Write the hash of each text: text i is data[ends[i] : ends[i + 1]], and 0 is that of an empty one."""
     cdef Py_ssize_t row, n = hashes.shape[0]
     cdef int64_t size = data.shape[0], place, end
-    cdef uint64_t found, word
+    cdef const uint8_t *text = &data[0] if size > 0 else NULL
     cdef bint outside = False
     if ends.shape[0] != n + 1:
         raise ValueError("one end more than hashes")
@@ -47,16 +41,7 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
             if not 0 <= place <= end <= size:
                 outside = True
                 break
-            found = <uint64_t> (end - place)
-            while end - place >= 8:
-                memcpy(&word, &data[place], 8)
-                found = mixed(found ^ word)
-                place += 8
-            if place < end:
-                word = 0
-                memcpy(&word, &data[place], end - place)
-                found = mixed(found ^ word)
-            hashes[row] = <int64_t> found
+            hashes[row] = <int64_t> hash_of_text(text + place, end - place)
     if outside:
         raise ValueError("ends within the data, in order")
 

@@ -7,7 +7,7 @@ import click
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._files import check_output, write
 from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option
-from dplr.cli._tables import Format, column_types
+from dplr.cli._tables import column_types, format_of
 
 
 @click.group(short_help="Bounds files: what is public about the columns.")
@@ -35,7 +35,7 @@ def init(
     """
     check_output(output, overwrite, (data,))
     with blamed(USAGE):
-        form = Format(encoding, delimiter, spellings)
+        form = format_of(encoding, delimiter, spellings)
     with blamed(FILE):
         columns = column_types(data, form)
     if target is not None and target not in columns:

@@ -8,7 +8,7 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import EXISTING, bounds_option, format_options, told
-from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import check_apart, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
@@ -43,7 +43,7 @@ def check(
 
     with told():
         with blamed(USAGE):
-            form = Format(encoding, delimiter, spellings)
+            form = format_of(encoding, delimiter, spellings)
             units = units_of(units)
         with blamed(FILE):
             known = dplr.Bounds.from_toml(bounds)

@@ -8,6 +8,7 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_model_output
+from dplr.cli._jobs import delivered, job_of, resume_option
 from dplr.cli._options import (
     EXISTING,
     bars_wanted,
@@ -23,13 +24,15 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
-from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.ledger.handle import Ledger
+    from dplr.ledger.job import Job
+    from dplr.rows.files.kinds import Format
 
 
 @click.command(short_help="Fit a private model to a CSV or Parquet file.")
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
 @share_option
 @click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")
+@resume_option
 @output_option
 @overwrite_option
 @format_options
@@ -51,8 +55,9 @@ if TYPE_CHECKING:
 def fit(
     data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
-    n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool,
-    encoding: str, delimiter: str, spellings: tuple[str, ...], progress: bool | None, quiet: bool,
+    n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, resume: bool,
+    output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    progress: bool | None, quiet: bool,
     **units: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
@@ -71,12 +76,17 @@ def fit(
 
     The privacy statement is printed to standard output and is part of the model file; both may be published. The
     command checks that it can write the output before it reads or spends anything.
+
+    A fit that is killed before it draws noise leaves its cost reserved: the same command with --resume goes on with it,
+    and `dplr ledger give-back` gives it back. One that is killed after its model was paid for keeps it in the ledger:
+    `dplr ledger recover` writes the file.
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path, public))
     with blamed(USAGE):
-        form = Format(encoding, delimiter, spellings)
+        form = format_of(encoding, delimiter, spellings)
         units = units_of(units)
     ledger = payer(ledger_path, label, share)
+    job = job_of(ledger, (data, public), target, resume)
     with told():
         with blamed(FILE):
             known = _read_bounds(bounds)
@@ -99,17 +109,18 @@ def fit(
                 kind = "persons" if units["person"] or known.person else "records"
                 whole = f"{public_rows}, as many {kind} as the data have"
                 raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
-            _check_plan(options, public_rows, ledger, ledger_path)
+            _check_plan(options, public_rows, None if resume else ledger, ledger_path)
         bars = bars_wanted(progress)
         est = _fitted(
             X,
             y,
-            {**options, "sample_weight": sample_weight, "n_rows": n_rows, "ledger": ledger, "progress": bars},
-            ledger,
+            {**options, "sample_weight": sample_weight, "n_rows": n_rows, "ledger": job, "progress": bars},
+            job,
         )
         est.target_name_ = target
     with uninterrupted():
         _save(est, output, overwrite)
+        delivered(job)
     if not quiet:
         _say(est, output, ledger, ledger_path if share is None else f"share {share} of {ledger_path}")
     if ledger is None and eps != float("inf"):
@@ -152,10 +163,10 @@ def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | No
     check_price(ledger, path, dplr.plan(n_rows=n_rows, **options).statement)
 
 
-def _fitted(X: Any, y: Any, options: dict[str, Any], ledger: Ledger | None) -> Any:
+def _fitted(X: Any, y: Any, options: dict[str, Any], job: Job | None) -> Any:
     import dplr
 
-    return paid(ledger, lambda: dplr.fit(X, y, **options))
+    return paid(job, lambda: dplr.fit(X, y, **options))
 
 
 def _save(est: Any, output: str, overwrite: bool) -> None:

@@ -1,4 +1,4 @@
-"""``dplr ledger init``, ``share``, ``show`` and ``give-back``."""
+"""``dplr ledger init``, ``share``, ``show``, ``give-back`` and ``recover``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
-from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in
+from dplr.cli._files import check_model_output, claimed, write
+from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in, output_option, overwrite_option
+from dplr.cli._paying import uninterrupted
 
 if TYPE_CHECKING:
     from dplr.ledger.entries import Entry, Terms
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
 _KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` prices others"
 _STATES = {
     "reserved": "Reserved: a fit that is running, or whose process was killed before it drew noise. It counts as "
-    "spent; `dplr ledger give-back` gives it back.",
+    "spent; `dplr ledger give-back` gives it back, and `dplr fit --resume` goes on with it.",
     "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent.",
     "set aside": "Set aside: for a fit that has not begun. It counts as spent until it is given back.",
 }
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
 
-@click.group(cls=Commands, short_help="A budget in a file, from which fits spend: init, share, show, give-back.")
+@click.group(cls=Commands, short_help="A budget in a file, from which fits spend, and what killed fits left.")
 def ledger() -> None:
     """A budget in a file: every fit that names it spends from it, and one that is too dear is refused.
 
@@ -148,6 +150,9 @@ def show(path: str, as_json: bool, public: bool) -> None:
     for state, words in _STATES.items():
         if any(entry.state == state for entry in entries):
             click.echo(f"  {words}")
+    if not publishable and (kept := opened.kept()):
+        numbers = ", ".join(map(str, kept))
+        click.echo(f"  Kept: the model of entry {numbers}, which was not delivered. `dplr ledger recover` writes it.")
 
 
 @ledger.command("give-back")
@@ -172,6 +177,34 @@ def give_back(path: str, number: int) -> None:
         numbers = opened.give_back(number)
     said = "Entry" if len(numbers) == 1 else "Entries"
     click.echo(visible(f"{said} {', '.join(map(str, numbers))} of {path} given back. Left: {left_in(opened)}."))
+
+
+@ledger.command()
+@click.argument("path", type=EXISTING)
+@click.argument("number", type=click.IntRange(min=1))
+@output_option
+@overwrite_option
+def recover(path: str, number: int, output: str, overwrite: bool) -> None:
+    """Write the model of entry NUMBER of the ledger PATH, which was paid for and whose file was never written.
+
+    \b
+    dplr ledger show budget.db
+    dplr ledger recover budget.db 7 -o model.json
+
+    It is the same release again, so it costs nothing. Once the file is written, the ledger keeps it no longer.
+    """
+    import dplr
+
+    check_model_output(output, overwrite, (path,))
+    with blamed(FILE):
+        opened = dplr.Ledger(path)
+    with blamed(USAGE):
+        body = opened.recover(number)
+    with uninterrupted(), claimed(output, overwrite):
+        write(output, body)
+        with blamed(FILE):
+            opened.delivered(number)
+    click.echo(visible(f"Wrote {output}."))
 
 
 def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float]]:

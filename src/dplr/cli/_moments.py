@@ -24,7 +24,7 @@ from dplr.cli._options import (
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
 from dplr.cli._summary import check_ending, show, table_options
-from dplr.cli._tables import Format, feature_kinds, read_table
+from dplr.cli._tables import feature_kinds, format_of, read_table
 from dplr.mechanisms.protocol import NOISES
 
 
@@ -98,8 +98,9 @@ def release(
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path), moments=True)
     with blamed(USAGE):
-        form = Format(encoding, delimiter, spellings)
+        form = format_of(encoding, delimiter, spellings)
     ledger = payer(ledger_path, label, share)
+    job = None if ledger is None else ledger.job()
     facts: dict[str, Any] = {
         "eps": eps,
         "delta": delta,
@@ -118,9 +119,9 @@ def release(
         from dplr.moments.file import text_of
 
         def work() -> Any:
-            return dplr.release_moments(table, bounds=known, party=party, ledger=ledger, **facts)
+            return dplr.release_moments(table, bounds=known, party=party, ledger=job, **facts)
 
-        released = paid(ledger, work)
+        released = paid(job, work)
     with uninterrupted():
         saved(released.save, output, overwrite, "release", lambda: click.echo(text_of(released), nl=False))
     if not quiet:

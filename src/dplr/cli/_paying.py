@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dplr.cli._faults import BUDGET, FILE, INTERRUPTED, USAGE, Refused, blamed
 from dplr.cli._files import claimed
+from dplr.cli._jobs import left_behind
 from dplr.cli._options import opened
 
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
+    from dplr.ledger.job import Job
     from dplr.privacy.statement import PrivacyStatement
 
 T = TypeVar("T")
@@ -48,29 +50,16 @@ def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyState
         )
 
 
-def paid(ledger: Ledger | None, work: Callable[[], T]) -> T:
-    """The release; whoever interrupts it, or meets a fault, is told what stays spent."""
-    before = 0 if ledger is None else len(ledger.entries())
+def paid(job: Job | None, work: Callable[[], T]) -> T:
+    """The release; whoever interrupts it, or meets a fault, is told what it leaves in the ledger."""
     try:
         with blamed(FILE):
             return work()
     except KeyboardInterrupt:
-        said = _still_spent(ledger, before) or "Nothing was released, and nothing was spent."
+        said = left_behind(job) or "Nothing was released, and nothing was spent."
         raise Refused(f"interrupted. {said}", INTERRUPTED) from None
     except Refused as refused:
-        raise Refused(f"{refused.message} {_still_spent(ledger, before)}".rstrip(), refused.exit_code) from None
-
-
-def _still_spent(ledger: Ledger | None, before: int) -> str:
-    """What a fit that failed leaves in the ledger, in words; empty for nothing."""
-    held = [] if ledger is None else [entry for entry in ledger.entries()[before:] if entry.state != "refunded"]
-    if not held:
-        return ""
-    last = held[-1]
-    entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
-    if last.state == "reserved":
-        return f"No noise was drawn, and its cost is still reserved: {entry}. `dplr ledger give-back` gives it back."
-    return f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
+        raise Refused(f"{refused.message} {left_behind(job)}".rstrip(), refused.exit_code) from None
 
 
 @contextmanager

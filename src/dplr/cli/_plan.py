@@ -18,7 +18,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._tables import Format, feature_kinds, read_table, target_kind
+from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import unit_options, units_of
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.ledger.handle import Ledger
     from dplr.problem.plan import Plan
+    from dplr.rows.files.kinds import Format
 
 
 @click.command(short_help="What a fit would release; reads no data, spends nothing.")
@@ -80,7 +81,7 @@ def plan(
         raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
-            form = Format(encoding, delimiter, spellings)
+            form = format_of(encoding, delimiter, spellings)
             units = units_of(simulation)
             if neighbouring == "replace_one" and n_rows is None and not searched:
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")

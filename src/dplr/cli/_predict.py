@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._files import check_output, write
 from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option, told
-from dplr.cli._tables import AS_WRITTEN, NUMBER, Format, Kind, feature_kinds, parquet_of, read_table
+from dplr.cli._tables import feature_kinds, format_of, parquet_of, read_table
+
+if TYPE_CHECKING:
+    from dplr.rows.files.kinds import Kind
 
 PREDICTION = "prediction"
 
@@ -46,7 +49,7 @@ def predict(
         _check_ending(output)
         check_output(output, overwrite, (model, data))
     with blamed(USAGE):
-        form = Format(encoding, delimiter, spellings)
+        form = format_of(encoding, delimiter, spellings)
     import dplr
 
     with told():
@@ -56,6 +59,8 @@ def predict(
         with blamed(USAGE):
             _check_request(est, proba, keep)
         with blamed(FILE):
+            from dplr.rows.files.kinds import AS_WRITTEN
+
             table = read_table(data, kinds, form)
             found = _predictions(est, table, proba)
             kept = read_table(data, dict.fromkeys(keep, AS_WRITTEN), form) if keep else None
@@ -72,6 +77,8 @@ def _kinds(est: Any) -> dict[str, Kind]:
     bounds = est._record.bounds if features is None else features.bounds
     if bounds is not None:
         return feature_kinds(bounds)
+    from dplr.rows.files.kinds import NUMBER
+
     names = getattr(est if features is None else features, "feature_names_in_", None)
     if names is None:
         raise ValueError("`model` must know the names of its columns; it was fitted on an array without names.")

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dplr.cli._tables import NUMBER, Kind
-
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
+    from dplr.rows.files.kinds import Kind
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS = ("person", "rows_per_person", "weight", "weight_max")
-# Ids are compared as they are written.
-_ID = Kind(text=True)
 
 
 def unit_options(function: Function) -> Function:
@@ -51,12 +48,14 @@ def units_of(options: dict[str, Any]) -> dict[str, Any]:
 def unit_kinds(units: dict[str, Any], known: Bounds) -> dict[str, Kind]:
     """What the columns of ids and weights hold; raises ValueError where options and bounds contradict each other."""
     from dplr.fitting.units import Declared
+    from dplr.rows.files.kinds import NUMBER, Kind
 
     person = Declared.of(units["person"], units["rows_per_person"], units["weight_bounds"], known).person
     weight = units["sample_weight"] or known.weight
     if known.weight not in (None, weight):
         raise ValueError(f"`--weight` must be {known.weight}, as the bounds say; got {weight}. Leave it out.")
-    return ({person: _ID} if person else {}) | ({weight: NUMBER} if weight else {})
+    ids = Kind(text=True)  # compared as they are written
+    return ({person: ids} if person else {}) | ({weight: NUMBER} if weight else {})
 
 
 def check_apart(kinds: dict[str, Kind], target: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
+from dplr.ledger.job import Job
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
@@ -221,10 +223,20 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         plans = [planned[eps] for eps in levels]
         with ready.explaining():
-            done = release(ready, plans, ledger, self._source(), track)
+            keep = functools.partial(self._kept, ledger, ready, given.weight_column)
+            done = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
         self._weight_column = given.weight_column
         return done
+
+    def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:
+        """What the ledger keeps of one model: its file, as this estimator will be."""
+        if not isinstance(ledger, Job) or len(done) > 1:
+            return None
+        other = copy.copy(self)
+        other._name_target(ready)
+        other._weight_column = weight_column
+        return ledger.file_of(other._take(done[0]))
 
     def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
         """The rows, and their ids and weights apart from them."""

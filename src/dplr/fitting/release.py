@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,8 +102,15 @@ class Released:
     histories: Sequence[History | None]
 
 
-def release(ready: Ready, planned: Sequence[Planned], ledger: Budget, source: Source, track: Track) -> list[Released]:
-    """One release for each plan of the facts, all done and paid for when this returns."""
+def release(
+    ready: Ready,
+    planned: Sequence[Planned],
+    ledger: Budget,
+    source: Source,
+    track: Track,
+    keep: Callable[[list[Released]], bytes | None] | None = None,
+) -> list[Released]:
+    """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
     classes = _several(ready.labels)
     if ready.streaming is not None:
         check_streamed([each.plan for each in planned])
@@ -112,11 +119,15 @@ def release(ready: Ready, planned: Sequence[Planned], ledger: Budget, source: So
     def models(position: int | None) -> Rows:
         return every if position is None else _rows_of(ready, position)
 
-    done = fitting.run(models, planned, classes, ledger, source, track)
-    return [
-        _released(ready.facts, ready.labels, plan.mechanism, statement, each)
-        for plan, (statement, each) in zip(planned, done, strict=True)
-    ]
+    made: list[Released] = []
+
+    def finish(done: list[tuple[PrivacyStatement, fitting.Done]]) -> bytes | None:
+        for plan, (statement, each) in zip(planned, done, strict=True):
+            made.append(_released(ready.facts, ready.labels, plan.mechanism, statement, each))
+        return None if keep is None else keep(made)
+
+    fitting.run(models, planned, classes, ledger, source, track, finish)
+    return made
 
 
 def check_values(ready: Ready, planned: Planned) -> None:

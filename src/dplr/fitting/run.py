@@ -50,6 +50,7 @@ def run(
     ledger: Budget,
     source: Source,
     track: Track = silent,
+    keep: Callable[[list[tuple[PrivacyStatement, Done]]], bytes | None] | None = None,
 ) -> list[tuple[PrivacyStatement, Done]]:
     """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
 
@@ -62,8 +63,11 @@ def run(
     marked = {key: each.drawn_from(source) for key, each in different.items()}
     plans = [marked[id(each)] for each in planned]
     statements = [each.statement for each in plans]
-    work = functools.partial(_fits, models, plans, classes, source, track)
-    return list(zip(statements, accounted(ledger, statements, source, work), strict=True))
+
+    def work() -> list[tuple[PrivacyStatement, Done]]:
+        return list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
+
+    return accounted(ledger, statements, source, work, keep)
 
 
 def _fits(
@@ -111,10 +115,17 @@ def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vec
     return models(position).narrowed(*intervals)
 
 
-def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], T]) -> T:
+def accounted(
+    ledger: Budget,
+    statements: Sequence[PrivacyStatement],
+    source: Source,
+    work: Callable[[], T],
+    keep: Callable[[T], bytes | None] | None = None,
+) -> T:
     """Reserve before the first row is read; commit, or give back where no noise was drawn.
 
     The ledger is told before the first draw, whoever draws: if it no longer holds the budget, nothing is drawn.
+    What `keep` makes of the release is written in the step that commits it, so that no crash comes between.
     """
     reservation = ledger.reserve(*statements)
     drawing, done = _Drawing(reservation), None
@@ -128,7 +139,7 @@ def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: So
                 raise
     if done is None:  # raised here and not above, where it would carry the error that it hides
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
-    reservation.commit()
+    reservation.commit(None if keep is None else keep(done))
     return done
 
 

@@ -4,7 +4,7 @@ from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import Budget, BudgetExceeded, NullLedger, NullReservation, Reservation, ReservationLost
 from dplr.ledger.entries import Entry
 from dplr.ledger.handle import Ledger, as_ledger
-from dplr.ledger.resumable import Resumable
+from dplr.ledger.job import Job
 from dplr.ledger.terms import Price
 
 __all__ = [
@@ -12,12 +12,12 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Entry",
+    "Job",
     "Ledger",
     "NullLedger",
     "NullReservation",
     "Price",
     "Reservation",
     "ReservationLost",
-    "Resumable",
     "as_ledger",
 ]

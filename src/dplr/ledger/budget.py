@@ -45,12 +45,17 @@ class Reservation(Protocol):
     A crash leaves it spent.
     """
 
+    @property
+    def token(self) -> str:
+        """The name of what was set aside."""
+        ...
+
     def draw(self) -> None:
         """Note that noise is about to be drawn; raises where the budget is no longer held, and then none may be."""
         ...
 
-    def commit(self) -> None:
-        """Record the releases as spent for good."""
+    def commit(self, outbox: bytes | None = None) -> None:
+        """Record the releases as spent for good, and in the same step a file of what was released, to be kept."""
         ...
 
     def refund(self) -> None:
@@ -74,10 +79,12 @@ class Budget(Protocol):
 class NullReservation:
     """Counts nothing."""
 
+    token = ""
+
     def draw(self) -> None:
         """Do nothing."""
 
-    def commit(self) -> None:
+    def commit(self, outbox: bytes | None = None) -> None:
         """Do nothing."""
 
     def refund(self) -> None:

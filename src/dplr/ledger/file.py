@@ -55,6 +55,12 @@ _OF_ENTRIES = (
         OR (NEW.reservation <> OLD.reservation AND OLD.state <> 'set aside')
         BEGIN SELECT RAISE(ABORT, 'an entry of a ledger ends once'); END""",
 )
+# Files of models that were committed and not yet delivered.
+_RELEASES = (
+    "CREATE TABLE release (reservation TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL)",
+    """CREATE TRIGGER releases_are_fixed BEFORE UPDATE ON release
+        BEGIN SELECT RAISE(ABORT, 'a release in a ledger is fixed'); END""",
+)
 # Version 1 wrote 'released' for an entry whose cost was given back. Before version 5 a fit that had drawn noise stayed
 # 'reserved': nobody knows which have, so all of them count as drawing.
 OLDER_STATE = "CASE state WHEN 'released' THEN 'refunded' WHEN 'reserved' THEN 'drawing' ELSE state END"
@@ -75,6 +81,7 @@ def _rewriting(version: int) -> Iterator[str]:
     )
     yield "DROP TABLE older_entry"  # its indexes and triggers go with it
     yield from _OF_ENTRIES
+    yield from _RELEASES
     yield f"PRAGMA user_version = {VERSION}"
 
 
@@ -103,7 +110,7 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES):
+    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES, *_RELEASES):
         connection.execute(statement)
     values = (
         terms.id,

@@ -15,9 +15,9 @@ from dplr.ledger import transactions
 from dplr.ledger.allotment import Allotment, piece_of
 from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, day_of, now
+from dplr.ledger.job import Job
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.resumable import Resumable
 from dplr.ledger.room import Limit, Room, counted
 from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
@@ -398,11 +398,11 @@ def _handle(path: str, identity: str, strict: bool, label: str | None, share: st
     return ledger
 
 
-def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Resumable | NullLedger:
-    """None, a ledger, what was set aside or can be resumed in one, or the path of one that exists."""
+def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Job | NullLedger:
+    """None, a ledger, what was set aside in one, a job of one, or the path of one that exists."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger | Allotment | Resumable):
+    if isinstance(ledger, Ledger | Allotment | Job):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))

@@ -6,16 +6,16 @@ import json
 import secrets
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, Stated
-from dplr.ledger.entries import Terms, statement_text
+from dplr.ledger.entries import Entry, Terms, statement_text
+from dplr.ledger.job import Job
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.resumable import Resumable
 from dplr.ledger.terms import checked_text, statements_of
 from dplr.ledger.transactions import Unended
 from dplr.privacy.statement import PrivacyStatement
@@ -37,6 +37,9 @@ class Recovery:
     @abstractmethod
     def strict(self) -> bool:
         """Whether nothing is given back and no fault of the data is shown."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
@@ -125,26 +128,96 @@ class Recovery:
             transactions.take(connection, token, holder)
         return reservation_of(self._itself(), token, holder, len(said))
 
-    def resumable(self, fingerprint: str, resume: bool = False) -> Resumable:
-        """A budget for one fit (`ledger=`) that can be resumed when its process is gone.
+    def job(
+        self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
+    ) -> Job:
+        """A budget for one fit (`ledger=`) that outlives its process.
 
         Parameters
         ----------
         fingerprint : what tells these data from others, such as names, sizes and times of files. Another text is
-            another job. It stays in the file until the fit has ended.
+            another job. It stays in the file until the fit has ended. None for a fit that is not resumed.
         resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint.
+        keep : from the fitted model to its file, such as `dplr.model_file.encode_model`. The ledger keeps the file from
+            the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a `PrivateSearch` and
+            baselines keep nothing, and neither does a model that no file can hold.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The ledger is strict; or `resume` without a fingerprint.
+
+        Privacy
+        -------
+        The file that is kept is the release itself, which is paid for.
 
         Examples
         --------
         >>> import dplr, tempfile, os
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
         >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
-        >>> ledger.resumable("people.csv, 9134 bytes").reserve(plan.statement).draw()
+        >>> ledger.job("people.csv, 9134 bytes").reserve(plan.statement).draw()
         >>> ledger.entries()[0].state
         'drawing'
         """
-        self._check_recoverable("resume")
-        return Resumable(self._itself(), checked_text("fingerprint", fingerprint), resume)
+        self._check_recoverable("resume or keep")
+        if fingerprint is not None or resume:
+            checked_text("fingerprint", fingerprint)
+        return Job(self._itself(), fingerprint, resume, keep)
+
+    def entries_of(self, name: int | str) -> list[Entry]:
+        """The entries that were reserved in one step, by the number of one of them or by their token."""
+        with self._reading() as (connection, _):
+            _, held = self._named(connection, name)
+            numbers = {entry.number for entry in held}
+            return [entry for entry in transactions.entries(connection) if entry.number in numbers]
+
+    def recover(self, name: int | str) -> bytes:
+        """The file of a release that was committed and not delivered: the same release again, at no further cost.
+
+        Parameters
+        ----------
+        name : the number of its entry, or the token of its reservation.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such entry, or nothing is kept of it.
+
+        Privacy
+        -------
+        Returns the bytes that the commit wrote: released numbers and public facts.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> held = ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm"))
+        >>> held.commit(outbox=b"a model")  # and a crash
+        >>> ledger.kept(), ledger.recover(1)
+        ([1], b'a model')
+        >>> ledger.delivered(1)
+        >>> ledger.kept()
+        []
+        """
+        with self._reading() as (connection, _):
+            token, _ = self._named(connection, name)
+            found = transactions.kept(connection, token)
+        if found is None:
+            remedy = "It was delivered, has no file, or was not committed. See ledger.kept()."
+            raise ValueError(sentence("entry", "must have a release that is kept", name, remedy))
+        return found
+
+    def delivered(self, name: int | str) -> None:
+        """Keep the file of a release no longer: it is where it belongs, and the ledger stays small."""
+        with self._writing() as (connection, _):
+            token, _ = self._named(connection, name)
+            transactions.drop(connection, token)
+
+    def kept(self) -> list[int]:
+        """The entries whose release is kept for `recover`."""
+        with self._reading() as (connection, _):
+            return transactions.undelivered(connection, self._share)
 
     @abstractmethod
     def _itself(self) -> Ledger:
@@ -189,7 +262,7 @@ class Recovery:
         numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
         if same:
             rule = "must have one reserved entry with this statement and these data"
-            remedy = f"Give all except one back (entries {numbers}), with ledger.give_back(number)."
+            remedy = f"Give all except one back (entries {numbers})."
         else:
             rule = "must have a reserved entry with this statement and these data"
             why = "has this statement and other data" if alike else "has another statement"
@@ -210,7 +283,7 @@ def _check_same(
     if any(entry.state != "reserved" for entry in entries):
         raise ValueError(sentence("entry", "must be reserved to be resumed", name, _why(entries)))
     if entries[0].fingerprint is None:
-        remedy = "Give it back with ledger.give_back, and fit anew."
+        remedy = "Give it back, and fit anew."
         raise ValueError(sentence("entry", "must have been reserved with a fingerprint", name, remedy))
     if len(entries) != len(said):
         rule = f"must be those of entry {name}, which are {len(entries)}"

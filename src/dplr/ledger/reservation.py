@@ -11,6 +11,8 @@ from dplr.ledger.budget import Reservation, ReservationLost
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
 
+MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
+
 
 class _Held:
     """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
@@ -24,10 +26,15 @@ class _Held:
             if transactions.start_drawing(connection, self.token, self._holder) != self._count:
                 raise ReservationLost(_lost(self._ledger.path))
 
-    def commit(self) -> None:
+    def commit(self, outbox: bytes | None = None) -> None:
         """Record the releases as spent for good; raises unless this driver still held all entries."""
+        if outbox is not None and len(outbox) > MOST_BYTES:
+            rule = f"must have at most {MOST_BYTES >> 20} MiB"
+            raise ValueError(sentence("outbox", rule, f"{len(outbox)} bytes", "Commit without it."))
         with self._ledger._writing() as (connection, _):
             self._check_ended(transactions.commit(connection, self.token, self._holder))
+            if outbox is not None:
+                transactions.keep(connection, self.token, outbox)
 
     def refund(self) -> None:
         """Give the budget back; raises once noise may have been drawn."""
@@ -48,8 +55,8 @@ class _Spent:
     def draw(self) -> None:
         """Write nothing: what is spent for good is not given back, whether noise was drawn or not."""
 
-    def commit(self) -> None:
-        """Write nothing; raises if an entry is not in the file, or if the reservation had already ended."""
+    def commit(self, outbox: bytes | None = None) -> None:
+        """Write and keep nothing; raises if an entry is not in the file, or if the reservation had already ended."""
         with self._ledger._reading() as (connection, _):
             found = transactions.committed(connection, self.token)
         if self._ended or found != self._count:

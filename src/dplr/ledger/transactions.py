@@ -230,6 +230,36 @@ def take(connection: sqlite3.Connection, reservation: str, holder: str) -> None:
     )
 
 
+def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
+    """Write the file of what was released beside its reservation, until it is delivered."""
+    connection.execute("INSERT INTO release VALUES (?, ?)", (reservation, body))
+
+
+def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
+    """The file that is kept of a release; None for none."""
+    if is_older(connection):
+        return None
+    found = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
+    """The first entry of each reservation whose release is kept."""
+    if is_older(connection):
+        return []
+    rows = connection.execute(
+        "SELECT min(number) FROM entry JOIN release USING (reservation) WHERE ? IS NULL OR share = ? "
+        "GROUP BY reservation ORDER BY 1",
+        (share, share),
+    )
+    return [number for (number,) in rows]
+
+
+def drop(connection: sqlite3.Connection, reservation: str) -> None:
+    """Keep the file of a release no longer."""
+    connection.execute("DELETE FROM release WHERE reservation = ?", (reservation,))
+
+
 def committed(connection: sqlite3.Connection, reservation: str) -> int:
     """How many committed entries a reservation has."""
     query = "SELECT count(*) FROM entry WHERE reservation = ? AND state = 'committed'"

@@ -17,7 +17,7 @@ from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
 
-__all__ = ["FORMAT", "VERSION", "ModelFileError", "load_model", "save_model"]
+__all__ = ["FORMAT", "VERSION", "ModelFileError", "encode_model", "load_model", "save_model"]
 
 FORMAT, VERSION = "dplr model", 1
 
@@ -63,6 +63,36 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     >>> dplr.load_model(path).privacy_ == est.privacy_
     True
     """
+    data = encode_model(est)
+    target = os.path.realpath(path)
+    check_replaceable(target)
+    write_whole(target, data)
+
+
+def encode_model(est: Any) -> bytes:
+    """The bytes that `save_model` writes: for a ledger that keeps them, or a store that is not a file.
+
+    Parameters
+    ----------
+    est : a fitted estimator of dplr.
+
+    Raises
+    ------
+    TypeError, NotFittedError, ModelFileError
+        As `save_model`.
+
+    Privacy
+    -------
+    Holds what a model file holds.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from dplr.model_file import encode_model
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> b'"format": "dplr model"' in encode_model(dplr.fit(X, X[:, 0] > 0, eps=1.0))
+    True
+    """
     if kinds().get(type(est).__name__) is not type(est):
         remedy = "Of a pipeline save the last step. It holds RandomFourierFeatures; describe others as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
@@ -71,10 +101,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
         rule = "must not come from a private search: the format has no place for a statement of more than one fit"
         remedy = "Use est.to_sklearn(), est.to_sql() or est.to_onnx(), and publish `privacy_` beside it."
         raise ModelFileError(sentence("est", rule, f"eps = {est.privacy_.eps:g} of a whole search", remedy))
-    target = os.path.realpath(path)
-    check_replaceable(target)
-    data = _encode(est)
-    write_whole(target, data)
+    return _encode(est)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

@@ -22,10 +22,11 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
-from dplr.rows.tables.encoder import Encoder, encoded, numbers, predictors
+from dplr.rows.tables.encoder import Encoder, encoded, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
 from dplr.rows.tables.table import Table, as_table, declared_kinds, declares_text
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
+from dplr.rows.tables.writers import numbers
 from dplr.rows.weights import RowWeights
 from dplr.solvers.certificate import Objective
 

@@ -1,11 +1,11 @@
 """Solvers: know no rows and no privacy."""
 
 from dplr.solvers.fine import FineObjective, descend, refine
-from dplr.solvers.newton import certified, newton, sample_step
+from dplr.solvers.newton import Minimum, certified, sample_step
 from dplr.solvers.quadratic import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
 from dplr.solvers.refits import newton_many
 
 __all__ = [
-    "FineObjective", "adassp_ridge", "certified", "count_kept", "descend", "is_positive_definite", "newton",
+    "FineObjective", "Minimum", "adassp_ridge", "certified", "count_kept", "descend", "is_positive_definite",
     "newton_many", "refine", "sample_step", "solve_quadratic",
 ]  # fmt: skip

@@ -53,7 +53,8 @@ def newton_many(
         length = np.linalg.norm(gradient, axis=1) * (1 + 1e-12)
         hidden = common.rounding(active, coefs[active])
         bound = length + hidden
-        done = (bound <= tau) | ((tau <= 2 * hidden) & (length <= 8 * hidden))
+        blurred = (tau <= 2 * hidden) & (length <= 8 * hidden)
+        done = (bound <= tau) | (blurred & ((length <= 0.25 * tau) | (length > 0.5 * before)))
         bounds[active[done]] = bound[done]
         going = ~done & (length < before)
         active, gradient, before = active[going], gradient[going], length[going]

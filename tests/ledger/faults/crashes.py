@@ -158,7 +158,7 @@ def many_processes(lab, processes, seconds):
             status = 2
             try:
                 story.Ledger(path, eps=budget)
-                status = worker(path, journal, until, 0.001, seed)
+                status = worker(path, journal, until, 0.004, seed)
             except BaseException as error:
                 print(repr(error), file=sys.stderr)
             os._exit(status)

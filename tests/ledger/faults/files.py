@@ -44,7 +44,7 @@ def truncated_logs(lab, frames_between):
         kept = [event for event in events if int(event.get("name", "t-0")[2:]) < done]
         later = [event for event in events if event not in kept]
         # Of what came later a prefix may be there: that it was asked for is known, that it ended is not required.
-        begun = [event for event in later if event["event"] in ("asked", "committing", "refunding")]
+        begun = [event for event in later if event["event"] in ("asked", "drawing", "committing", "refunding")]
         try:
             story.check(target, kept + begun)
             row.add(f"the {'last complete state' if whole < len(log) else 'whole state'} found")

@@ -47,20 +47,30 @@ class Journal:
 def spend(ledger, journal, name, eps, end):
     """One reservation and its end, told to the journal before and after."""
     journal.say("asked", name=name, eps=eps)
+    said, mark = [statement(one) for one in eps], None if ledger.strict else name
     try:
-        held = ledger.labelled(name).reserve(*[statement(one) for one in eps])
+        held = ledger.labelled(name).reserve(*said, fingerprint=mark)
     except BudgetExceeded:
         journal.say("refused", name=name)
         return
     journal.say("reserved", name=name)
-    if end == "commit":
-        journal.say("committing", name=name)
-        held.commit()
-        journal.say("committed", name=name)
-    elif end == "refund":
+    if end in ("refund", "give back"):
         journal.say("refunding", name=name)
-        held.refund()
+        if end == "refund" or ledger.strict:
+            held.refund()
+        else:
+            ledger.give_back(held.token)
         journal.say("refunded", name=name)
+        return
+    if end == "resume" and not ledger.strict:
+        held = ledger.resume(held.token, *said, fingerprint=mark)
+    journal.say("drawing", name=name)
+    held.draw()
+    journal.say("drew", name=name)
+    if end != "crash":
+        journal.say("committing", name=name)
+        held.commit(outbox=name.encode())
+        journal.say("committed", name=name)
 
 
 def search(ledger, journal, name, eps, fits, begun):
@@ -95,8 +105,8 @@ def whole_story(path, journal, seed=0, strict=False):
         reader = sqlite3.connect(path)
         with contextlib.suppress(sqlite3.OperationalError):  # the fault may be its own
             reader.execute("SELECT count(*) FROM entry").fetchone()
-    steps = [([0.3], "commit"), ([0.3], "refund"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.1], "crash")]
-    steps.append((0.05, "search"))
+    steps = [([0.3], "commit"), ([0.3], "refund"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.05], "crash")]
+    steps += [([0.05], "give back"), ([0.02, 0.02], "resume"), (0.05, "search")]
     random.Random(seed).shuffle(steps)
     for number, (eps, end) in enumerate(steps):
         if end == "search":
@@ -123,6 +133,7 @@ def check(path, events, budget=BUDGET, usable=True):
         ((terms, strict, created),) = connection.execute("SELECT eps, strict, created FROM terms").fetchall()
         times = connection.execute("SELECT reserved_at, ended_at FROM entry").fetchall()
         found = connection.execute("SELECT label, state, eps, number FROM entry ORDER BY number").fetchall()
+        kept = connection.execute("SELECT DISTINCT label, body FROM entry JOIN release USING (reservation)").fetchall()
     _require(terms == budget, "the budget changed")
     spent = sum((Fraction(repr(eps)) for _, state, eps, _ in found if state != "refunded"), Fraction(0))
     _require(spent <= Fraction(repr(budget)), f"overspent: {float(spent)}")
@@ -130,6 +141,7 @@ def check(path, events, budget=BUDGET, usable=True):
         days = [begun for begun, ended in times if ended is None and len(begun) == len("2026-11-20")]
         _require(len(created) == 10 and len(days) == len(times), "a strict ledger holds more than days")
     _compare(found, events, strict)
+    _compare_kept(kept, found, strict)
     if usable:
         left = Fraction(repr(budget)) - spent
         _require(Fraction(repr(remaining)) == left, f"remaining says {remaining}, and {float(left)} is left")
@@ -168,10 +180,18 @@ def _compare(found, events, strict):
             continue
         _require(kind != "refunded" or "refunding" in said, f"{label}: given back without being asked")
         _require(kind != "committed" or "committing" in said, f"{label}: committed without being asked")
+        _require(kind != "drawing" or "drawing" in said, f"{label}: drawing without being asked")
+        _require("drew" not in said or kind in ("drawing", "committed"), f"{label}: what drew noise is {kind}")
         _require("committed" not in said or kind == "committed", f"{label}: a committed entry is {kind}")
         _require("refunded" not in said or kind == "refunded", f"{label}: a refunded entry is {kind}")
     for label, said in journal.items():
         _require("reserved" not in said or label in states, f"{label}: a reservation was lost")
+
+
+def _compare_kept(kept, found, strict):
+    """A release is kept of every reservation that was committed, and of no other; a strict ledger keeps none."""
+    committed = {label for label, state, _, _ in found if state == "committed" and "search" not in (label or "search")}
+    _require(dict(kept) == ({} if strict else {label: label.encode() for label in committed}), "a release was lost")
 
 
 def _compare_search(label, entries, events, strict):

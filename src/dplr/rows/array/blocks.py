@@ -194,9 +194,13 @@ class ConvertedReader:
         """All rows converted: a copy of what is not native."""
         return as_native(self._X), np.require(self._y, np.float64, "A")
 
-    def loss_rows(self, step: int = 1) -> None:
-        """None: the loss kernels would need a copy of all rows."""
-        return None
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """A converted copy of every `step`-th row; None for all rows, of which none is kept."""
+        if step == 1:
+            return None
+        some = slice(None, None, step)
+        X, y = np.require(self._X[some], np.float64, "A"), np.require(self._y[some], np.float64, "A")
+        return native_rows(X, y, self._prep, _of(self._weights, some))
 
 
 class EncodedReader:

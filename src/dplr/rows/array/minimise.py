@@ -12,21 +12,25 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import LossRows, NativeSums
+from dplr._core import CalledSums, LossRows, NativeSums
 from dplr.problem.losses import Loss
 from dplr.rows.faults import refuse
 from dplr.rows.queries.kernel import kernel_of
-from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums, RealTotal
+from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import every
-from dplr.solvers import FineObjective, certified, descend, newton, newton_many, refine, sample_step
+from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine, sample_step
 from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 
 Vector = NDArray[np.float64]
 
 
-def minimise(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.newton` and `solvers.refine`.
+def minimise(
+    sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool = False
+) -> tuple[Vector, float]:
+    """Minimise over all rows to a certified distance of at most tau / ridge, as `solvers` do.
+
+    With `in_memory` a read of all rows costs their arithmetic and no more.
 
     Returns
     -------
@@ -40,24 +44,19 @@ def minimise(sums: LossSums, objective: Objective, tau: float, cap: int) -> tupl
     NotCertified
         `cap` passes over the rows were not enough.
     """
-    try:
-        coef, bound = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES))
-    except NotCertified:
-        if cap <= NEWTON_PASSES:
-            raise
-        return descend(_fine(sums, objective), tau, cap - NEWTON_PASSES)
-    return (coef, bound) if bound <= tau else _refined(sums, objective, coef, tau, cap)
+    found = _minimum(sums, objective, tau, cap, in_memory)
+    return found.coef, found.bound
 
 
 def minimise_many(
-    sums: LossSums, objectives: Sequence[Objective], tau: float, cap: int
+    sums: LossSums, objectives: Sequence[Objective], tau: float, cap: int, in_memory: bool = False
 ) -> tuple[Vector, NDArray[np.float64]]:
     """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
 
     Parameters
     ----------
     objectives : such as one for each draw of an objective perturbation.
-    tau, cap : for each of them, as in `minimise`.
+    tau, cap, in_memory : for each of them, as in `minimise`.
 
     Returns
     -------
@@ -74,31 +73,40 @@ def minimise_many(
     loss, n, d = objectives[0].loss, sums.units, sums.geometry.d
     if any(objective.loss != loss for objective in objectives):
         raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
-    base = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
-    start, _ = minimise(sums, base, max(tau, 1e-6 * n), cap)
+    between = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
+    base = _minimum(sums, between, max(tau, 1e-6 * n), cap, in_memory)
+    hessian = _hessian(sums, loss, base.coef) if base.hessian is None else base.hessian
 
     def gradients(coefs: Vector) -> Vector:
         return sums.loss_gradients(loss, coefs)
 
     with np.errstate(all="ignore"):  # what a refit does is secret
-        coefs, bounds = newton_many(gradients, _hessian(sums, loss, start), start, objectives, n, d, _radius(sums), tau)
+        coefs, bounds = newton_many(gradients, hessian, base.coef, objectives, n, d, _radius(sums), tau)
     for k, objective in enumerate(objectives):
         if np.isinf(bounds[k]):
-            coefs[k], bounds[k] = minimise(sums, objective, tau, cap)
+            coefs[k], bounds[k] = minimise(sums, objective, tau, cap, in_memory)
         elif bounds[k] > tau:
-            coefs[k], bounds[k] = _refined(sums, objective, coefs[k], tau, cap)
+            coefs[k], bounds[k] = _refined(sums, objective, Minimum(coefs[k], bounds[k], None), tau, cap)
     return coefs, bounds
 
 
-def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    known = sums.loss_rows()
-    return _through_sums(sums, objective, tau, cap) if known is None else _compiled(sums, known, objective, tau, cap)
+def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
+    """`minimise`, with the Hessian where it is known."""
+    try:
+        found = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES), in_memory)
+    except NotCertified:
+        if cap <= NEWTON_PASSES:
+            raise
+        return Minimum(*descend(_fine(sums, objective), tau, cap - NEWTON_PASSES), None)
+    if found.bound <= tau:
+        return found
+    return Minimum(*_refined(sums, objective, found, tau, cap), found.hessian)
 
 
-def _refined(sums: LossSums, objective: Objective, coef: Vector, tau: float, cap: int) -> tuple[Vector, float]:
+def _refined(sums: LossSums, objective: Objective, found: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
     """From a point that float64 certified to one that pairs of numbers do."""
     fine = _fine(sums, objective)
-    return refine(fine, coef, tau) or descend(fine, tau, cap - NEWTON_PASSES)
+    return refine(fine, found.coef, tau, found.hessian) or descend(fine, tau, cap - NEWTON_PASSES)
 
 
 def _fine(sums: LossSums, objective: Objective) -> FineObjective:
@@ -125,27 +133,49 @@ def _radius(sums: LossSums) -> float:
     return math.hypot(sums.geometry.radius, sums.geometry.intercept)
 
 
-def _compiled(sums: LossSums, known: LossRows, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    d, loss = sums.geometry.d, objective.loss
+def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
+    known, loss = sums.loss_rows(), objective.loss
+    every_row = _called(sums, loss, 1) if known is None else _native(known, loss)
     step = sample_step(len(sums), len(objective.center))
-    every_row, sample = NativeSums(known, kernel_of(loss), loss.width), None
-    if step > 1 and (some := sums.loss_rows(step)) is not None:
-        sample = NativeSums(some, kernel_of(loss), loss.width)
+    sample, price = _sample(sums, loss, step), _hessian_price(sums, step, in_memory)
     try:
-        return certified(every_row, sample, objective, sums.units, d, _radius(sums), tau, cap)
+        return certified(every_row, sample, objective, sums.units, sums.geometry.d, _radius(sums), tau, cap, price)
     finally:
-        if every_row.seen is not None:
+        if isinstance(every_row, NativeSums) and every_row.seen is not None:
             non_finite, unknown, *outside = every_row.seen.tolist()
             refuse(Faults(len(sums), non_finite, unknown, tuple(outside)))
 
 
-def _through_sums(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-    d = sums.geometry.d
-    queries = [query(objective.loss, d, sums.geometry.intercept > 0) for query in (LossGradient, LossGradientHessian)]
+def _hessian_price(sums: LossSums, step: int, in_memory: bool) -> float:
+    """How many gradients of all rows a Hessian costs beside its own: roughly, as measured; infinite where none pays."""
+    geometry = sums.geometry
+    q = geometry.d + (geometry.intercept > 0)
+    if not in_memory:
+        return q / 256
+    # In the ball a gradient is cheap beside it; and a large sample is not read ten times for nothing.
+    return math.inf if geometry.half_width is None or step < 8 else 0.7 + q / 64
 
-    def total(coef: Vector, with_hessian: bool, step: int) -> RealTotal:
-        value = sums.loss_sum(queries[with_hessian], coef, every(step))
+
+def _sample(sums: LossSums, loss: Loss, step: int) -> NativeSums | CalledSums | None:
+    """Sums over every `step`-th row: of a sample in memory where rows have one."""
+    some = sums.loss_rows(step) if step > 1 else None
+    if some is not None:
+        return _native(some, loss)
+    return _called(sums, loss, step) if step > 1 else None
+
+
+def _native(rows: LossRows, loss: Loss) -> NativeSums:
+    return NativeSums(rows, kernel_of(loss), loss.width)
+
+
+def _called(sums: LossSums, loss: Loss, step: int) -> CalledSums:
+    """Sums over every `step`-th row by calls, which refuse faulty rows."""
+    d, intercept, selection = sums.geometry.d, sums.geometry.intercept > 0, every(step)
+    queries = [query(loss, d, intercept) for query in (LossGradient, LossGradientHessian)]
+
+    def total(coef: Vector, with_hessian: bool) -> tuple[Vector, Vector | None]:
+        value = sums.loss_sum(queries[with_hessian], coef, selection)
         refuse(value.faults)
-        return value
+        return value.gradient, value.upper
 
-    return newton(total, len(sums), objective, sums.units, d, _radius(sums), tau, cap)
+    return CalledSums(-(-len(sums) // step), d + intercept, total)

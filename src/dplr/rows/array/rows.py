@@ -130,7 +130,7 @@ class ArrayRows:
         return other
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
-        """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.newton`.
+        """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.certified`.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough.
         """
-        return _minimise.minimise(self, objective, tau, cap)
+        return _minimise.minimise(self, objective, tau, cap, in_memory=True)
 
     def minimise_many(
         self, objectives: Sequence[Objective], tau: float, cap: int
@@ -168,7 +168,7 @@ class ArrayRows:
         NotCertified
             `cap` passes over the rows were not enough for one of them.
         """
-        return _minimise.minimise_many(self, objectives, tau, cap)
+        return _minimise.minimise_many(self, objectives, tau, cap, in_memory=True)
 
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
         """The same rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
@@ -243,9 +243,9 @@ class ArrayRows:
         return gradients_of_many(known, kernel_of(loss), loss.width, coefs)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
-        """Every `step`-th row for the compiled loop; None if they must be converted, or are worth several threads."""
+        """A sample, every `step`-th row; or all rows, None if they must be converted, or are worth several threads."""
         several = _pool.threads_for(float(len(self)) * self.geometry.d * 16, self._threads) > 1
-        return None if several else self._whole().loss_rows(step)
+        return None if several and step == 1 else self._whole().loss_rows(step)
 
     def clipped_sum(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total:
         """Sum clipped gradients with what earlier passes learnt; faults, of all rows, are left to the caller.

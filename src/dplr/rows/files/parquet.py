@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
@@ -43,8 +43,14 @@ class ParquetPart:
         """The file, the row groups and the columns: the same text means the same rows."""
         return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
 
+    def chosen(self, columns: Sequence[str]) -> ParquetPart:
+        """The same rows, with these columns alone."""
+        return replace(self, columns=tuple(columns))
+
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
+        import pyarrow as pa
+
         found = 0
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
@@ -52,7 +58,8 @@ class ParquetPart:
                 self.batch_rows, row_groups=list(self.groups), columns=list(self.columns), use_threads=False
             ):
                 found += batch.num_rows
-                yield batch.select(list(self.columns))
+                columns = [batch.column(name) for name in self.columns]
+                yield pa.RecordBatch.from_arrays(columns, list(self.columns))
         self.stamp.check(self.path)
         if found != self.rows:
             rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {found} rows"
@@ -74,13 +81,15 @@ def is_parquet(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def footer_of(path: str) -> Footer:
-    """Read the footer alone; ValueError where there is none."""
+def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
+    """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
     with _whole(path), _opened(path, path) as file:
         reader = _reader(file)
         told = _footer(file)
         counts = tuple(reader.metadata.row_group(each).num_rows for each in range(reader.num_row_groups))
-        return Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+        footer = Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+    check_columns(path, footer.schema.names, columns)
+    return footer
 
 
 def parquet_parts(
@@ -93,8 +102,7 @@ def parquet_parts(
     ValueError
         The file is not a whole Parquet file, or a column is missing or occurs twice.
     """
-    footer = footer_of(path)
-    check_columns(path, footer.schema.names, columns)
+    footer = footer_of(path, columns)
     return [
         ParquetPart(
             path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[each] for each in groups), batch_rows

@@ -6,8 +6,6 @@ import hashlib
 import os
 from dataclasses import dataclass
 
-from dplr._validation import sentence
-
 _REMEDY = "Wait until nothing writes to it, and start again."
 
 
@@ -51,9 +49,3 @@ def gone(path: str) -> ValueError:
 
 def _rule(path: str) -> str:
     return f"`{path}` was changed while it was read, and must stay as it is"
-
-
-def check_regular(path: str) -> None:
-    """Raise ValueError for a pipe or a device, which cannot be read twice."""
-    if not os.path.isfile(path) and os.path.exists(path):
-        raise ValueError(sentence("data", "must be a file that can be read twice", path, "Write it to a file first."))

@@ -189,10 +189,10 @@ class LossSums(Protocol):
         ...
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
-        """Every `step`-th row for a compiled loop that makes many passes on one thread.
+        """All rows, or every `step`-th, in memory: for a compiled loop that makes many passes on one thread.
 
-        None where rows cannot offer it, because they lie elsewhere or must be converted first, and where a sum is worth
-        several threads. The loop then asks for sums.
+        None where rows cannot offer it: all rows that lie elsewhere, must be converted first, or are worth several
+        threads. The loop then asks for sums. It reads a sample often, so a sample should be kept.
         """
         ...
 

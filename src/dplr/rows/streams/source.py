@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 from dplr._validation import check_count, sentence
+from dplr.rows.files.parquet import footer_of, parquet_parts
 from dplr.rows.streams.engines import is_lazy, parts_of, placed
-from dplr.rows.streams.parts import Parts
+from dplr.rows.streams.parts import LocalParts, Parts
 
 
 class Stream:
@@ -72,6 +73,17 @@ def as_stream(X: Any) -> Stream | None:
 def _parts_of(source: Any, threads: int | None) -> Parts:
     if isinstance(source, Parts):
         return source
+    if isinstance(source, (str, os.PathLike)):
+        source = [source]
+    if isinstance(source, (list, tuple)) and source and all(isinstance(each, (str, os.PathLike)) for each in source):
+        return _of_files([os.fspath(each) for each in source], threads)
     if is_lazy(source):
         return parts_of(source, threads)
     raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
+
+
+def _of_files(paths: list[str], threads: int | None) -> Parts:
+    footers = [footer_of(path) for path in paths]
+    names = footers[0].schema.names
+    parts = [part for path in paths for part in parquet_parts(path, names)]
+    return LocalParts(parts, footers[0].schema.empty_table(), threads)

@@ -14,15 +14,20 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._core import Features
 from dplr._validation import sentence
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
+from dplr.bounds.kinds import Column, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
+from dplr.rows.selection import spans
+from dplr.rows.tables.native import native_column, native_feature
 from dplr.rows.tables.table import Matrix, Table
-from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes
+from dplr.rows.tables.writers import write_column
+from dplr.rows.threads import run, threads_for
 
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
+_PRODUCTS_AN_ENTRY = 40  # what one costs, in multiplications of a sum
 _REMEDIES = {
     "text": "Encode them with public categories, declare their levels, or drop them.",
     "numbers": "Declare the levels as numbers.",
@@ -56,11 +61,24 @@ class Encoder:
         self._firsts: Sequence[int] = range(count) if layout is None else layout.firsts
         self.width = count if layout is None else layout.width
         self._products: Sequence[Product] = () if layout is None else layout.products
-        self._plain = isinstance(X, Table) and (layout is None or layout.plain)
         if isinstance(X, Table):
             self._check_types([X.dtype(place) for place in self._places])
         elif any(isinstance(column, Levels) and column.text for column in self._columns):
             raise ValueError(sentence("X", "must be a data frame where levels are text", type(X).__name__))
+        self._choose()
+
+    def _choose(self) -> None:
+        """How each column is read: by a kernel, by NumPy from the numbers that a kernel reads, or by NumPy."""
+        found = [native_column(self._X, place) for place in self._places]
+        triples = zip(found, self._columns, self._firsts, strict=False)
+        features = [native and native_feature(native, column, first) for native, column, first in triples]
+        self._native = [j for j, feature in enumerate(features) if feature]
+        self._others = [j for j, feature in enumerate(features) if not feature]
+        self._features = Features([feature for feature in features if feature])
+        self._numbers = [None if native is None else native.numbers for native in found]
+        columns = [self._columns[j] for j in self._native]
+        counted = [(isinstance(c, Levels), c is not None and c.missing is not None) for c in columns]
+        self._counted = np.array(counted, np.int64).reshape(-1, 2).T
 
     @property
     def block_rows(self) -> int:
@@ -75,27 +93,18 @@ class Encoder:
         matrix : (n, width)
         marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
-        rows = slice(None) if rows is None else rows
-        if self._plain and (together := plain_numbers(self._X.native, self._places, rows)) is not None:
-            return together, np.zeros(2 * len(self._columns), np.int64)
-        count = len(range(*rows.indices(len(self._X)))) if isinstance(rows, slice) else len(rows)
+        start, index, count = self._rows(slice(None) if rows is None else rows)
         matrix = np.zeros((count, self.width))
-        marks = np.zeros((2, len(self._columns)), np.int64)
-        for j, (place, first, column) in enumerate(zip(self._places, self._firsts, self._columns, strict=False)):
-            values = self._values(place, rows)
-            try:
-                if isinstance(column, Levels):
-                    marks[:, j] = _write_levels(values, column, matrix[:, first:])
-                elif isinstance(column, Bins):
-                    marks[1, j] = _write_bins(values, column, matrix[:, first:])
-                else:
-                    marks[1, j] = _write_numbers(values, column, matrix[:, first:])
-            except (TypeError, ValueError, ArithmeticError) as error:
-                raise ValueError(f"column {self.features[j]!r} of `X` cannot be read as declared: {error}") from None
-        for product, first in zip(self._products, self._firsts[len(self._columns) :], strict=True):
-            factors = [self._firsts[place] for place in product.places]
-            product.write(matrix, factors, matrix[:, first : first + product.width])
-        return matrix, marks.ravel()
+        parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), max(1, count // self.block_rows))
+
+        def write(span: tuple[int, int]) -> NDArray[np.int64]:
+            marks = np.zeros((2, len(self._columns)), np.int64)
+            for first in range(*span, self.block_rows):
+                part = slice(first, min(first + self.block_rows, span[1]))
+                marks += self._write(start + first, None if index is None else index[part], matrix[part])
+            return marks
+
+        return matrix, np.sum(run(write, spans(count, parts)), axis=0).ravel()
 
     def not_finite(self) -> dict[str, int]:
         """The number of rows in which each column is infinite, or missing without a policy."""
@@ -116,10 +125,45 @@ class Encoder:
             rule = "must have numeric columns" if wanted == "numbers" else "must have text where the levels are text"
             raise ValueError(sentence("X", rule, names, _REMEDIES[kind]))
 
-    def _values(self, place: int, rows: Any) -> Any:
-        if isinstance(self._X, Table):
-            return self._X.column(place, rows)
-        return self._X[rows, place]
+    def _rows(self, rows: Any) -> tuple[int, NDArray[np.int64] | None, int]:
+        """The first row, or all of them where they do not lie side by side; and how many they are."""
+        n = len(self._X)
+        if isinstance(rows, slice):
+            chosen = range(*rows.indices(n))
+            if chosen.step == 1:
+                return chosen.start, None, len(chosen)
+            rows = np.array(chosen, np.int64)
+        index = np.ascontiguousarray(rows, np.int64)
+        return 0, np.where(index < 0, index + n, index), len(index)
+
+    def _write(self, start: int, index: NDArray[np.int64] | None, matrix: Matrix) -> NDArray[np.int64]:
+        """Fill a block that is zero with the rows from `start` on, or those of the index; returns its marks."""
+        marks = np.zeros((2, len(self._columns)), np.int64)
+        seen = np.zeros((2, len(self._native)), np.int64)
+        self._features.write(start, index, matrix, seen)
+        marks[:, self._native] = seen * self._counted
+        for j in self._others:
+            column = self._columns[j]
+            values = self._values(j, slice(start, start + len(matrix)) if index is None else index)
+            try:
+                marks[:, j] = write_column(values, column, matrix[:, self._firsts[j] :])
+            except (TypeError, ValueError, ArithmeticError) as error:
+                raise ValueError(f"column {self.features[j]!r} of `X` cannot be read as declared: {error}") from None
+        for product, first in zip(self._products, self._firsts[len(self._columns) :], strict=True):
+            factors = [self._firsts[place] for place in product.places]
+            product.write(matrix, factors, matrix[:, first : first + product.width])
+        return marks
+
+    def _values(self, j: int, rows: slice | NDArray[np.int64]) -> Any:
+        """A column for NumPy: its numbers where kernels read them, else as its library has it."""
+        found = self._numbers[j]
+        if found is not None:
+            given = np.empty(rows.stop - rows.start if isinstance(rows, slice) else len(rows))
+            start, index = (rows.start, None) if isinstance(rows, slice) else (0, rows)
+            found.write_numbers(start, index, given)
+            return given
+        place = self._places[j]
+        return self._X.column(place, rows) if isinstance(self._X, Table) else self._X[rows, place]
 
 
 def predictors(X: Any, layout: Layout | None) -> Matrix:
@@ -147,109 +191,6 @@ def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder]:
     return matrix, encoder
 
 
-def plain_numbers(frame: Any, places: Sequence[int], rows: Any) -> Matrix | None:
-    """Columns of a pandas frame as float64, all at once, which is much quicker than one by one.
-
-    None for other tables, and where a column is not a plain array of numbers.
-    """
-    if not hasattr(frame, "iloc"):
-        return None
-    kinds = frame.dtypes
-    if not all(isinstance(kinds.iloc[place], np.dtype) and kinds.iloc[place].kind in "biuf" for place in places):
-        return None
-    block = frame.iloc[rows]  # rows first: a selection of columns is a copy
-    if list(places) != list(range(frame.shape[1])):
-        block = block.iloc[:, list(places)]
-    return np.ascontiguousarray(block.to_numpy(np.float64))
-
-
-def numbers(values: Any) -> Matrix:
-    """Values as float64, NaN where they are missing. Without the libraries' own casts: they do not all agree."""
-    if isinstance(values, np.ndarray):
-        return np.ascontiguousarray(values, np.float64)
-    if values.dtype.is_float():
-        return np.ascontiguousarray(values.to_numpy(), np.float64)
-    missing = values.is_null().to_numpy()
-    wide = values.dtype.is_decimal() or values.dtype in (nw.Int128, nw.UInt128)  # libraries have no array of these
-    if wide or not (values.dtype.is_numeric() or values.dtype == nw.Boolean):
-        return np.array(
-            [np.nan if gap else _number(v) for v, gap in zip(values.to_list(), missing, strict=True)], float
-        )
-    found = values.fill_null(False if values.dtype == nw.Boolean else 0) if missing.any() else values
-    return np.where(missing, np.nan, found.to_numpy())
-
-
-def codes(values: Any, levels: Sequence[Any]) -> Codes:
-    """The place of each value among the levels, or that it is not a level, or missing."""
-    if isinstance(levels[0], str):
-        return text_codes(values, {level: code for code, level in enumerate(levels)})
-    given = numbers(values)
-    order = np.argsort(known := np.array(levels, float), kind="stable")
-    place = order[np.minimum(np.searchsorted(known, given, sorter=order), len(known) - 1)]
-    found = np.where(known[place] == given, place, UNKNOWN)
-    return np.asarray(np.where(np.isnan(given), MISSING, found), np.intp)
-
-
-def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
-    """Fill the feature's columns; returns how many missing values count as something."""
-    given = numbers(values)
-    if column is None:
-        out[:, 0] = given
-        return 0
-    out[:, 0] = column.transformed(given)
-    if column.missing is None:
-        return 0
-    missing = np.isnan(given)
-    out[missing, 0] = column.filler
-    if column.missing == INDICATOR:
-        out[missing, 1] = 1.0
-    return int(missing.sum())
-
-
-def _write_bins(values: Any, column: Bins, out: Matrix) -> int:
-    """Fill the feature's columns; returns how many missing values count as something."""
-    given = numbers(values)
-    missing, infinite = np.isnan(given), np.isinf(given)
-    bins = column.bins_of(given)
-    if isinstance(column.missing, float):
-        bins[missing] = column.bin_of(column.missing)
-    bins[missing & (not isinstance(column.missing, float))] = MISSING
-    bins[infinite] = UNKNOWN
-    _write_hot(bins, column, out)
-    out[infinite, 0] = given[infinite]  # refused, as it is where the column is a number
-    return _write_gaps(missing, column, out)
-
-
-def _write_levels(values: Any, column: Levels, out: Matrix) -> tuple[int, int]:
-    """Fill the feature's columns; returns how many values are not levels, and how many missing ones count."""
-    code = codes(values, column.levels)
-    missing, unknown = code == MISSING, code == UNKNOWN
-    if column.missing is not None and column.missing != INDICATOR:
-        code[missing] = column.levels.index(column.missing)
-    if column.kind == "one_hot":
-        _write_hot(code, column, out)
-    else:
-        out[:, 0] = np.where(code >= 0, code, (len(column.levels) - 1) / 2)
-    return int(unknown.sum()), _write_gaps(missing, column, out)
-
-
-def _write_hot(codes: Codes, column: Bins | Levels, out: Matrix) -> None:
-    """Set at most one column of every row to 1: none for the reference, nor for what has no code."""
-    places = np.array(column.places, np.intp)[codes]
-    rows = np.flatnonzero((codes >= 0) & (places >= 0))
-    out[rows, places[rows]] = 1.0
-
-
-def _write_gaps(missing: NDArray[np.bool_], column: Bins | Levels, out: Matrix) -> int:
-    """Refuse or mark what is missing, unless it counts as a value; returns how many count as something."""
-    if column.missing is None:
-        out[missing, 0] = np.nan  # such a row counts as zero in every kernel, and is refused
-        return 0
-    if column.missing == INDICATOR:
-        out[missing, column.block - 1 + (column.number is not None)] = 1.0
-    return int(missing.sum())
-
-
 def _kind(dtype: Any) -> str:
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
@@ -266,9 +207,3 @@ def _wanted(column: Column | None) -> str:
 
 def _fits(kind: str, column: Column | None) -> bool:
     return kind in ("objects", _wanted(column))
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, NUMBERS):
-        return float(value)
-    raise TypeError(f"it holds a {type(value).__name__}, and no number")

@@ -25,7 +25,7 @@ class Table:
         self._keys = list(found.columns)  # a pandas frame may have numbers for names
         self.columns = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = found.shape
-        self._types = [found.schema[key] for key in self._keys]
+        self._types = list(found.schema.values())
         native = found.to_native()
         if hasattr(native, "iloc"):  # narwhals would look at the first values of a column of objects: one decides
             self._types = [
@@ -41,6 +41,10 @@ class Table:
         """One column at a slice or an array of indices."""
         series = self._frame.get_column(self._keys[place])
         return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
+
+    def native_column(self, place: int) -> Any:
+        """One column as its own library has it."""
+        return self._frame.get_column(self._keys[place]).to_native()
 
     def take(self, rows: Any) -> Table:
         """The rows at an array of indices."""

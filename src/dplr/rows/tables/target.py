@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.tables.encoder import numbers
 from dplr.rows.tables.text import NUMBERS
+from dplr.rows.tables.writers import numbers
 
 BOOL, NUMERIC, TEXT, OBJECTS, OTHER = "bool", "numbers", "text", "objects", "other"
 

@@ -29,10 +29,14 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     if is_arrow_dictionary(native.dtype) or values.dtype not in (nw.Categorical, nw.Enum):
         return _slow_codes(values, known)
     categories = native.astype("category").cat
-    names = categories.categories.tolist()
-    table = [known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names]
-    places: Codes = np.array([*table, MISSING], np.intp)[categories.codes.to_numpy()]
+    table = codes_of_names(categories.categories.tolist(), known)
+    places: Codes = np.append(table, MISSING)[categories.codes.to_numpy()]
     return places
+
+
+def codes_of_names(names: list[Any], known: Mapping[str, int]) -> Codes:
+    """The code of each category of pandas, used or not."""
+    return np.array([known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names], np.intp)
 
 
 def is_arrow_dictionary(dtype: Any) -> bool:

@@ -1,0 +1,25 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._core._codes import NumberCodes, TextCodes
+from dplr._core._values import Values
+
+_Floats = NDArray[np.float64]
+
+class Feature:
+    def __init__(
+        self,
+        values: Values,
+        first: int,
+        known: NumberCodes | TextCodes | None = None,
+        numbers: _Floats | None = None,
+        places: NDArray[np.int32] | None = None,
+        held: _Floats | None = None,
+        filler: float | None = None,
+        mark: int = 0,
+        entries: NDArray[np.int32] | _Floats | None = None,
+    ) -> None: ...
+
+class Features:
+    def __init__(self, features: list[Feature]) -> None: ...
+    def write(self, start: int, index: NDArray[np.int64] | None, out: _Floats, marks: NDArray[np.int64]) -> None: ...

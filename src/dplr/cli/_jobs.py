@@ -1,0 +1,74 @@
+"""Fits that outlive their process: what tells their data from others, and what is left in the ledger without them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dplr.cli._faults import FILE, USAGE, Refused, blamed
+
+if TYPE_CHECKING:
+    from dplr.ledger.handle import Ledger
+    from dplr.ledger.job import Job
+
+_ENDS = 1 << 16  # bytes that are hashed at each end: the end of a Parquet file holds its footer
+
+resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the fit of these files that was killed before it drew noise: what it reserved pays for this one.",
+)
+
+
+def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, resume: bool) -> Job | None:
+    """What pays for one fit of these files, can be resumed, and keeps the model until its file is written."""
+    if ledger is None:
+        if resume:
+            raise Refused("`--resume` is of an entry in a ledger: give --ledger too.", USAGE)
+        return None
+    with blamed(FILE):
+        known = "; ".join(fingerprint(path) for path in paths if path is not None)
+    return ledger.job(f"target {target}; {known}", resume, lambda est: _file_of(est, target))
+
+
+def fingerprint(path: str) -> str:
+    """The name, size and time of a file, and a hash of its ends: for the data holder, as the file itself."""
+    with open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        ends = hashlib.sha256(file.read(_ENDS))
+        file.seek(max(found.st_size - _ENDS, 0))
+        ends.update(file.read(_ENDS))
+    return f"{os.path.realpath(path)}, {found.st_size} bytes, time {found.st_mtime_ns}, ends {ends.hexdigest()}"
+
+
+def _file_of(est: Any, target: str) -> bytes:
+    from dplr.model_file import encode_model
+
+    est.target_name_ = target
+    return encode_model(est)
+
+
+def delivered(job: Job | None) -> None:
+    """The file is written: the ledger keeps it no longer."""
+    if job is not None and job.token is not None:
+        with blamed(FILE):
+            job.ledger.delivered(job.token)
+
+
+def left_behind(job: Job | None) -> str:
+    """What a fit that did not end leaves in the ledger, and what to do, in words; empty for nothing."""
+    if job is None or job.token is None:
+        return ""
+    last = job.ledger.entries_of(job.token)[-1]
+    entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
+    if last.state == "refunded":
+        return ""
+    if last.number in job.ledger.kept():
+        return f"Its model is paid for and kept: {entry}. `dplr ledger recover` writes it."
+    if last.state == "reserved":
+        resumes = ", and the same command with --resume goes on with it" if job.fingerprint else ""
+        return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
+    return f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."

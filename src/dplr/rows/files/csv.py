@@ -1,0 +1,132 @@
+"""CSV files: one part per file, read once per pass in blocks of whole rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dplr.rows.files.columns import check_columns
+from dplr.rows.files.fields import Fields
+from dplr.rows.files.kinds import Format, Kind
+from dplr.rows.files.lines import Header, blocks, header_of
+from dplr.rows.files.parquet import BATCH_ROWS
+from dplr.rows.files.stamp import Stamp, gone
+
+BLOCK_BYTES = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class CsvPart:
+    """A CSV file, the columns that are wanted of it, and what they hold; nothing is open.
+
+    Attributes
+    ----------
+    path : the file as it was named, for messages.
+    stamp : the file that it must be whenever it is read.
+    header : its first row.
+    kinds : names, and what the fields hold, in the order in which they are read.
+    form : how the file is written.
+    block_bytes : how much is read at a time. A longer row is read as a whole.
+    rows : None; a CSV file does not say how many it has.
+    """
+
+    path: str
+    stamp: Stamp
+    header: Header
+    kinds: tuple[tuple[str, Kind], ...]
+    form: Format
+    block_bytes: int = BLOCK_BYTES
+    rows: int | None = None
+
+    @property
+    def identity(self) -> str:
+        """The file and how it is read: the same text means the same rows."""
+        return f"{self.stamp.text} {list(self.kinds)} {self.form}"
+
+    def batches(self) -> Iterator[Any]:
+        """Record batches; ValueError where the file is not what it was, or its rows are not what they must be.
+
+        A fault of a row or a field is raised once all rows were counted.
+        """
+        fields = Fields(self.path, dict(self.kinds), self.form.spellings)
+        try:
+            file = open(self.stamp.place, "rb")  # noqa: SIM115 - closed below
+        except FileNotFoundError:
+            raise gone(self.path) from None
+        with file, _explained(self.path):
+            self.stamp.check(self.path, file.read(self.header.size))
+            for block in blocks(file, self.path, self.header, self.form, self.block_bytes):
+                table = self._table(block, fields)
+                if not fields.refused:
+                    yield from table.to_batches(max_chunksize=BATCH_ROWS)
+        self.stamp.check(self.path)
+        fields.tell()
+
+    def _table(self, block: bytes, fields: Fields) -> Any:
+        """The columns of some whole rows."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        names, width = self.header.names, len(self.header.names)
+        wanted = [str(names.index(name)) for name, _ in self.kinds]
+        # A header of our own, also because Arrow would take a mark of UTF-8 away from the first field.
+        header = self.form.delimiter.join(f'"{place}"' for place in range(width))
+        data = b"%b\n%b" % (header.encode(), block)
+        table = arrow.read_csv(
+            pa.BufferReader(data),
+            read_options=arrow.ReadOptions(use_threads=False, block_size=len(data)),
+            parse_options=arrow.ParseOptions(
+                delimiter=self.form.delimiter,
+                newlines_in_values=b'"' in block,
+                ignore_empty_lines=width > 1,  # the row of a missing value, where there is one column
+                invalid_row_handler=fields.skip,
+            ),
+            convert_options=arrow.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, strings_can_be_null=False
+            ),
+        )
+        columns = {name: table[place] for (name, _), place in zip(self.kinds, wanted, strict=True)}
+        return pa.table(dict(zip(columns, fields.typed(columns), strict=True))).combine_chunks()
+
+
+def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: int = BLOCK_BYTES) -> list[CsvPart]:
+    """The one part of a CSV file.
+
+    Raises
+    ------
+    ValueError
+        The file is not text, or a column is missing or occurs twice.
+    """
+    header = header_of(path, form)
+    check_columns(path, header.names, kinds)
+    if len(header.names) == 1 and header.text[:1] in (b"\r", b"\n"):
+        raise _damaged(path)  # an empty line is a row where there is one column
+    with open(path, "rb") as file:
+        stamp = Stamp.of(path, file.read(header.size))
+    return [CsvPart(path, stamp, header, tuple(kinds.items()), form, block_bytes)]
+
+
+def csv_schema(kinds: Mapping[str, Kind]) -> Any:
+    """The types of the columns."""
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.string() if kind.text else pa.float64()) for name, kind in kinds.items()])
+
+
+@contextlib.contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Explain what Arrow raises, whose text may quote private fields; a lack of memory is not damage."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        raise _damaged(path) from None
+
+
+def _damaged(path: str) -> ValueError:
+    return ValueError(f"`{path}` must be a CSV file or a Parquet file; its quotes or lines are damaged.")

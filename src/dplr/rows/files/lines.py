@@ -1,0 +1,137 @@
+"""The header of a CSV file, and its rows in blocks of whole rows, with quotes that stand around whole fields."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from dplr._core import scan_rows
+from dplr.rows.files.kinds import Format
+
+LONGEST = 1 << 26  # bytes of a row: a quote that is never closed would take the file into memory
+_MARK = b"\xef\xbb\xbf"  # that some programs put before UTF-8
+_START, _QUOTED, _CLOSED, _RETURNED = 0, 2, 3, 4  # states of `scan_rows`
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first row that is not empty.
+
+    Attributes
+    ----------
+    names : its fields.
+    text : all up to its end, as UTF-8.
+    size : bytes of it in the file.
+    """
+
+    names: tuple[str, ...]
+    text: bytes
+    size: int
+
+
+def header_of(path: str, form: Format) -> Header:
+    """Read the header alone; ValueError where it is not text or not CSV."""
+    encoding = "utf-8-sig" if form.unicode else form.encoding
+    read: list[str] = []
+
+    def lines(file: Iterator[str]) -> Iterator[str]:
+        for line in file:
+            read.append(line)
+            yield line
+
+    try:
+        with open(path, encoding=encoding, newline="") as file:
+            rows = csv.reader(lines(file), delimiter=form.delimiter)
+            names = tuple(next((row for row in rows if row), []))
+    except UnicodeError:
+        raise form.refusal(path) from None
+    except csv.Error as error:
+        raise ValueError(f"`{path}` must be a CSV file or a Parquet file; {error}.") from None
+    text = "".join(read)
+    if not form.unicode:
+        return Header(names, text.encode(), len(text))
+    with open(path, "rb") as raw:
+        mark = len(_MARK) if raw.read(len(_MARK)) == _MARK else 0
+    return Header(names, text.encode(), mark + len(text.encode()))
+
+
+def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -> Iterator[bytes]:
+    """Whole rows below the header as UTF-8, read `size` bytes at a time; `file` stands behind the header.
+
+    Quotes but around whole fields, which readers of CSV let pass, are refused: one could swallow the rows below it.
+    Where quotes only open, close, or stand doubled in a field, a line ends inside a field exactly if an odd number of
+    them stands before. Well-written rows have an even number. So below an odd row every line, the last one too, ends
+    inside a field, and that is refused; below any other row all is read as it would be without that row. What was
+    read of the rows above a refused one is never released: sums end before noise is drawn.
+
+    Raises
+    ------
+    ValueError
+        A quote stands elsewhere, a row is longer than `LONGEST`, or a character is none of the encoding.
+    """
+    delimiter = ord(form.delimiter)
+    state, row, fault = scan_rows(header.text, 0, _START, delimiter)
+    if fault >= 0 or state == _QUOTED:
+        raise _stray(path, 0, header.text[: max(row, 0)])
+    rest, state, lines = b"", _START, _line_ends(header.text)
+    while True:
+        new = file.read(max(size, len(rest)))
+        data = rest + _utf_8(new, path, form)
+        state, row, fault = _scanned(data, len(rest), state, delimiter)
+        if fault >= 0 or (state == _QUOTED and not new):
+            raise _stray(path, lines, data[: max(row, 0)])
+        whole = data[: max(row, 0)] if new else data
+        if whole:
+            _check_unicode(whole, path, form)
+            yield whole
+        if not new:
+            return
+        rest = data[len(whole) :]
+        lines += _line_ends(whole)
+        if len(rest) > LONGEST:
+            rule = f"must have rows of at most {LONGEST >> 20} MiB; the row in line {lines + 1} is longer"
+            raise ValueError(f"`{path}` {rule}. Is a quote in it never closed?")
+
+
+def _scanned(data: bytes, start: int, state: int, delimiter: int) -> tuple[int, int, int]:
+    """The same as `scan_rows`, quick where no quote stands in the data."""
+    if state in (_QUOTED, _CLOSED) or data.find(b'"', start) >= 0:
+        return scan_rows(data, start, state, delimiter)
+    row = data.rfind(b"\n", start) + 1
+    if not row:
+        return scan_rows(data, start, state, delimiter)
+    return scan_rows(data, row, _START, delimiter)[0], row, -1  # where only \r ends rows, later ones may be whole too
+
+
+def _utf_8(data: bytes, path: str, form: Format) -> bytes:
+    """The same text in UTF-8; in other encodings each byte is a character."""
+    if form.unicode:
+        return data
+    try:
+        return data.decode(form.encoding).encode()
+    except UnicodeError:
+        raise form.refusal(path) from None
+
+
+def _check_unicode(data: bytes, path: str, form: Format) -> None:
+    """Whole rows end between characters, so all are sound exactly if each block is."""
+    try:
+        if form.unicode and not data.isascii():
+            data.decode()
+    except UnicodeError:
+        raise form.refusal(path) from None
+
+
+def _line_ends(data: bytes) -> int:
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+def _stray(path: str, lines: int, above: bytes) -> ValueError:
+    """What is raised for a quote in the row below `above`, which is below that many lines."""
+    line = lines + _line_ends(above) + 1
+    return ValueError(
+        f"`{path}` must have quotes only around whole fields, and doubled inside them; the row in line {line} has "
+        "others. Write the file with a library that quotes."
+    )

@@ -1,0 +1,61 @@
+"""What is said where memory runs out: how many rows fitted, and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+_REMEDY = "Name fewer columns in the bounds, or give it more memory."
+
+
+class Held:
+    """Batches that were read so far."""
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+        self.rows = self.size = 0
+
+    def add(self, batch: Any) -> None:
+        """Keep a batch."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.size += batch.nbytes
+
+
+@contextlib.contextmanager
+def told_of_memory(path: str, rows: int | None) -> Iterator[Held]:
+    """Batches to fill; a MemoryError inside says how many of the rows of `path` were read, and how many would fit."""
+    held = Held()
+    try:
+        yield held
+    except MemoryError:
+        held.batches.clear()  # room for the words
+        raise MemoryError(_sentence(path, held, rows)) from None
+
+
+def _sentence(path: str, held: Held, rows: int | None) -> str:
+    limit = memory_limit()
+    within = "" if limit is None else f" of {limit >> 20} MiB"
+    known = "rows" if rows is None else f"of {rows} rows"
+    if not held.rows:
+        return f"`{path}` must fit into memory{within}; got none {known} before it ran out. {_REMEDY}"
+    each = -(-held.size // held.rows)
+    got = f"{held.rows} {known} of {each} bytes each before it ran out"
+    return f"`{path}` must fit into memory{within}; got {got}. At most about {_rounded(held.rows)} rows fit. {_REMEDY}"
+
+
+def memory_limit() -> int | None:
+    """Bytes that this process may have, by the limits of the shell; None where there is none."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return None
+    found = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in found if limit != resource.RLIM_INFINITY), default=None)
+
+
+def _rounded(rows: int) -> int:
+    """Down to two digits."""
+    unit: int = 10 ** max(len(str(rows)) - 2, 0)
+    return rows // unit * unit

@@ -1,0 +1,149 @@
+"""From a path, a list, a folder or a pattern to files, and from files to parts. No row is in two of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dplr._validation import sentence
+from dplr.rows.files.csv import CsvPart, csv_parts, csv_schema
+from dplr.rows.files.kinds import Format, Kind
+from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet, parquet_parts
+
+_HIDDEN = (".", "_")  # notes that programs leave in folders, such as _SUCCESS
+
+
+def files_of(data: Any) -> list[str]:
+    """Sorted paths of the files that `data` names: a path, a folder, a pattern such as 'people/*.parquet', or a list.
+
+    Raises
+    ------
+    TypeError
+        `data` is none of these.
+    ValueError
+        There is no file, a file is there twice, one is empty beside others, or a folder has folders.
+    OSError
+        A file cannot be found.
+    """
+    given = list(data) if isinstance(data, (list, tuple)) else [data]
+    found = sorted(path for each in given for path in _named(each))
+    if not found:
+        raise ValueError(sentence("data", "must name at least one file", data, "Hidden files do not count."))
+    _check_once(found)
+    if len(found) > 1:
+        _check_alike(found)
+    return found
+
+
+def parts_of(
+    files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None, form: Format | None = None
+) -> list[ParquetPart | CsvPart]:
+    """Parts of all files, in their order; of CSV files `kinds` says what the columns hold.
+
+    Raises
+    ------
+    ValueError
+        A file is not what its beginning says, or lacks a column, or has one twice or of another type.
+    """
+    if is_parquet(files[0]):
+        schema_of(files, columns)
+        return [part for path in files for part in parquet_parts(path, columns)]
+    known = _known(columns, kinds)
+    return [part for path in files for part in csv_parts(path, known, form or Format())]
+
+
+def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Any:
+    """The Arrow schema of the columns, from footers, or for CSV files from `kinds`; ValueError where types differ."""
+    import pyarrow as pa
+
+    if not is_parquet(files[0]):
+        return csv_schema(_known(columns, kinds))
+    first: dict[str, Any] = {}
+    for path in files:
+        schema = footer_of(path, columns).schema
+        for name in columns:
+            known = first.setdefault(name, schema.field(name).type)
+            if schema.field(name).type != known:
+                got = f"{known} in `{files[0]}` and {schema.field(name).type} in `{path}`"
+                raise ValueError(f"column {name!r} must have one type in all files; got {got}. Write one of them anew.")
+    return pa.schema(list(first.items()))
+
+
+def _known(columns: Sequence[str], kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
+    if kinds is None or any(name not in kinds for name in columns):
+        missing = [name for name in columns if name not in (kinds or {})]
+        remedy = "Declare them in the bounds: what a CSV file holds is never read from its values."
+        raise ValueError(sentence("bounds", "must say what each column of a CSV file holds", missing, remedy))
+    return {name: kinds[name] for name in columns}
+
+
+def _named(given: Any) -> list[str]:
+    """The files of one path, folder or pattern."""
+    if not isinstance(given, (str, os.PathLike)) or isinstance(path := os.fspath(given), bytes):
+        remedy = "Give a path, a folder, a pattern such as 'people/*.parquet', or a list of these."
+        raise TypeError(sentence("data", "must name files", given, remedy))
+    if "://" in path:
+        raise ValueError(sentence("data", "must be a path on this machine", path, "Copy the files here first."))
+    if os.path.isdir(path):
+        return _inside(path)
+    if os.path.lexists(path) or not glob.has_magic(path):
+        os.stat(path)
+        return [path]
+    matched = [each for each in glob.glob(path, recursive=True) if not _hidden(each)]
+    if "**" not in path:
+        _check_flat(path, [each for each in matched if os.path.isdir(each)])
+    return [each for each in matched if not os.path.isdir(each)]
+
+
+def _inside(folder: str) -> list[str]:
+    """All files of a folder that are not hidden."""
+    listed = [os.path.join(folder, name) for name in os.listdir(folder)]
+    seen = [each for each in listed if not _hidden(each)]
+    _check_flat(folder, [each for each in seen if os.path.isdir(each)])
+    return seen
+
+
+def _hidden(path: str) -> bool:
+    return os.path.basename(path).startswith(_HIDDEN)
+
+
+def _check_flat(given: str, folders: Sequence[str]) -> None:
+    if not folders:
+        return
+    name = os.path.basename(min(folders))
+    remedy = "Name the files of all folders by a pattern with **, such as 'people/**/*.parquet'."
+    if "=" in name:
+        column = name.partition("=")[0]
+        remedy = f"Names of folders are not read as columns: write {column} into the files. {remedy}"
+    raise ValueError(f"`{given}` must hold files alone; got the folder {name}. {remedy}")
+
+
+def _check_once(files: Sequence[str]) -> None:
+    """Raise where a file is there twice, by whatever name: what its records change would exceed the sensitivity."""
+    seen: dict[tuple[int, int], str] = {}
+    for path in files:
+        found = os.stat(path)
+        place = (found.st_dev, found.st_ino)
+        if place in seen:
+            again = "is named twice" if seen[place] == path else f"is the same file as `{seen[place]}`"
+            raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
+        seen[place] = path
+        if not os.path.isfile(path):
+            rule = "must be a file, because it is read more than once"
+            raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")
+
+
+def _check_alike(files: Sequence[str]) -> None:
+    """Raise for files of both kinds, and for empty ones, which may have been cut off."""
+    empty = [path for path in files if not os.path.getsize(path)]
+    if empty:
+        raise ValueError(f"`{empty[0]}` must have a header or a footer; it is empty. Write it anew, or delete it.")
+    first = is_parquet(files[0])
+    for path in files:
+        if is_parquet(path) is not first:
+            kind = "Parquet" if first else "CSV"
+            rule = f"must be files of one kind; the first is {kind}, and the second is not"
+            remedy = "Name those of one kind by a pattern, such as 'people/*.parquet'."
+            raise ValueError(f"`{files[0]}` and `{path}` {rule}. {remedy}")

@@ -1,0 +1,63 @@
+"""Files as one Arrow table, made of the same batches as sums over files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dplr.rows.files.columns import check_columns
+from dplr.rows.files.kinds import Format, Kind
+from dplr.rows.files.lines import header_of
+from dplr.rows.files.memory import told_of_memory
+from dplr.rows.files.parquet import footer_of, is_parquet
+from dplr.rows.files.sources import files_of, parts_of, schema_of
+
+
+def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
+    """The columns of `kinds`, in their order, as an Arrow table: nothing else of the files is kept.
+
+    Raises
+    ------
+    ValueError
+        A file is neither CSV nor Parquet, a column is missing or occurs twice, a field is not a number, or there is no
+        row.
+    OSError
+        A file cannot be read.
+    MemoryError
+        The rows do not fit; it says how many do.
+    """
+    import pyarrow as pa
+
+    files = files_of(data)
+    parts = parts_of(files, list(kinds), kinds, form)
+    counts = [part.rows for part in parts]
+    rows = None if None in counts else sum(count or 0 for count in counts)
+    named = files[0] if len(files) == 1 else str(data)
+    with told_of_memory(named, rows) as held:
+        for part in parts:
+            for batch in part.batches():
+                held.add(batch)
+        table = pa.Table.from_batches(held.batches, schema_of(files, list(kinds), kinds)).unify_dictionaries()
+    if not table.num_rows:
+        raise ValueError(f"`{named}` must have at least one row below its header; got none.")
+    return table
+
+
+def column_types(path: str, form: Format) -> dict[str, str]:
+    """Name -> "number", "text" or "unknown" of every column, as the file declares it: no row is read."""
+    if not is_parquet(path):
+        header = header_of(path, form).names
+        check_columns(path, header, header)
+        return dict.fromkeys(header, "unknown")
+    return {field.name: _declared(field.type) for field in footer_of(path).schema}
+
+
+def _declared(kind: Any) -> str:
+    """What an Arrow type is to the bounds."""
+    from pyarrow import types
+
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
+        return "text"
+    return "unknown"

@@ -1,0 +1,188 @@
+"""Commands that were killed: fit with --resume, ledger give-back, ledger recover, and what is said of them."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dplr
+from dplr.cli import _fit, main
+from dplr.ledger.handle import Ledger
+from dplr.ledger.reservation import _Held
+from dplr.noise import Source
+
+FIT = ("fit", "people.csv", "--target", "sick", "--bounds", "bounds.toml", "--eps", "0.5", "-o", "model.json",
+       "--ledger", "budget.db", "--mechanism", "fm")  # fmt: skip
+
+
+def write_people(seed=0):
+    age = np.random.default_rng(seed).integers(18, 99, 300)
+    rows = [f"{value},{'yes' if value > 60 else 'no'}" for value in age]
+    with open("people.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(["age,sick", *rows, ""]))
+
+
+@pytest.fixture
+def ledger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bounds.toml").write_text('[features.age]\nlower = 18\nupper = 99\n[target]\nclasses = ["no", "yes"]\n')
+    write_people()
+    return Ledger("budget.db", eps=1.0)
+
+
+def command(*arguments, code=0):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def states(ledger):
+    return [entry.state for entry in ledger.entries()]
+
+
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at(owner, name):
+    """The command in a process of its own, which dies where that is called."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            setattr(owner, name, property(dies) if name == "_sampler" else dies)
+            CliRunner().invoke(main, FIT)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def test_a_command_that_was_killed_before_its_noise_goes_on(ledger):
+    killed_at(Source, "_sampler")
+    assert "`dplr fit --resume` goes on with it" in command("ledger", "show", "budget.db")
+    said = command(*FIT, "--resume")
+    assert "Left in budget.db: eps = 0.5" in said
+    assert dplr.load_model("model.json").privacy_.eps == 0.5
+    assert (states(ledger), ledger.kept()) == (["committed"], [])
+    assert "None can be resumed" in command(*FIT, "--resume", "--overwrite", code=3)
+
+
+def test_a_full_ledger_resumes_what_it_has_paid_for(ledger):
+    killed_at(Source, "_sampler")
+    ledger.reserve(dplr.plan(n_rows=9, n_features=1, eps=0.5, mechanism="fm")).commit()
+    assert "has no room for it" in command(*FIT, code=4)
+    command(*FIT, "--resume")
+    assert states(ledger) == ["committed"] * 2
+
+
+@pytest.mark.parametrize("change", ["rows", "time", "target", "eps"])
+def test_another_job_is_not_resumed(ledger, change):
+    killed_at(Source, "_sampler")
+    options, said = [*FIT, "--resume"], "Entry 1 has this statement and other data"
+    if change == "rows":
+        write_people(seed=1)
+    elif change == "time":
+        os.utime("people.csv", ns=(0, 0))
+    elif change == "target":
+        with open("bounds.toml", "r+") as file:
+            text = file.read().replace("age", "years")
+            file.seek(0)
+            file.write(text)
+        with open("people.csv", "r+") as file:
+            text = file.read().replace("age,", "years,", 1)
+            file.seek(0)
+            file.write(text)
+        said = "Entry 1 has another statement"
+    else:
+        options[options.index("0.5")], said = "0.4", "Entry 1 has another statement"
+    assert said in command(*options, code=3)
+    assert states(ledger) == ["reserved"]
+
+
+def test_of_several_none_is_resumed_until_one_is_given_back(ledger):
+    killed_at(Source, "_sampler")
+    killed_at(Source, "_sampler")
+    assert "Give all except one back (entries 1, 2)" in command(*FIT, "--resume", code=3)
+    command("ledger", "give-back", "budget.db", "1")
+    command(*FIT, "--resume")
+    assert states(ledger) == ["refunded", "committed"]
+
+
+def test_a_command_that_was_killed_after_its_noise_stays_spent(ledger):
+    killed_at(_Held, "commit")
+    assert "its noise may have been drawn" in command("ledger", "give-back", "budget.db", "1", code=2)
+    assert "None can be resumed" in command(*FIT, "--resume", code=3)
+    assert "must have a release that is kept" in command("ledger", "recover", "budget.db", "1", "-o", "m", code=2)
+    assert states(ledger) == ["drawing"]
+
+
+def test_a_command_that_was_killed_before_its_file_was_written_loses_nothing(ledger):
+    killed_at(_fit, "_save")
+    assert not os.path.exists("model.json")
+    assert "Kept: the model of entry 1" in command("ledger", "show", "budget.db")
+    assert "Kept" not in command("ledger", "show", "budget.db", "--public")
+    assert "Wrote model.json" in command("ledger", "recover", "budget.db", "1", "-o", "model.json")
+    est = dplr.load_model("model.json")
+    assert (est.privacy_.eps, est.target_name_) == (0.5, "sick")
+    assert (states(ledger), ledger.kept(), ledger.spent()[0]) == (["committed"], [], 0.5)
+
+
+def test_what_is_kept_is_what_the_command_writes(ledger, monkeypatch):
+    monkeypatch.setattr(Ledger, "delivered", lambda *_: None)
+    command(*FIT)
+    with open("model.json", "rb") as file:
+        assert ledger.recover(1) == file.read()
+
+
+def test_a_model_that_could_not_be_written_stays_in_the_ledger(ledger, monkeypatch):
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(dplr, "save_model", full)
+    command(*FIT, code=3)
+    assert (states(ledger), ledger.kept()) == (["committed"], [1])
+
+
+@pytest.mark.parametrize(
+    ("where", "said", "left"),
+    [
+        ("reserve", "Nothing was released, and nothing was spent", []),
+        ("_sampler", "Nothing was released, and nothing was spent", ["refunded"]),
+        ("commit", "Noise may have been drawn, so its cost stays spent: entry 1", ["drawing"]),
+        ("after", "Its model is paid for and kept: entry 1", ["committed"]),
+    ],
+)
+def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    commit = _Held.commit
+    if where == "reserve":
+        monkeypatch.setattr(Ledger, "reserve", interrupted)
+    elif where == "_sampler":
+        monkeypatch.setattr(Source, "_sampler", property(interrupted))
+    elif where == "commit":
+        monkeypatch.setattr(_Held, "commit", interrupted)
+    else:
+        monkeypatch.setattr(_Held, "commit", lambda *given: interrupted(commit(*given)))
+    assert said in command(*FIT, code=130)
+    assert states(ledger) == left
+
+
+def test_a_fit_that_was_given_back_meanwhile_says_so(ledger, monkeypatch):
+    sampler = Source._sampler.fget
+
+    def late(source):
+        if ledger.entries()[0].state == "reserved":
+            ledger.give_back(1)
+        return sampler(source)
+
+    monkeypatch.setattr(Source, "_sampler", property(late))
+    assert "Its entry was given back, or another process resumed it" in command(*FIT, code=3)
+    assert states(ledger) == ["refunded"]
+
+
+def test_resuming_needs_a_ledger(ledger):
+    without = [word for word in FIT if word not in ("--ledger", "budget.db")]
+    assert "give --ledger too" in command(*without, "--resume", code=2)

@@ -1,0 +1,117 @@
+"""Copies of the package that break one promise of resuming.md: the tests of that promise are red on them."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import dplr
+
+HERE = pathlib.Path(__file__).parent
+ORDERS = str(HERE / "test_interleavings.py")
+STORY = str(HERE.parent / "fitting" / "test_fit_story.py") + "::"
+JOURNAL = str(HERE / "test_journal.py") + "::"
+OUTBOX = str(HERE / "test_outbox.py") + "::"
+LOST = STORY + "test_a_reservation_that_was_lost_draws_no_noise_and_is_not_given_back"
+TRANSACTIONS, RECOVERY = "ledger/transactions.py", "ledger/recovery.py"
+DRAW = "SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = 'reserved'"
+BEGUN_AGAIN = DRAW.replace("= 'reserved'", "IN ('reserved', 'drawing')")
+# What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
+BROKEN = {
+    "the ledger is told after the draw": (
+        [("noise.py", "self._sampler.laplace(scale, out)", "self._unasked.laplace(scale, out); self._sampler")],
+        LOST,
+        "assert",
+    ),
+    "a refusal is told once": (
+        [
+            (
+                "noise.py",
+                "            self._waiting[0]()\n            self._waiting.pop(0)",
+                "            self._waiting.pop(0)()",
+            )
+        ],
+        LOST,
+        "DID NOT RAISE",
+    ),
+    "what is drawing is given back": (
+        [
+            (TRANSACTIONS, "state IN ('set aside', 'reserved')\"", "state IN ('set aside', 'reserved', 'drawing')\""),
+            (RECOVERY, 'in ("reserved", "set aside")', 'in ("reserved", "set aside", "drawing")'),
+            ("ledger/file.py", "IN ('drawing', 'committed'))", "IN ('drawing', 'committed', 'refunded'))"),
+        ],
+        ORDERS,
+        "given back after noise",
+    ),
+    "whoever comes draws": (
+        [(TRANSACTIONS, DRAW, BEGUN_AGAIN.replace("holder = ?", "? <> ''"))],
+        ORDERS,
+        r"\['[AB]', '[AB]'\] drew",
+    ),
+    "drivers share a name, and draw for what is drawing": (
+        [
+            (RECOVERY, "secrets.token_hex(16)", 'connection.execute("SELECT holder FROM entry").fetchone()[0]'),
+            (TRANSACTIONS, DRAW, BEGUN_AGAIN),
+        ],
+        ORDERS,
+        "drew",
+    ),
+    "what is drawing is resumed": (
+        [
+            (
+                TRANSACTIONS,
+                "WHERE reservation = ? AND state = 'reserved'\", (holder",
+                'WHERE reservation = ?", (holder',
+            ),
+            (TRANSACTIONS, "FROM entry WHERE state = 'reserved' AND", "FROM entry WHERE state <> 'refunded' AND"),
+            (TRANSACTIONS, DRAW, BEGUN_AGAIN),
+            (RECOVERY, 'entry.state != "reserved" for', 'entry.state == "refunded" for'),
+        ],
+        ORDERS,
+        "drew",
+    ),
+    "records of a journal are checked one by one": (
+        [("ledger/journal.py", "hashlib.sha256(self._digest + body)", "hashlib.sha256(body)")],
+        JOURNAL + "test_a_record_that_was_left_out_or_moved_is_damage",
+        "DID NOT RAISE",
+    ),
+    "a journal is not locked": (
+        [("ledger/journal.py", "        self._lock()\n", "")],
+        JOURNAL + "test_a_paused_process_holds_it_and_a_dead_one_does_not",
+        "DID NOT RAISE",
+    ),
+    "the release is kept in a step of its own": (
+        [
+            (
+                "ledger/reservation.py",
+                "            if outbox is not None:\n                transactions.keep",
+                "        with self._ledger._writing() as (connection, _):\n            transactions.keep",
+            )
+        ],
+        OUTBOX + "test_a_crash_inside_the_commit_leaves_neither",
+        "assert",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_copy_is_seen(tmp_path, name):
+    changes, test, complaint = BROKEN[name]
+    shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
+    for file, good, bad in changes:
+        text = (tmp_path / "dplr" / file).read_text()
+        assert text.count(good) == 1, good
+        (tmp_path / "dplr" / file).write_text(text.replace(good, bad))
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import dplr, pytest; "
+        f"assert dplr.__file__.startswith({str(tmp_path)!r}); "
+        f"sys.exit(pytest.main(['-x', '-q', '-p', 'no:cacheprovider', {test!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=HERE.parents[1]
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(complaint, done.stdout), done.stdout

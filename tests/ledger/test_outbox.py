@@ -1,0 +1,157 @@
+"""A release is committed and kept in one step: no crash spends the budget and loses the model."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import sqlite3
+
+import numpy as np
+import pytest
+
+import dplr
+from dplr.ledger.handle import Ledger
+from dplr.ledger.reservation import MOST_BYTES, _Held
+from dplr.model_file import encode_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+MECHANISMS = {"fm": {}, "objective": {}, "ngd": {"delta": 1e-6}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "budget.ledger")
+
+
+@pytest.fixture
+def ledger(path):
+    return Ledger(path, eps=1.0, delta=1e-5)
+
+
+def a_plan(eps=0.4):
+    return dplr.plan(n_rows=200, n_features=2, eps=eps, mechanism="fm")
+
+
+def fitted(budget, mechanism="fm", **options):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+    options = {"bounds": dplr.Bounds([(-0.5, 0.5)] * 2), "mechanism": mechanism, **MECHANISMS[mechanism], **options}
+    return dplr.fit(X, X[:, 0] > 0, eps=0.4, ledger=budget, **options)
+
+
+def held_in(path, query="SELECT body FROM release"):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_what_is_kept_is_the_model_file_to_the_byte(ledger, path, mechanism, tmp_path):
+    est = fitted(ledger.job(keep=encode_model), mechanism)
+    dplr.save_model(est, tmp_path / "model.json")
+    assert ledger.recover(1) == (tmp_path / "model.json").read_bytes()
+    assert (ledger.kept(), ledger.recover(1)) == ([1], ledger.recover(1))
+    ledger.delivered(1)
+    assert (ledger.kept(), held_in(path)) == ([], [])
+    with pytest.raises(ValueError, match="must have a release that is kept"):
+        ledger.recover(1)
+
+
+def test_what_is_kept_does_not_say_how_many_rows_there_were(ledger):
+    other = Ledger(pathlib.Path(ledger.path).with_name("other"), eps=1.0, neighbouring="add_remove")
+    fitted(other.job("200 rows of secret.csv", keep=encode_model), neighbouring="add_remove")
+    assert b"200" not in other.recover(1)
+    assert b"secret" not in other.recover(1)
+
+
+def test_models_that_no_file_holds_and_many_at_once_are_committed_without_one(ledger):
+    def refuses(est):
+        raise dplr.ModelFileError("no file holds it")
+
+    fitted(ledger.job(keep=refuses))
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+    dplr.fit_many(X, X[:, 0], eps=[0.1, 0.1], model="linear", mechanism="fm", ledger=ledger.job(keep=encode_model))
+    assert [entry.state for entry in ledger.entries()] == ["committed"] * 3
+    assert ledger.kept() == []
+
+
+def test_a_release_is_kept_once_and_not_rewritten(ledger, path):
+    ledger.reserve(a_plan()).commit(outbox=b"one")
+    with pytest.raises(sqlite3.IntegrityError, match="fixed"):
+        held_in(path, "UPDATE release SET body = 'two'")
+    held = ledger.reserve(a_plan(0.1))
+    held.draw()
+    with pytest.raises(ValueError, match="`outbox` must have at most 64 MiB"):
+        held.commit(outbox=bytes(MOST_BYTES + 1))
+    held.commit()
+    assert (ledger.kept(), ledger.recover(1)) == ([1], b"one")
+
+
+def test_a_share_recovers_its_own_releases_alone(ledger):
+    alice = ledger.share("alice", eps=0.5)
+    ledger.reserve(a_plan(0.1)).commit(outbox=b"of all")
+    alice.reserve(a_plan(0.1)).commit(outbox=b"of alice")
+    assert (alice.kept(), alice.recover(2), ledger.kept()) == ([2], b"of alice", [1, 2])
+    with pytest.raises(ValueError, match="must be one of"):
+        alice.recover(1)
+
+
+def test_a_strict_ledger_keeps_nothing(tmp_path):
+    strict = Ledger(tmp_path / "strict", eps=1.0, strict=True)
+    strict.reserve(a_plan().statement).commit(outbox=b"a model")
+    assert (strict.kept(), held_in(strict.path)) == ([], [])
+    with pytest.raises(ValueError, match="must not be strict"):
+        strict.job(keep=encode_model)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, path, mechanism, committed):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            commit = _Held.commit
+
+            def dies(self, outbox):
+                if committed:
+                    commit(self, outbox)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            _Held.commit = dies
+            fitted(Ledger(path).job("f", keep=encode_model), mechanism)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    (entry,) = ledger.entries()
+    assert (entry.state, ledger.kept()) == (("committed", [1]) if committed else ("drawing", []))
+    if committed:
+        model = pathlib.Path(path).with_name("model.json")
+        model.write_bytes(ledger.recover(1))
+        assert dplr.load_model(model).privacy_.eps == 0.4
+    with pytest.raises(ValueError, match="None can be resumed"):
+        fitted(ledger.job("f", resume=True), mechanism)
+    assert ledger.spent()[0] == 0.4
+
+
+def test_a_crash_inside_the_commit_leaves_neither(ledger, path, monkeypatch):
+    """The file and its log are copied before each statement of the commit, as a crash would leave them."""
+    held = ledger.reserve(a_plan())
+    held.draw()
+    copies = []
+    plain = sqlite3.connect
+
+    class Copying(sqlite3.Connection):
+        def execute(self, *arguments):
+            folder = pathlib.Path(path).with_name(f"crash{len(copies)}")
+            folder.mkdir()
+            for name in (path, path + "-wal"):
+                if os.path.exists(name):
+                    (folder / os.path.basename(name)).write_bytes(pathlib.Path(name).read_bytes())
+            copies.append(folder / os.path.basename(path))
+            return super().execute(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *args, **options: plain(*args, factory=Copying, **options))
+        held.commit(outbox=b"a model")
+    found = [([entry.state for entry in Ledger(copy).entries()], Ledger(copy).kept()) for copy in copies]
+    assert found == [(["drawing"], [])] * len(copies)
+    assert len(copies) > 5
+    assert (ledger.kept(), ledger.entries()[0].state) == ([1], "committed")
