@@ -9,44 +9,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
-from dplr.rows.streams.engines.tasks import answer_of, grouped, in_order, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, sum_part, total_rows
+from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_order, remote, states
+from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, sum_part
 
 S = TypeVar("S")
 
 
-class DaskParts:
-    """Parts that the workers of a `distributed.Client` read where they can reach them.
-
-    Parameters
-    ----------
-    parts : in their order.
-    empty : a table without rows, with the columns and types of all parts.
-    client : whose workers read.
-    """
-
-    is_local = False
-
-    def __init__(self, parts: Sequence[Part], empty: Any, client: Any) -> None:
-        self.parts, self.empty, self._client = tuple(parts), empty, client
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows; None where a part does not know."""
-        return total_rows(part.rows for part in self.parts)
-
-    @property
-    def identity(self) -> str:
-        """The identities of all parts."""
-        return "\n".join(part.identity for part in self.parts)
-
-    def chosen(self, columns: Sequence[str]) -> DaskParts:
-        """The same rows, of which only these columns need to be read."""
-        return DaskParts([part.chosen(columns) for part in self.parts], self.empty, self._client)
+class DaskParts(FarParts):
+    """Parts that the workers of a `distributed.Client` read where they can reach them."""
 
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The states of runs of parts, in order."""
-        client, job = self._client, remote(job)
+        client, job = self._workers, remote(job)
         cores = _cores(client)
         groups = grouped(self.parts, cores)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from dplr._validation import sentence
 from dplr.rows.streams.answers import WorkerFault
-from dplr.rows.streams.parts import Part, Pass, RemotePass, Seen
+from dplr.rows.streams.parts import Part, Pass, RemotePass, Seen, total_rows
 
 S = TypeVar("S")
 Task = TypeVar("Task")
@@ -19,6 +19,36 @@ Handle = TypeVar("Handle")
 _TASK_ROWS = 2**22
 # Tasks per core at least, so that none waits long for the last.
 _TASKS_PER_CORE = 4
+
+
+class FarParts:
+    """Parts that workers read.
+
+    Parameters
+    ----------
+    parts : in their order.
+    empty : a table without rows, with the columns and types of all parts.
+    workers : who reads: a client, a session, a module.
+    """
+
+    is_local = False
+
+    def __init__(self, parts: Sequence[Part], empty: Any, workers: Any) -> None:
+        self.parts, self.empty, self._workers = tuple(parts), empty, workers
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows; None where a part does not know."""
+        return total_rows(part.rows for part in self.parts)
+
+    @property
+    def identity(self) -> str:
+        """The identities of all parts."""
+        return "\n".join(part.identity for part in self.parts)
+
+    def chosen(self, columns: Sequence[str]) -> Self:
+        """The same rows, of which only these columns need to be read."""
+        return type(self)([part.chosen(columns) for part in self.parts], self.empty, self._workers)
 
 
 def grouped(parts: Sequence[Part], cores: int) -> list[tuple[Part, ...]]:

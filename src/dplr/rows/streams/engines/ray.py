@@ -1,0 +1,89 @@
+"""Ray: tasks that read parts, and blocks of a Dataset of Ray. Sums leave a worker, rows do not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
+from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_order, remote, states
+from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, sum_part
+
+S = TypeVar("S")
+
+
+class RayParts(FarParts):
+    """Parts that workers of Ray read where they can reach them."""
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of runs of parts, in order."""
+        cores = _cores()
+        groups = grouped(self.parts, cores)
+        return _answered(remote(job), _sum_group, groups, cores, seen)
+
+
+class RayDataset:
+    """A Dataset of Ray. Its blocks are made once per choice of columns, and lie in Ray's store while a fit runs."""
+
+    is_local = False
+    rows = None
+
+    def __init__(self, dataset: Any, empty: Any, columns: Sequence[str] | None = None) -> None:
+        self._dataset, self.empty, self._columns, self._blocks = dataset, empty, columns, None
+        self.identity = f"a Ray Dataset {id(dataset)}"
+
+    def chosen(self, columns: Sequence[str]) -> RayDataset:
+        """The same rows, with these columns alone."""
+        return RayDataset(self._dataset, self.empty, list(dict.fromkeys(columns)))
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of blocks, in order."""
+        if self._blocks is None:
+            chosen = self._dataset if self._columns is None else self._dataset.select_columns(self._columns)
+            self._blocks = answer_of("Ray", chosen.to_arrow_refs)
+        return _answered(remote(job), _sum_block, list(enumerate(self._blocks or [])), _cores(), seen)
+
+
+def _answered(job: RemotePass[S], work: Any, tasks: Sequence[Any], cores: int, seen: Seen) -> Iterator[S]:
+    import ray
+
+    run = ray.remote(work)
+
+    def wait(reference: Any) -> Any:
+        return answer_of("Ray", functools.partial(ray.get, reference))
+
+    def drop(reference: Any) -> None:
+        """Nothing: Ray forgets what nobody names."""
+
+    return states(job, in_order(lambda task: run.remote(job, *task), wait, drop, tasks, 2 * cores), seen)
+
+
+def _sum_group(job: RemotePass[Any], *group: Part) -> bytes:
+    return sum_part(job, *group)
+
+
+def _sum_block(job: RemotePass[Any], number: int, block: Any) -> bytes:
+    read = functools.partial(_batches, block)
+    return sum_part(job, LazyPart(read, "a block", identity=f"block {number}"))
+
+
+def _batches(block: Any, columns: list[str] | None) -> Iterator[Any]:
+    batches: Iterator[Any] = iter(block.to_batches(max_chunksize=BATCH_ROWS))
+    return batches
+
+
+def _cores() -> int:
+    import ray
+
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def parts_of(dataset: Any, threads: int | None) -> RayDataset:
+    """The blocks of a Dataset."""
+    return RayDataset(dataset, dataset.schema().base_schema.empty_table())
+
+
+def placed(parts: LocalParts, ray: Any) -> RayParts:
+    """The same parts, read by workers of Ray."""
+    return RayParts(parts.parts, parts.empty, ray)

@@ -1,0 +1,95 @@
+"""Spark: partitions of a DataFrame, and parts that executors read. Sums leave an executor, rows do not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dplr._validation import sentence
+from dplr.rows.streams.engines.lazy import LazyPart
+from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
+from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, sum_part
+
+S = TypeVar("S")
+
+
+class SparkParts(FarParts):
+    """Parts that the executors of a SparkSession read where they can reach them."""
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of runs of parts, in order."""
+        context, work = self._workers.sparkContext, functools.partial(_sum_group, remote(job))
+        groups = grouped(self.parts, context.defaultParallelism)
+
+        def ask() -> list[Any]:
+            answers: list[Any] = context.parallelize(groups, len(groups)).map(work).collect()
+            return answers
+
+        return states(remote(job), answer_of("Spark", ask) if groups else [], seen)
+
+
+class SparkFrame:
+    """A DataFrame of Spark, whose partitions executors sum."""
+
+    is_local = False
+    rows = None
+
+    def __init__(self, frame: Any, empty: Any) -> None:
+        self._frame, self.empty = frame, empty
+        self.identity = f"a Spark DataFrame {id(frame)}"
+
+    def chosen(self, columns: Sequence[str]) -> SparkFrame:
+        """The same rows, with these columns alone."""
+        names = ["`" + name.replace("`", "``") + "`" for name in dict.fromkeys(columns)]
+        return SparkFrame(self._frame.select(*names), self.empty)
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of partitions, in order."""
+        names = self._frame.columns
+        plain = self._frame.toDF(*(f"c{place}" for place in range(len(names))))  # mapInArrow reads dots as paths
+        asked = plain.mapInArrow(_SumPartition(remote(job), names), "number bigint, answer binary")
+        found = [(row[0], bytes(row[1])) for row in answer_of("Spark", asked.collect)]
+        if len(dict(found)) != len(found):
+            raise ValueError("Spark answered twice for one partition: a row would count twice. Fit again.")
+        return states(remote(job), [answer for _, answer in sorted(found)], seen)
+
+
+@dataclass(frozen=True)
+class _SumPartition:
+    """Sums the batches of one partition where they lie."""
+
+    job: RemotePass[Any]
+    names: list[str]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        from pyarrow import RecordBatch
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        number = context.partitionId()
+        named = (batch.rename_columns(self.names) for batch in batches)
+        part = LazyPart(lambda columns: named, "a partition", identity=f"partition {number}")
+        yield RecordBatch.from_pydict({"number": [number], "answer": [sum_part(self.job, part)]})
+
+
+def _sum_group(job: RemotePass[Any], group: Sequence[Part]) -> bytes:
+    return sum_part(job, *group)
+
+
+def parts_of(frame: Any, threads: int | None) -> SparkFrame:
+    """The partitions of a DataFrame; raises for a plan that may give other rows in every pass."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    plan = getattr(frame, "_jdf", None)  # Spark Connect does not show it
+    if plan is not None and not plan.queryExecution().analyzed().deterministic():
+        remedy = "Write it to a table, and fit that."
+        raise ValueError(sentence("X", "must have the same rows in every pass", "a plan with rand()", remedy))
+    return SparkFrame(frame, to_arrow_schema(frame.schema).empty_table())
+
+
+def placed(parts: LocalParts, session: Any) -> SparkParts:
+    """The same parts, read by the executors of a session."""
+    return SparkParts(parts.parts, parts.empty, session)
