@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
@@ -44,6 +44,11 @@ class CsvPart:
     def identity(self) -> str:
         """The file and how it is read: the same text means the same rows."""
         return f"{self.stamp.text} {list(self.kinds)} {self.form}"
+
+    def chosen(self, columns: Sequence[str]) -> CsvPart:
+        """The same rows, with these columns alone."""
+        known = dict(self.kinds)
+        return replace(self, kinds=tuple((name, known[name]) for name in columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or its rows are not what they must be.
