@@ -4,13 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
+.PHONY: demo test oracle spark ray checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
+# Spark and Ray pin other packages than dplr's other tools: each has an environment of its own.
+spark: $(VENV)-spark/.engine
+	$(VENV)-spark/bin/python -m pytest tests/rows/streams/test_spark_frames.py
+ray: $(VENV)-ray/.engine
+	$(VENV)-ray/bin/python -m pytest tests/rows/streams/test_ray_tasks.py
 # 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
 mutate: $(VENV)/.test
 	$(BIN)/python tests/helpers/mutations.py 10000
@@ -56,6 +61,10 @@ $(VENV)/.test: $(VENV)/.wheel
 $(VENV)/.oracle: $(VENV)/.test
 	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test,oracle]"
 	@touch $@
+$(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
+	$(PY) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
+	@touch $@
 $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
 	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true -Csetup-args=-Doptimization=1 ".[test]"
@@ -70,4 +79,4 @@ $(VENV)-opacus/.opacus:
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-checked $(VENV)-peers $(VENV)-opacus
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-checked $(VENV)-peers $(VENV)-opacus

@@ -34,6 +34,11 @@ FITS: dict[str, dict[str, Any]] = {
 SLOW = {("spark dataframe", "objective"), ("spark dataframe", "ngd")}  # minutes, on a socket
 
 
+def files(paths: list[str]) -> Any:
+    """Files, read by one thread of this process."""
+    return dplr.Stream(paths, threads=1)
+
+
 def arrow(paths: list[str]) -> Any:
     """A dataset of pyarrow, read by this process."""
     return dplr.Stream(ds.dataset(paths), threads=1)
@@ -62,7 +67,7 @@ def dask(paths: list[str], workers: int, frames: bool = False) -> Any:
     dask.config.set({"distributed.worker.profile.enabled": False})
     cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     client = distributed.Client(cluster)
-    return dd.read_parquet(paths) if frames else dplr.Stream(ds.dataset(paths), workers=client)
+    return dd.read_parquet(paths) if frames else dplr.Stream(paths, workers=client)
 
 
 def ray(paths: list[str], blocks: bool = False) -> Any:
@@ -70,7 +75,8 @@ def ray(paths: list[str], blocks: bool = False) -> Any:
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**31)
-    return ray.data.read_parquet(paths) if blocks else dplr.Stream(ds.dataset(paths), workers=ray)
+    folder = os.path.dirname(paths[0])  # which has no other file: of a list of paths Ray asks for a client of HTTP
+    return ray.data.read_parquet(folder) if blocks else dplr.Stream(paths, workers=ray)
 
 
 def spark(paths: list[str], frame: bool = False) -> Any:
@@ -80,11 +86,12 @@ def spark(paths: list[str], frame: bool = False) -> Any:
 
     options = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     session = SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
-    return session.read.parquet(*paths) if frame else dplr.Stream(ds.dataset(paths), workers=session)
+    return session.read.parquet(*paths) if frame else dplr.Stream(paths, workers=session)
 
 
 ENGINES: dict[str, Callable[[list[str]], Any]] = {
-    "pyarrow": arrow,
+    "files": files,
+    "pyarrow dataset": arrow,
     "polars": polars,
     "duckdb": duckdb,
     "dask 1": lambda paths: dask(paths, 1),
@@ -154,11 +161,16 @@ def main() -> None:
             rows.append({"engine": engine, "fit": name, "rows": given.rows, **found, **per_row})
             print({key: round(value, 2) if isinstance(value, float) else value for key, value in rows[-1].items()})
             sys.stdout.flush()
-    if given.output and rows:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+            if given.output:
+                write(given.output, rows)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """All rows so far, as a table."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":
