@@ -68,5 +68,7 @@ def test_a_fit_to_a_table_costs_little_more_than_to_its_encoded_columns(slower_t
     options = {"mechanism": FITS[mechanism], "eps": 1.0, "delta": 1e-9 if mechanism == "ngd" else 0.0}
     array = Encoder(as_table(table), named.layout).block()[0]
     slower_than(
-        lambda: dplr.fit(table, y, bounds=named, **options), lambda: dplr.fit(array, y, bounds=placed, **options), 2.5
+        lambda: dplr.fit(table, y, bounds=named, **options),
+        lambda: dplr.fit(array, y, bounds=placed, **options),
+        3.0 if mechanism == "fm" else 2.5,  # fm reads each row once, in less time than a table takes to be read
     )

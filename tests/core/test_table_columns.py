@@ -112,6 +112,14 @@ def test_levels_whose_hashes_collide_have_codes_of_their_own_and_a_larger_table(
     assert 1 <= TextCodes([text.encode() for text in found]).probes <= 8
 
 
+@pytest.mark.parametrize("form", [pa.string(), pa.large_string(), pa.string_view()])
+def test_texts_of_every_length_are_found_in_every_form_and_chunk(form):
+    texts = [f"{k} " * k for k in range(30)]
+    chunks = [pa.array([*texts, None, *texts[::-1]], form).slice(start, 23) for start in (0, 3, 20)]
+    want = [-2 if text is None else texts.index(text) for chunk in chunks for text in chunk.to_pylist()]
+    assert codes(None, texts, arrow_values(stream(chunks))) == want
+
+
 def test_every_one_of_many_levels_is_found_and_nothing_else():
     levels = [f"{k:x} " * (1 + k % 5) for k in range(4096)]
     assert codes(levels, levels) == list(range(4096))

@@ -275,6 +275,7 @@ def test_bytes_that_are_not_text_are_not_a_level_and_decide_over_no_other_row():
         (pl.Series(["a", "b", None], dtype=pl.Object), LEVELS[0]),
         (pd.Series([1, 2.5, None], dtype=object), POLICIES[1]),
         (pd.Series([1, 2, None], dtype="Int8"), POLICIES[7]),
+        (pd.Series([None, None], dtype="category"), LEVELS[0]),
         (pa.array([1, 2, None]).dictionary_encode(), {"levels": ["1", "2"], "missing": "indicator"}),
     ],
 )

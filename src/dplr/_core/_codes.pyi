@@ -1,11 +1,18 @@
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Codes = NDArray[np.int32]
 
+@disjoint_base
 class NumberCodes:
-    def __init__(self, knots: NDArray[np.float64], codes: _Codes | None, near: _Codes | None, low: int) -> None: ...
+    count: int
+    def __new__(
+        cls, knots: NDArray[np.float64], codes: _Codes | None, near: _Codes | None, low: int
+    ) -> NumberCodes: ...
 
+@disjoint_base
 class TextCodes:
+    count: int
     probes: int
-    def __init__(self, levels: list[bytes]) -> None: ...
+    def __new__(cls, levels: list[bytes]) -> TextCodes: ...

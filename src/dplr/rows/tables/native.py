@@ -57,7 +57,7 @@ def native_column(X: Any, place: int) -> Native | None:
         if isinstance(X, Table):
             return _of_series(X, place)
         return Native(array_values(X[:, place]))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, BufferError, NotImplementedError):  # a library has no such memory to show
         return None
 
 
@@ -91,7 +91,8 @@ def _of_series(X: Table, place: int) -> Native | None:
     if isinstance(series.dtype, np.dtype):
         return Native(array_values(series.to_numpy()))
     if hasattr(series.array, "categories"):
-        return Native(array_values(series.array.codes), series.array.categories.tolist())
+        names = series.array.categories.tolist()
+        return Native(array_values(series.array.codes), names) if names else None
     if not is_arrow(series.dtype) or is_arrow_dictionary(series.dtype):
         return None
     return Native(arrow_values(series.array.__arrow_array__().__arrow_c_stream__()))
