@@ -1,4 +1,4 @@
-"""How often all rows are read where they lie far away: three times as a rule, and hardly more often than without a model.
+"""How often all rows are read where they lie far away: three times as a rule, and with a model hardly more than without.
 
 The certificate decides what is returned. The model only saves reads.
 """
@@ -80,7 +80,7 @@ def table(kind, n, d, loss, seed=0):
 
 
 def gradient_norm(rows, objective, coef):
-    """Of the objective at the point, in pairs of numbers: a kernel of its own, which test_fine.py holds to sixty digits."""
+    """Of the objective at the point, in pairs of numbers: another kernel, which test_fine.py holds to sixty digits."""
     query = FineGradient(objective.loss, rows.geometry.d, rows.geometry.intercept > 0)
     gradient = rows.loss_sum(query, np.array([coef, np.zeros_like(coef)])).gradient
     return np.linalg.norm(gradient + objective.ridge * (coef - objective.center) + objective.linear)
@@ -162,7 +162,7 @@ def test_at_the_least_tolerance_pairs_of_numbers_take_the_hessian_that_is_known(
 
 @pytest.mark.parametrize("tau", [2e-10, 1e-11])
 def test_below_what_float64_certifies_one_pass_in_pairs_is_enough(tau):
-    """Sums in float64 are far better than their bound, and a read in pairs is dear: it only confirms what they found."""
+    """Sums in float64 are far better than their bound, and a read in pairs is dear: it only confirms them."""
     n, d = 40_000, 5
     X, y, prep = table("plain", n, d, LOGISTIC)
     for in_memory in (False, True):
