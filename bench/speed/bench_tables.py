@@ -1,4 +1,4 @@
-"""What does encoding a table by its bounds cost, against pandas.get_dummies of the same columns?"""
+"""What does encoding a table by its bounds cost, against pandas.get_dummies of the same columns, and in a whole fit?"""
 
 import numpy as np
 import pandas as pd
@@ -40,4 +40,33 @@ def test_a_frame_of_numbers_costs_little_more_than_its_array(slower_than, quick,
         lambda: dplr.fit(frame, y, mechanism="fm", eps=1.0, bounds=named),
         lambda: dplr.fit(np.ascontiguousarray(frame.to_numpy()), y, mechanism="fm", eps=1.0, bounds=placed),
         2.0 if n > 100_000 else 4.0,  # of few rows the calls into the frame's library are most of it
+    )
+
+
+# The census file of the examples: its columns, their types and their codes.
+CENSUS = {
+    "Age": (18, 99), "Education": (1, 24), "WorkHours": (0, 99), "FamilySize": (1, 20), "NumChildren": (0, 19),
+    "NumBedrooms": (0, 10), "YearsResiding": (0, 40),
+} | {name: {"levels": [0, 1], "binary": True} for name in (
+    "Male", "IsSingle", "IsMarried", "Disability", "Native", "OwnsDwelling",
+)}  # fmt: skip
+FITS = {"fm": "fm", "objective": "objective", "output": "output", "ngd": dplr.NoisyGradientDescent(steps=10)}
+
+
+@pytest.mark.benchmark(group="a fit to a table with levels against the same fit to an array of its encoded columns")
+@pytest.mark.parametrize("mechanism", FITS)
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_fit_to_a_table_costs_little_more_than_to_its_encoded_columns(slower_than, quick, library, mechanism):
+    n = 100_000 if quick else 1_000_000
+    rng = np.random.default_rng(0)
+    ends = {name: column if isinstance(column, tuple) else (0, 1) for name, column in CENSUS.items()}
+    frame = pd.DataFrame({name: rng.integers(low, high + 1, n).astype(np.int8) for name, (low, high) in ends.items()})
+    frame["YearsResiding"] = frame["YearsResiding"].astype(np.float32)
+    table = {"pandas": lambda t: t, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}[library](frame)
+    y = rng.integers(0, 2, n) == 1
+    named, placed = dplr.Bounds(CENSUS), dplr.Bounds(list(ends.values()))
+    options = {"mechanism": FITS[mechanism], "eps": 1.0, "delta": 1e-9 if mechanism == "ngd" else 0.0}
+    array = Encoder(as_table(table), named.layout).block()[0]
+    slower_than(
+        lambda: dplr.fit(table, y, bounds=named, **options), lambda: dplr.fit(array, y, bounds=placed, **options), 2.5
     )

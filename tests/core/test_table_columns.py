@@ -109,11 +109,13 @@ def test_levels_whose_hashes_collide_have_codes_of_their_own_and_a_larger_table(
     others = [str(j) for j in range(k)]
     want = [found.index(text) if text in found else -1 for text in others]
     assert codes(others, found) == want
+    assert 1 <= TextCodes([text.encode() for text in found]).probes <= 8
 
 
 def test_every_one_of_many_levels_is_found_and_nothing_else():
     levels = [f"{k:x} " * (1 + k % 5) for k in range(4096)]
     assert codes(levels, levels) == list(range(4096))
+    assert TextCodes([level.encode() for level in levels]).probes <= 8
     assert set(codes([level + "\x00" for level in levels] + [level[:-1] for level in levels], levels)) <= {
         -1, *range(4096),
     }  # fmt: skip

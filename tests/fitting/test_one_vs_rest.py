@@ -239,7 +239,10 @@ class Book:
         self.events.append(("reserve", *(statement.eps for statement in statements)))
         return self
 
-    def commit(self):
+    def draw(self):
+        self.events.append("draw")
+
+    def commit(self, outbox):
         self.events.append("commit")
 
     def refund(self):
@@ -256,7 +259,7 @@ def book(monkeypatch):
 @pytest.mark.parametrize("mechanism", ["fm", "output", "objective"])
 def test_whole_fit_is_one_reservation(data, mechanism, book):
     fit(data, mechanism)
-    assert book.events == [("reserve", 1.0), "commit"]
+    assert book.events == [("reserve", 1.0), "draw", "commit"]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -300,7 +303,7 @@ def test_break_after_the_first_class_stays_spent(data, book, monkeypatch):
     monkeypatch.setattr(dplr.OutputPerturbation, "run", second_breaks)
     with pytest.raises(KeyboardInterrupt):
         fit(data, "output")
-    assert book.events == [("reserve", 1.0)]
+    assert book.events == [("reserve", 1.0), "draw"]
 
 
 def test_labels_of_the_data_are_never_taken_for_more_than_two_classes(data, entropy):
@@ -394,7 +397,7 @@ def test_refit_of_all_classes_needs_no_data_and_no_further_eps(data, book):
     assert np.linalg.norm(shrunk.coef_) < 0.5 * np.linalg.norm(est.coef_)
     assert shrunk.privacy_.assumptions[-1].startswith("another model from an earlier release")
     assert shrunk.released_["linear['a']"] is est.released_["linear['a']"]
-    assert len(book.events) == 2
+    assert len(book.events) == 3
     printed = fit(data, PRINTED, eps=5.0)
     assert_array_equal(printed.refit().coef_, printed.coef_)
 

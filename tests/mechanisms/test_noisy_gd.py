@@ -448,7 +448,10 @@ class Book:
         self.events.append("reserve")
         return self
 
-    def commit(self):
+    def draw(self):
+        self.events.append("draw")
+
+    def commit(self, outbox):
         self.events.append("commit")
 
     def refund(self):
@@ -473,7 +476,7 @@ def test_an_interrupt_between_steps_releases_nothing_and_leaves_the_budget_spent
     book = Book()
     with pytest.raises(KeyboardInterrupt):
         run(book, interrupted)
-    assert book.events == ["reserve"]
+    assert book.events == ["reserve", "draw"]
 
 
 def test_an_interrupt_before_the_first_noise_gives_the_budget_back():
@@ -497,7 +500,7 @@ def test_progress_sees_every_step_once():
     book = Book()
     (released,) = run(book, track, SQUARED)
     assert seen == list(range(8))
-    assert book.events == ["reserve", "commit"]
+    assert book.events == ["reserve", "draw", "commit"]
     assert released.iterates.shape == (9, 3)
     assert isinstance(released.statement.guarantee, Gaussian)
 

@@ -253,7 +253,10 @@ class Budget:
         self.events.append(("reserve", len(statements)) if len(statements) > 1 else "reserve")
         return self
 
-    def commit(self):
+    def draw(self):
+        self.events.append("draw")
+
+    def commit(self, outbox):
         self.events.append("commit")
 
     def refund(self):
@@ -271,7 +274,7 @@ def test_a_missed_tolerance_releases_nothing_and_stays_spent(mechanism, monkeypa
     monkeypatch.setattr(erm, "minimise", missed)
     with pytest.raises(NotCertified):
         fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
-    assert budget.events == ["reserve"]
+    assert budget.events == ["reserve", "draw"]
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
@@ -442,7 +445,7 @@ def test_many_fits_reserve_for_every_release_before_the_first_row_is_read():
     rows = as_rows(X, y, prep)
     fits = fitting.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0, 1.0], 0.0, budget, Source())
     assert len(fits) == 3
-    assert budget.events == [("reserve", 3), "commit"]  # all or nothing
+    assert budget.events == [("reserve", 3), "draw", "commit"]  # all or nothing
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])

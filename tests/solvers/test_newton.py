@@ -14,7 +14,7 @@ from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ALL, as_rows, every
 from dplr.rows.array import minimise as minimise_rows
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.queries.losses import LossGradient, merged_gradients
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, pass_limit
 from made_rows import make_data, make_prep
@@ -157,7 +157,7 @@ class Shards:
         return functools.reduce(operator.add, [shard.loss_sum(query, coef, rows) for shard in self.shards])
 
     def loss_gradients(self, loss, coefs):
-        return sum(shard.loss_gradients(loss, coefs) for shard in self.shards)
+        return merged_gradients(shard.loss_gradients(loss, coefs) for shard in self.shards)
 
     def loss_rows(self, step=1):
         return None

@@ -33,6 +33,7 @@ cdef class NumberCodes:
 cdef class TextCodes:
     cdef Texts texts
     cdef bytes letters
+    cdef readonly uint64_t probes    # of a text, at most
     cdef bint enter(self, list levels, uint64_t size) except -1
     cdef readonly Py_ssize_t count
 

@@ -82,7 +82,8 @@ cdef class TextCodes:
                 place = (place + 1) & self.texts.mask
             slots[place] = Slot(hashed, start, length, code)
             start += length
-        return longest_cluster(slots, size) <= MOST_PROBES
+        self.probes = longest_cluster(slots, size)
+        return self.probes <= MOST_PROBES
 
 
 cdef uint64_t longest_cluster(const Slot *slots, uint64_t size) noexcept:

@@ -5,7 +5,7 @@ the columns holds what. A kernel reads a value, looks it up, and writes. Columns
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
@@ -35,6 +35,8 @@ cdef struct Job:
     const Knots *knots          # the codes of numbers, or
     const Texts *texts          # of texts; both NULL where numbers stay numbers
     const int32_t *of_bytes     # the code of each byte; NULL where values are longer
+    const double *byte_numbers  # of each byte, where all that a byte counts as is a number; else NULL
+    const uint64_t *byte_marks  # of each byte, 1 where it has no code; NULL where numbers stay numbers
     const double *numbers       # of each code, for the first column; NULL where it holds no number
     const int32_t *places       # of each code, the column that holds `held`; -1 for none
     const double *held
@@ -83,7 +85,7 @@ cdef class Feature:
             raise ValueError("codes of the values that the column holds")
         elif values.keyed:
             self.read_entries()
-        elif known is not None and values.kind in (INT8, UINT8, BYTES, BITS):
+        elif values.kind in (INT8, UINT8, BYTES, BITS):
             self.read_bytes()
 
     def __dealloc__(self):
@@ -165,16 +167,32 @@ cdef class Feature:
         return 0
 
     cdef int read_bytes(self) except -1:
-        """Look every byte up once."""
+        """Look every byte up once: its code, or its number where it counts as nothing else."""
         cdef uint8_t[::1] every = np.arange(256, dtype=np.uint8)
         cdef int32_t[::1] codes = np.empty(256, np.int32)
+        cdef double[::1] numbers = np.empty(256)
+        cdef uint64_t[::1] marks = np.zeros(256, np.uint64)
         cdef Piece piece
+        cdef Py_ssize_t byte
         piece.kind = BYTES if self.values.kind == BITS else self.values.kind
         piece.length, piece.offset, piece.stride, piece.valid = 256, 0, 1, NULL
         piece.values = <const char *> &every[0]
-        read_codes(&self.job, &piece, 0, NULL, 256, &codes[0])
-        self.owners.append(codes)
-        self.job.of_bytes = &codes[0]
+        self.owners += [codes, numbers, marks]
+        if self.job.places != NULL:
+            read_codes(&self.job, &piece, 0, NULL, 256, &codes[0])
+            self.job.of_bytes = &codes[0]
+            if self.job.numbers == NULL or self.values.kind == BITS:
+                return 0
+            for byte in range(256):
+                if self.job.places[codes[byte] - LEAST_CODE] >= 0:
+                    return 0
+                numbers[byte], marks[byte] = self.job.numbers[codes[byte] - LEAST_CODE], codes[byte] == UNKNOWN
+            self.job.byte_marks = &marks[0]
+        elif self.values.kind == BITS:
+            return 0
+        else:
+            read_numbers(&piece, 0, NULL, 256, &numbers[0], 1)
+        self.job.byte_numbers = &numbers[0]
         return 0
 
 
@@ -250,7 +268,10 @@ cdef void write_feature(
         first = job.pieces.firsts[piece] if index else start + done - job.pieces.firsts[piece]
         if job.keyed:
             read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
-        if job.places == NULL:
+        if job.byte_numbers != NULL and job.pieces.each[piece].valid == NULL:
+            unknown[0] += write_bytes(
+                job, &job.pieces.each[piece], first, rows, run, out + done * width + job.first, width)
+        elif job.places == NULL:
             if job.keyed:
                 numbers_of_keys(&job.entries[piece], scratch, run, out + done * width + job.first, width)
             else:
@@ -264,6 +285,30 @@ cdef void write_feature(
                 read_codes(job, &job.pieces.each[piece], first, rows, run, codes)
             write_codes(job, codes, run, out + done * width + job.first, width, unknown, missing)
         done += run
+
+
+cdef int64_t write_bytes(
+    const Job *job, const Piece *piece, int64_t first, const int64_t *index, Py_ssize_t n, double *out,
+    Py_ssize_t width
+) noexcept nogil:
+    """Write the number of each byte; how many of them have no code. None is missing."""
+    cdef const uint8_t *values = <const uint8_t *> piece.values + piece.offset * piece.stride
+    cdef const double *numbers = job.byte_numbers
+    cdef const uint64_t *marks = job.byte_marks
+    cdef int64_t unknown = 0, stride = piece.stride
+    cdef Py_ssize_t k
+    if index:
+        for k in range(n):
+            out[k * width] = numbers[values[(index[k] - first) * stride]]
+            unknown += marks[values[(index[k] - first) * stride]] if marks else 0
+        return unknown
+    values += first * stride
+    for k in range(n):
+        out[k * width] = numbers[values[k * stride]]
+    if marks:
+        for k in range(n):
+            unknown += marks[values[k * stride]]
+    return unknown
 
 
 cdef bint may_miss(const Job *job, const Piece *piece) noexcept nogil:

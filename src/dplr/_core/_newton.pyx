@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from dplr._core._data_sums cimport DataSums
 from dplr._core._dense cimport add_scaled, apply_upper, dot, factorise, length, solve_factorised
 
-cdef double MODEL_GAIN = 1e-4   # a model's minimum is sought to this share of the gradient
+cdef double MODEL_GAIN = 1e-5   # a model's minimum is sought to this share of the gradient
 cdef double MOST_PRICE = 1.25   # of a Hessian, in gradients: two of them may be read, and two to four gradients saved
 
 cdef enum:

@@ -54,8 +54,16 @@ def blamed(exit_code: int) -> Iterator[None]:
         _refuse(error, BUDGET)
     except click.ClickException:
         raise
+    except MemoryError as error:  # before Arrow's other errors: its own of memory is both
+        _refuse(MemoryError(_in_words(error)), FILE)
     except (ValueError, TypeError, OSError, RuntimeError, ModuleNotFoundError, sqlite_fault()) as error:
         _refuse(error, exit_code)
+
+
+def _in_words(error: MemoryError) -> str:
+    """The sentence of whoever knew how many rows there were; else one without them."""
+    text = str(error)
+    return text if text.startswith("`") else "memory ran out. Give the command more, or fewer columns."
 
 
 def sqlite_fault() -> type[Exception]:

@@ -24,6 +24,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
+from dplr.cli._rows import named_files, read_rows
 from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Fit a private model to a CSV or Parquet file.")
-@click.argument("data", type=EXISTING)
+@click.argument("data", metavar="DATA")
 @click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
 @bounds_option
 @eps_option(required=True)
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
 @output_option
 @overwrite_option
 @format_options
+@click.option(
+    "--keep",
+    type=click.Path(exists=True, file_okay=False, writable=True),
+    metavar="FOLDER",
+    help="Where a fit of large files that reads rows hundreds of times may keep them, encoded, while it runs. By "
+    "default the system's folder of temporary files.",
+)
 @click.option("--progress/--no-progress", default=None, help="Bars; by default where standard error is a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
@@ -57,14 +65,15 @@ def fit(
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
     n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, resume: bool,
     output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    progress: bool | None, quiet: bool,
+    keep: str | None, progress: bool | None, quiet: bool,
     **units: Any,
 ) -> None:  # fmt: skip
-    """Fit a private model to DATA, a CSV or Parquet file with a header and one record per row.
+    """Fit a private model to DATA: a CSV or Parquet file with a header and one record per row, a folder of such files,
+    or a pattern in quotes. Large files are read batch by batch, as often as the mechanism needs them.
 
     \b
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
-    dplr fit people.parquet --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
+    dplr fit 'people/*.parquet' --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
 
     Each run draws new noise and spends eps again, even if you throw its model away: running until a model looks good
     is many releases. Run `dplr plan` first, which costs nothing.
@@ -81,19 +90,21 @@ def fit(
     and `dplr ledger give-back` gives it back. One that is killed after its model was paid for keeps it in the ledger:
     `dplr ledger recover` writes the file.
     """
-    check_model_output(output, overwrite, (data, bounds, ledger_path, public))
+    with blamed(FILE):
+        files = named_files(data)
+    check_model_output(output, overwrite, (*files, bounds, ledger_path, public))
     with blamed(USAGE):
         form = format_of(encoding, delimiter, spellings)
         units = units_of(units)
     ledger = payer(ledger_path, label, share)
-    job = job_of(ledger, (data, public), target, resume)
+    job = job_of(ledger, (*files, public), target, resume)
     with told():
         with blamed(FILE):
             known = _read_bounds(bounds)
         with blamed(USAGE):
             kinds, further = _kinds(known, target, model, units)
         with blamed(FILE):
-            X, y = _read(data, kinds | further, target, form)
+            X, y = read_rows(files, kinds | further, target, form, keep)
             other = None if public is None else _read(public, kinds, target, form)
             persons = persons_in(X, units, known)
         options: dict[str, Any] = {

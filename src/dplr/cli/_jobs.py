@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
     from dplr.ledger.job import Job
 
+_LISTED = 8  # of more files only a hash of their fingerprints is kept
 _ENDS = 1 << 16  # bytes that are hashed at each end: the end of a Parquet file holds its footer
 
 resume_option = click.option(
@@ -31,6 +32,8 @@ def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, re
         return None
     with blamed(FILE):
         known = "; ".join(fingerprint(path) for path in paths if path is not None)
+    if len(paths) > _LISTED:
+        known = f"{len(paths)} files, {hashlib.sha256(known.encode()).hexdigest()}"
     return ledger.job(f"target {target}; {known}", resume, lambda est: _file_of(est, target))
 
 

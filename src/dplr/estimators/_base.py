@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._keywords import suggests
@@ -26,12 +26,14 @@ from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared,
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before, person_before
 from dplr.estimators._strict import check_given, check_types
+from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
+from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
@@ -44,7 +46,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
-from dplr.rows import LabelRule, Table, Target, as_float, as_table, as_target, check_shapes
+from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
@@ -189,7 +191,15 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         return fitted
 
     def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
-        """Check, plan, sum, add noise and solve, in this order."""
+        """Check, plan, sum, add noise and solve, in this order; MemoryError says how many rows would fit."""
+        try:
+            return self._checked(X, y, sample_weight, person, levels)
+        except MemoryError as error:
+            if as_ledger(self.ledger).strict:
+                raise
+            raise too_many(y, error) from None
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
         _clients.refuse(self)
         if (drawn := _clients.drawn_by_a_bag(sample_weight)) is not None:
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
@@ -320,10 +330,10 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         else:
             checked = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
             typed = hasattr(X, "__array__") and np.asarray(X).dtype.kind != "O"
-            X = checked if typed else _numbers(X)
+            X = checked if typed else numbers_of(X)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        return X, self._check_target(as_target(_flat(y)))
+        return X, self._check_target(as_target(flat(y)))
 
     def _check_target(self, y: Target) -> Target:
         return y
@@ -429,26 +439,3 @@ def source_of(rng: int | None) -> Source:
     said = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
     warn(said, PrivacyWarning)
     return Source(int(rng))
-
-
-def _flat(y: Any) -> Any:
-    """One target per record, also where the targets come as one column; their types stay what they are."""
-    if isinstance(y, (list, tuple)):
-        return [_alone(value) for value in y]
-    if (table := as_table(y)) is not None and table.shape[1] == 1:
-        return table.column(0, slice(None)).to_native()
-    return column_or_1d(y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
-
-
-def _alone(value: Any) -> Any:
-    """The one entry of a row of targets; what is not such a row stays as it is."""
-    return value[0] if isinstance(value, (list, tuple, np.ndarray)) and np.shape(value) == (1,) else value
-
-
-def _numbers(X: Any) -> NDArray[np.float64]:
-    """Rows given as lists or objects, every entry read by itself: no text beside numbers is a number or makes text."""
-    entries = np.array(X, dtype=object)
-    if any(isinstance(value, (str, bytes)) for value in entries.flat):
-        remedy = "Convert it to numbers first, or declare its levels and pass a data frame."
-        raise ValueError(sentence("X", "must hold numbers", "text among the entries", remedy))
-    return np.fromiter((as_float(value) for value in entries.flat), np.float64, entries.size).reshape(entries.shape)

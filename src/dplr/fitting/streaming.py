@@ -19,7 +19,7 @@ from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
-from dplr.rows import FROM_DATA, LabelRule, Rows, as_table
+from dplr.rows import FROM_DATA, LabelRule, PersonCounts, Rows, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
@@ -72,10 +72,7 @@ class Streaming:
         unit = with_classes(given.unit, class_weight, classes, loss)
         counts = None
         if unit.person is not None:
-            _refuse_far_ids(self.stream, unit.person)
-            job = PersonPass(unit.person, strict)
-            found: Persons = one_pass(self.stream.parts.chosen((unit.person,)), job)
-            count, counts = job.result(found)
+            count, counts = count_persons(self.stream, unit.person, strict)
         else:
             count = count_rows(self.stream)
         weighing = None
@@ -101,15 +98,30 @@ def _refuse_far_ids(stream: Stream, person: str) -> None:
 
 def count_rows(stream: Stream) -> int:
     """The number of rows: as parts say, or counted in a pass. Raises ValueError where there are none."""
-    parts = stream.parts
-    count = parts.rows
-    if count is None:
+    if stream.count is None:
+        parts = stream.parts
         table = as_table(parts.empty)
         assert table is not None
-        count = one_pass(parts.chosen(table.columns[:1]), CountPass())
-    if not count:
-        raise ValueError(sentence("X", "must have at least one row", count))
-    return count
+        rows = parts.rows
+        stream.count = one_pass(parts.chosen(table.columns[:1]), CountPass()) if rows is None else rows
+    if not stream.count:
+        raise ValueError(sentence("X", "must have at least one row", stream.count))
+    return stream.count
+
+
+def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[int, PersonCounts]:
+    """The number of rows, and how many each person has; ValueError for rows without an id, unless `strict`."""
+    _refuse_far_ids(stream, person)
+    if (person, strict) not in stream.persons:
+        job = PersonPass(person, strict)
+        found: Persons = one_pass(stream.parts.chosen((person,)), job)
+        stream.persons[person, strict] = job.result(found)
+    return stream.persons[person, strict]
+
+
+def count_units(stream: Stream, person: str | None) -> int:
+    """The number of persons, or of rows where nobody tells persons apart."""
+    return count_rows(stream) if person is None else max(1, len(count_persons(stream, person)[1]))
 
 
 def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep, progress: bool = False) -> Rows:

@@ -19,6 +19,7 @@ from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
+from dplr.fitting.room import too_many
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import count_rows, rows_without_target
@@ -119,7 +120,10 @@ def release_moments(
     stream = as_stream(X)
     X = X if stream is None else stream.parts.empty
     if not budget.strict:
-        return _released(X, stream, known, party, facts, budget, rng)
+        try:
+            return _released(X, stream, known, party, facts, budget, rng)
+        except MemoryError as error:
+            raise too_many(X, error) from None
     check_columns(X, known)
     with silence():  # values are converted before the reservation too
         return _released(X, stream, known, party, facts, budget, rng)

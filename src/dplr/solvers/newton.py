@@ -31,12 +31,18 @@ class Minimum:
     ----------
     coef : (q,)
     bound : certified bound on the gradient's norm; above tau where rounding may be an eighth of the gradient.
-    hessian : (q, q) of the summed losses about there, measured or modelled; None where it is not known.
+    upper : (q, q) Hessian of the summed losses about there, measured or modelled: its upper triangle; None where it is
+        not known.
     """
 
     coef: NDArray[np.float64]
     bound: float
-    hessian: NDArray[np.float64] | None
+    upper: NDArray[np.float64] | None = None
+
+    @property
+    def hessian(self) -> NDArray[np.float64] | None:
+        """The whole Hessian, or None."""
+        return None if self.upper is None else np.triu(self.upper) + np.triu(self.upper, 1).T
 
 
 def sample_step(n: int, q: int) -> int:
@@ -89,4 +95,4 @@ def certified(
     )
     if coef is None:
         raise NotCertified
-    return Minimum(coef, bound, None if upper is None else np.triu(upper) + np.triu(upper, 1).T)
+    return Minimum(coef, bound, upper)

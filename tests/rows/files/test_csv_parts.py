@@ -13,14 +13,13 @@ import warnings
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import plain_csv
 from dplr import DataWarning
 from dplr.rows.files import lines
 from dplr.rows.files.csv import csv_parts, csv_schema
-from dplr.rows.files.fields import _numbers, _plain_numbers
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 
 REPLACED, TEXT, LEVELS = Kind(False, replaced=True), Kind(True), Kind(True, empty=False)
@@ -134,18 +133,22 @@ def test_encodings_are_read_in_blocks(path, encoding, size):
     assert found.to_pydict() == {"age": [1.0, 2.0], "name": ["é, ü", "Ä"]}
 
 
+ODD = ["nan(1)", " 7", " ? ", "?", " ", "\t4", "+7", "1e400", "0x1", "1_0", "True", "\u00a05", "\u0665", "5\x1c"]
+FIELD = st.text("0123456789+-.eEinfaty() x\t", max_size=8) | st.floats().map(repr) | st.sampled_from(ODD)
+
+
 @many
-@example([" 7"])
-@example(["nan(1)"])
-@given(st.lists(st.text("0123456789+-.eEinfaty() x\t", max_size=8) | st.floats().map(repr), min_size=1, max_size=4))
-def test_numbers_are_read_alike_on_the_quick_way(fields):
-    """Where the quick way takes all fields, no bit differs, and the slow way finds no fault."""
-    missing = pa.array(["", "99", " 7"])
-    quick = _plain_numbers(pa.array(fields), missing)
-    values, bad = _numbers(pa.array(fields), missing)
-    if quick is not None:
-        assert [bits(value) for value in quick.to_pylist()] == [bits(value) for value in values.to_pylist()]
-        assert not any(bad.to_pylist())
+@given(st.lists(FIELD, min_size=1, max_size=4), st.sampled_from(["?", " ?", "\t"]))
+def test_numbers_are_read_alike_on_the_quick_way(tmp_path, fields, spelling):
+    """A missing value that is spelt as a number closes the quick way; no bit, no gap and no warning differs."""
+    path = tmp_path / "people.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("a", "b"), *((field, field) for field in fields)])
+    found = []
+    for spellings in ((spelling,), (spelling, "98765.5")):
+        read, told = outcome(path, {"a": REPLACED, "b": TEXT}, form=Format(spellings=spellings))
+        found.append(([bits(value) for value in read["a"]], read["b"], told))
+    assert found[0] == found[1]
 
 
 def bits(value):
@@ -200,10 +203,24 @@ def test_blocks_end_at_every_kind_of_line_end(path, end, quote):
     assert table(path, {"a": NUMBER}, 16)["a"].to_pylist() == list(range(99))
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
+def test_spellings_of_missing_numbers_are_compared_with_trimmed_fields(path):
+    path.write_text("a,b\n 99,x\n1, ?\n")
+    found = table(path, {"a": NUMBER, "b": TEXT}, form=Format(spellings=("99", " ?"))).to_pydict()
+    assert found == {"a": [None, 1], "b": ["x", None]}
+    for spelling, fields in ((" ?", " ?"), (" 99 ", " 99 ")):
+        path.write_text(f"a,b\n{fields},x\n1, ?\n")
+        found, told = outcome(path, {"a": REPLACED}, form=Format(spellings=(spelling,)))
+        assert found == {"a": [99 if "9" in fields else None, 1]}
+        assert len(told) == ("?" in fields)
+
+
+@pytest.mark.parametrize("size", [1, 7, 12, 64, 1 << 20])
 def test_a_stray_quote_is_found_at_the_line_of_its_row(path, size):
-    path.write_text('a,b\r\n"1\n1",2\r\n\r3,4\n5,"6\n7,8\n')
+    path.write_text('a,b\r\n"1\n1",2\r\n\r3,4\n5,"6\n7,8\n', newline="")
     with pytest.raises(ValueError, match="the row in line 6 has others"):
+        table(path, {"a": TEXT}, size)
+    path.write_text('a,b\n1,2\n3,4\r5,6\r7,"8\r9,0\n', newline="")
+    with pytest.raises(ValueError, match="the row in line 5 has others"):
         table(path, {"a": TEXT}, size)
 
 

@@ -132,7 +132,7 @@ def test_columns_whose_type_differs_between_files_are_refused(folder):
     for work in (parts_of, schema_of):
         with pytest.raises(
             ValueError,
-            match=r"column 'age' must have one type in all files; got int8 in `.*/a.parquet` and int64 in `.*/b.parquet",
+            match=r"column 'age' must have one type .* got int8 in `.*/a.parquet` and int64 in `.*/b.parquet",
         ):
             work(files_of("people"), ["job", "age"])
     assert schema_of(files_of("people"), ["job"]) == pa.schema([("job", pa.string())])

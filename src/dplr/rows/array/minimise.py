@@ -19,7 +19,7 @@ from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, LossSums
 from dplr.rows.queries.totals import Faults
 from dplr.rows.selection import every
-from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine, sample_step
+from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine
 from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 
 Vector = NDArray[np.float64]
@@ -75,7 +75,9 @@ def minimise_many(
         raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
     between = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
     base = _minimum(sums, between, max(tau, 1e-6 * n), cap, in_memory)
-    hessian = _hessian(sums, loss, base.coef) if base.hessian is None else base.hessian
+    hessian = base.hessian
+    if hessian is None:
+        hessian = _hessian(sums, loss, base.coef)
 
     def gradients(coefs: Vector) -> Vector:
         return sums.loss_gradients(loss, coefs)
@@ -86,7 +88,7 @@ def minimise_many(
         if np.isinf(bounds[k]):
             coefs[k], bounds[k] = minimise(sums, objective, tau, cap, in_memory)
         elif bounds[k] > tau:
-            coefs[k], bounds[k] = _refined(sums, objective, Minimum(coefs[k], bounds[k], None), tau, cap)
+            coefs[k], bounds[k] = _refined(sums, objective, Minimum(coefs[k], bounds[k]), tau, cap)
     return coefs, bounds
 
 
@@ -97,10 +99,10 @@ def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int, in_memo
     except NotCertified:
         if cap <= NEWTON_PASSES:
             raise
-        return Minimum(*descend(_fine(sums, objective), tau, cap - NEWTON_PASSES), None)
+        return Minimum(*descend(_fine(sums, objective), tau, cap - NEWTON_PASSES))
     if found.bound <= tau:
         return found
-    return Minimum(*_refined(sums, objective, found, tau, cap), found.hessian)
+    return Minimum(*_refined(sums, objective, found, tau, cap), found.upper)
 
 
 def _refined(sums: LossSums, objective: Objective, found: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
@@ -136,7 +138,7 @@ def _radius(sums: LossSums) -> float:
 def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
     known, loss = sums.loss_rows(), objective.loss
     every_row = _called(sums, loss, 1) if known is None else _native(known, loss)
-    step = sample_step(len(sums), len(objective.center))
+    step = sums.sample_step
     sample, price = _sample(sums, loss, step), _hessian_price(sums, step, in_memory)
     try:
         return certified(every_row, sample, objective, sums.units, sums.geometry.d, _radius(sums), tau, cap, price)

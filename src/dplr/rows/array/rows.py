@@ -32,6 +32,7 @@ from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
 from dplr.rows.tables.target import Target
 from dplr.rows.weights import RowWeights, Weights
+from dplr.solvers import sample_step
 from dplr.solvers.certificate import Objective
 
 # Up to this many passes of one model are quicker than one pass of a whole panel.
@@ -233,6 +234,11 @@ class ArrayRows:
         else:
             total = query.over(known, coef)
         return marked(total, reader.marks)
+
+    @property
+    def sample_step(self) -> int:
+        """A minimisation begins on every so many rows; 1 for all of them."""
+        return sample_step(len(self), self.geometry.n_coefs)
 
     def loss_gradients(self, loss: Loss, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""

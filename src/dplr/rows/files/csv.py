@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
@@ -45,6 +45,11 @@ class CsvPart:
         """The file and how it is read: the same text means the same rows."""
         return f"{self.stamp.text} {list(self.kinds)} {self.form}"
 
+    def chosen(self, columns: Sequence[str]) -> CsvPart:
+        """The same rows, with these columns alone."""
+        known = dict(self.kinds)
+        return replace(self, kinds=tuple((name, known[name]) for name in columns))
+
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or its rows are not what they must be.
 
@@ -65,30 +70,50 @@ class CsvPart:
         fields.tell()
 
     def _table(self, block: bytes, fields: Fields) -> Any:
-        """The columns of some whole rows."""
+        """The columns of some whole rows; numbers by Arrow itself as long as it reads them all."""
+        import pyarrow as pa
+
+        if fields.quick:
+            with contextlib.suppress(pa.ArrowInvalid):
+                found = fields.typed(*self._read(block, fields.nulls))
+                if found is not None:
+                    return found
+            fields.quick = False
+        return fields.typed(*self._read(block, None))
+
+    def _read(self, block: bytes, nulls: list[str] | None) -> tuple[Any, list[Any]]:
+        """The columns, and rows with another number of fields; all are text where `nulls` is None."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        names, width = self.header.names, len(self.header.names)
+        names, skipped = self.header.names, list[Any]()
         wanted = [str(names.index(name)) for name, _ in self.kinds]
         # A header of our own, also because Arrow would take a mark of UTF-8 away from the first field.
-        header = self.form.delimiter.join(f'"{place}"' for place in range(width))
+        header = self.form.delimiter.join(f'"{place}"' for place in range(len(names)))
         data = b"%b\n%b" % (header.encode(), block)
+        text = {place: nulls is None or kind.text for place, (_, kind) in zip(wanted, self.kinds, strict=True)}
+
+        def skip(row: Any) -> str:
+            skipped.append(row)
+            return "skip"
+
         table = arrow.read_csv(
             pa.BufferReader(data),
             read_options=arrow.ReadOptions(use_threads=False, block_size=len(data)),
             parse_options=arrow.ParseOptions(
                 delimiter=self.form.delimiter,
                 newlines_in_values=b'"' in block,
-                ignore_empty_lines=width > 1,  # the row of a missing value, where there is one column
-                invalid_row_handler=fields.skip,
+                ignore_empty_lines=len(names) > 1,  # the row of a missing value, where there is one column
+                invalid_row_handler=skip,
             ),
             convert_options=arrow.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, strings_can_be_null=False
+                column_types={place: pa.string() if text[place] else pa.float64() for place in wanted},
+                include_columns=wanted,
+                null_values=nulls or [],
+                strings_can_be_null=False,
             ),
         )
-        columns = {name: table[place] for (name, _), place in zip(self.kinds, wanted, strict=True)}
-        return pa.table(dict(zip(columns, fields.typed(columns), strict=True))).combine_chunks()
+        return table.rename_columns([name for name, _ in self.kinds]), skipped
 
 
 def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: int = BLOCK_BYTES) -> list[CsvPart]:

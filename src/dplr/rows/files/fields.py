@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,23 +21,29 @@ class Fields:
         self._first_ragged: Any = None
         self._bad = dict.fromkeys(kinds, 0)
         self._first_bad = dict.fromkeys(kinds, 0)
+        # Fields of numbers are trimmed before they are compared: other spellings are never found. Arrow compares first,
+        # and would read a spelling that is a number and stands between spaces.
+        self.nulls = [*(spelling for spelling in spellings if spelling == spelling.strip()), ""]
+        self.quick = not any(re.search(_NUMBER, spelling) for spelling in self.nulls)
+        self.quick &= all(kind.empty or kind.text for kind in kinds.values())
 
     @property
     def refused(self) -> bool:
         """Whether `tell` will raise."""
         return bool(self._ragged) or any(self._bad[name] and not self._kinds[name].replaced for name in self._bad)
 
-    def skip(self, row: Any) -> str:
-        """What Arrow asks for a row with another number of fields."""
-        self._first_ragged = self._first_ragged or row
-        self._ragged += 1
-        return "skip"
+    def typed(self, table: Any, skipped: Sequence[Any]) -> Any:
+        """The columns of the next block; None where Arrow read a number that may not be one: nan(…) is NaN."""
+        from pyarrow import compute, types
 
-    def typed(self, columns: Mapping[str, Any]) -> list[Any]:
-        """The columns of the next block."""
-        found = [self._column(name, fields) for name, fields in columns.items()]
-        self._rows += max((len(fields) for fields in columns.values()), default=0)
-        return found
+        read = [name for name in self._kinds if types.is_floating(table[name].type)]
+        if any(compute.any(compute.is_nan(table[name])).as_py() for name in read):
+            return None
+        found = [table[name] if name in read else self._column(name, table[name]) for name in self._kinds]
+        self._first_ragged = self._first_ragged or next(iter(skipped), None)
+        self._ragged += len(skipped)
+        self._rows += table.num_rows
+        return type(table).from_arrays(found, list(self._kinds))
 
     def tell(self) -> None:
         """Raise for rows of other lengths and fields that are no numbers; warn where the bounds replace them."""
@@ -75,34 +82,12 @@ class Fields:
         missing = pa.array([*self._spellings, *([""] if kind.empty else [])], pa.string())
         if kind.text:
             return compute.if_else(compute.is_in(fields, missing), None, fields)
-        quick = _plain_numbers(fields, missing)
-        if quick is not None:
-            return quick
         values, bad = _numbers(fields, missing)
         count = compute.sum(bad).as_py()
         if count and not self._bad[name]:
             self._first_bad[name] = self._rows + compute.index(bad, True).as_py() + 1
         self._bad[name] += count or 0
         return values
-
-
-def _plain_numbers(fields: Any, missing: Any) -> Any:
-    """What `_numbers` makes of fields that are all digits or missing as they stand; None where one may not be.
-
-    Arrow reads the numbers of the rule alike, and other text only as NaN: nan(…).
-    """
-    import pyarrow as pa
-    from pyarrow import compute
-
-    spelt = missing.filter(compute.equal(compute.utf8_trim_whitespace(missing), missing))  # no trimmed field has others
-    kept = fields
-    if len(spelt):
-        kept = compute.if_else(compute.is_in(fields, spelt), None, fields)
-    try:
-        values = kept.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    return None if compute.any(compute.is_nan(values)).as_py() else values
 
 
 def _numbers(fields: Any, missing: Any) -> tuple[Any, Any]:

@@ -81,7 +81,8 @@ def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -
         data = rest + _utf_8(new, path, form)
         state, row, fault = _scanned(data, len(rest), state, delimiter)
         if fault >= 0 or (state == _QUOTED and not new):
-            raise _stray(path, lines, data[: max(row, 0)])
+            begins = scan_rows(data, 0, _START, delimiter)[1]  # whole rows may stand before it
+            raise _stray(path, lines, data[: max(begins, 0)])
         whole = data[: max(row, 0)] if new else data
         if whole:
             _check_unicode(whole, path, form)

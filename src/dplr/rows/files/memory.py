@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-_REMEDY = "Name fewer columns in the bounds, or give it more memory."
+REMEDY = "Name fewer columns in the bounds, or give it more memory."
 
 
 class Held:
@@ -39,10 +40,10 @@ def _sentence(path: str, held: Held, rows: int | None) -> str:
     within = "" if limit is None else f" of {limit >> 20} MiB"
     known = "rows" if rows is None else f"of {rows} rows"
     if not held.rows:
-        return f"`{path}` must fit into memory{within}; got none {known} before it ran out. {_REMEDY}"
+        return f"`{path}` must fit into memory{within}; got none {known} before it ran out. {REMEDY}"
     each = -(-held.size // held.rows)
     got = f"{held.rows} {known} of {each} bytes each before it ran out"
-    return f"`{path}` must fit into memory{within}; got {got}. At most about {_rounded(held.rows)} rows fit. {_REMEDY}"
+    return f"`{path}` must fit into memory{within}; got {got}. At most about {rounded(held.rows)} rows fit. {REMEDY}"
 
 
 def memory_limit() -> int | None:
@@ -55,7 +56,17 @@ def memory_limit() -> int | None:
     return min((limit for limit in found if limit != resource.RLIM_INFINITY), default=None)
 
 
-def _rounded(rows: int) -> int:
+def memory_used() -> int:
+    """The most bytes that this process had so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def rounded(rows: int) -> int:
     """Down to two digits."""
     unit: int = 10 ** max(len(str(rows)) - 2, 0)
     return rows // unit * unit

@@ -11,7 +11,7 @@ from dplr.rows.files.columns import check_columns
 from dplr.rows.files.stamp import Stamp, gone
 
 PART_ROWS = 1 << 20
-BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 20  # bytes of a column read at a time: without it a whole row group is held
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes: the length of the footer, then the magic

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,7 +59,10 @@ class RealTotal:
         return float(self.hi[-1] + self.lo[-1]) if self.has_loss else None
 
     def __add__(self, other: RealTotal) -> RealTotal:
-        """Merge with the total of other rows. Bits depend on the order of merging, by less than the bound allows."""
+        """Merge with the total of other rows, in any order: bits depend on it, by less than the bounds allow.
+
+        Of pairs, no term may go through more than 2^22 merges (`loss.md`, theorem 2).
+        """
         if self.hi.shape != other.hi.shape or (self.upper is None) != (other.upper is None):
             raise ValueError("only totals of the same query can be merged")
         hi, error = _exact_sum(self.hi, other.hi)
@@ -180,12 +184,17 @@ class LossSums(Protocol):
         """The largest sum of the rows' weights: the number of units of privacy."""
         ...
 
+    @property
+    def sample_step(self) -> int:
+        """A minimisation begins on every so many rows; 1 for all of them, where no sample is at hand."""
+        ...
+
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
         """Sum the query at `coef` (q,); faults are left to the caller."""
         ...
 
     def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
-        """The summed loss's gradients (k, q) at points (k, q)."""
+        """The summed loss's gradients (k, q) at points (k, q); those of several parts, by `merged_gradients`."""
         ...
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
@@ -195,6 +204,16 @@ class LossSums(Protocol):
         threads. The loop then asks for sums. It reads a sample often, so a sample should be kept.
         """
         ...
+
+
+def merged_gradients(parts: Iterable[Vector]) -> Vector:
+    """Add the `loss_gradients` of parts of the rows, with compensation: plain additions break `loss.md`'s theorem 1."""
+    hi: Vector = np.zeros(())
+    lo: Vector = np.zeros(())
+    for part in parts:
+        hi, error = _exact_sum(hi, part)
+        lo = lo + error
+    return np.asarray(hi + lo)
 
 
 def native_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None) -> LossRows:

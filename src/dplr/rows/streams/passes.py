@@ -17,6 +17,7 @@ from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
 
 Totals = list[AnyTotal]
+Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
 Persons = tuple[int, list[PersonCounts]]
 # Counts of so many batches are merged at once: a merge copies what it merges into.
 _FEW_COUNTS = 16
@@ -114,6 +115,21 @@ class SampledPass(_OfTotals):
             return first or second
         ((one, kept),), ((other, more),) = first, second
         return [(self.sums.merge(one, other), kept + more)]
+
+
+def joined(kept: list[Arrays]) -> Arrays:
+    """Kept rows as three arrays; the list is emptied on the way, so that few of them are there twice."""
+    n, first = sum(len(y) for _, y, _ in kept), kept[0]
+    X, y = np.empty((n, first[0].shape[1]), first[0].dtype), np.empty(n, first[1].dtype)
+    weights, end = None if first[2] is None else np.empty(n), n
+    while kept:
+        some, targets, counts = kept.pop()
+        start = end - len(targets)
+        X[start:end], y[start:end] = some, targets
+        if weights is not None:
+            weights[start:end] = counts
+        end = start
+    return X, y, weights
 
 
 class CountPass:

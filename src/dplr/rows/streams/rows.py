@@ -27,7 +27,7 @@ from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.keeping import Kept, keep
 from dplr.rows.streams.parts import Parts, Pass, Seen, changed, one_pass
-from dplr.rows.streams.passes import ClippedPass, SampledPass, SumPass, WherePass
+from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.certificate import Objective
 from dplr.solvers.newton import sample_step
@@ -36,7 +36,7 @@ Vector = NDArray[np.float64]
 # Shows how far a pass is: (what it is called, rows if known) -> a context that takes numbers of rows.
 Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Seen]]
 # Rows of a sample are held in memory: at most this many bytes of them.
-_MOST_SAMPLED_BYTES = 2**26
+_MOST_SAMPLED_BYTES = 2**25
 # Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
 _PASSES_READ = 2
 
@@ -67,7 +67,7 @@ class StreamSource:
     folder: str | None = None
     passes: int = 0
     clipped_passes: int = 0
-    sample: tuple[int, list[Any]] | None = None
+    sample: Arrays | None = None
     kept: Kept | None = None
     told: bool = field(default=False)
 
@@ -171,16 +171,15 @@ class StreamedRows:
         job = SumPass(self._recipe, [(query, coef)])
         if isinstance(query, LossGradient) and self._source.sample is None and (step := self.sample_step) > 1:
             ((totals, kept),) = self._source.run(SampledPass(job, step), "sums")
-            self._source.sample = step, kept
+            self._source.sample = joined(kept)
         else:
             totals = self._source.run(job, "sums")
         self._source.check_count(totals[0].faults.rows)
         return totals[0]
 
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
-        """Sum a loss in float64, over all rows or over those of the sample; faults are left to the caller."""
-        if rows.step > 1 and (some := self.loss_rows(rows.step)) is not None:
-            return query.over(some, coef)
+        """Sum a loss in float64, over all rows; faults are left to the caller."""
+        assert rows is ALL or rows.step == 1
         total: RealTotal = self.sum(query, coef)
         return total
 
@@ -204,10 +203,7 @@ class StreamedRows:
         """The rows that were kept for a first guess, for a compiled loop; None for all rows, which are on no worker."""
         if step == 1 or self._source.sample is None:
             return None
-        parts = self._source.sample[1]
-        X, y = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
-        return native_rows(X, y, self.prep, weights)
+        return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])
 
     def weighted(self, weights: Sequence[float]) -> StreamedRows:
         """The same rows, their columns multiplied by these weights; themselves for ()."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dplr._validation import check_count, sentence
-from dplr.rows.files.parquet import footer_of, parquet_parts
+from dplr.rows.files.kinds import Format, Kind
+from dplr.rows.files.parquet import footer_of, is_parquet
+from dplr.rows.files.sources import files_of, schema_of
+from dplr.rows.files.sources import parts_of as parts_of_files
+from dplr.rows.persons import PersonCounts
 from dplr.rows.streams.engines import is_lazy, parts_of, placed
 from dplr.rows.streams.parts import LocalParts, Parts
 
@@ -57,6 +62,8 @@ class Stream:
         self.threads = None if threads is None else check_count("threads", threads)
         parts = _parts_of(source, self.threads)
         self.parts = parts if workers is None else placed(parts, workers)
+        self.count: int | None = None  # of rows; a pass that counts them is made once
+        self.persons: dict[tuple[str, bool], tuple[int, PersonCounts]] = {}
 
     def __repr__(self) -> str:
         return f"Stream({type(self.parts).__name__})"
@@ -73,17 +80,30 @@ def as_stream(X: Any) -> Stream | None:
 def _parts_of(source: Any, threads: int | None) -> Parts:
     if isinstance(source, Parts):
         return source
-    if isinstance(source, (str, os.PathLike)):
-        source = [source]
-    if isinstance(source, (list, tuple)) and source and all(isinstance(each, (str, os.PathLike)) for each in source):
-        return _of_files([os.fspath(each) for each in source], threads)
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        return _of_files(source, threads)
     if is_lazy(source):
         return parts_of(source, threads)
     raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
 
 
-def _of_files(paths: list[str], threads: int | None) -> Parts:
-    footers = [footer_of(path) for path in paths]
-    names = footers[0].schema.names
-    parts = [part for path in paths for part in parquet_parts(path, names)]
-    return LocalParts(parts, footers[0].schema.empty_table(), threads)
+def _of_files(source: Any, threads: int | None) -> Parts:
+    """Parquet files; text alone does not say what its columns hold."""
+    files = files_of(source)
+    if not is_parquet(files[0]):
+        remedy = "A CSV file does not say what its columns hold: use `dplr fit`, or write it as Parquet."
+        raise ValueError(sentence("X", "must name Parquet files", files[0], remedy))
+    columns = footer_of(files[0]).schema.names
+    return file_parts(files, columns, threads=threads)
+
+
+def file_parts(
+    files: Sequence[str],
+    columns: Sequence[str],
+    kinds: Mapping[str, Kind] | None = None,
+    form: Format | None = None,
+    threads: int | None = None,
+) -> LocalParts:
+    """The parts of files, with these columns; of CSV files `kinds` says what they hold."""
+    parts = parts_of_files(files, columns, kinds, form)
+    return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)

@@ -76,6 +76,8 @@ class Encoder:
         self._others = [j for j, feature in enumerate(features) if not feature]
         self._features = Features([feature for feature in features if feature])
         self._numbers = [None if native is None else native.numbers for native in found]
+        # Whether every column of the matrix is written in every row: then nobody must clear it before.
+        self._dense = all(c is None or (c.number is not None and not c.block) for c in self._columns)
         columns = [self._columns[j] for j in self._native]
         counted = [(isinstance(c, Levels), c is not None and c.missing is not None) for c in columns]
         self._counted = np.array(counted, np.int64).reshape(-1, 2).T
@@ -94,8 +96,10 @@ class Encoder:
         marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
         start, index, count = self._rows(slice(None) if rows is None else rows)
-        matrix = np.zeros((count, self.width))
-        parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), max(1, count // self.block_rows))
+        matrix = (np.empty if self._dense else np.zeros)((count, self.width))
+        if count <= self.block_rows:
+            return matrix, self._write(start, index, matrix).ravel()
+        parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), count // self.block_rows)
 
         def write(span: tuple[int, int]) -> NDArray[np.int64]:
             marks = np.zeros((2, len(self._columns)), np.int64)
@@ -137,11 +141,14 @@ class Encoder:
         return 0, np.where(index < 0, index + n, index), len(index)
 
     def _write(self, start: int, index: NDArray[np.int64] | None, matrix: Matrix) -> NDArray[np.int64]:
-        """Fill a block that is zero with the rows from `start` on, or those of the index; returns its marks."""
-        marks = np.zeros((2, len(self._columns)), np.int64)
+        """Fill a block, which is zero or dense, with the rows from `start` on or those of the index; its marks."""
         seen = np.zeros((2, len(self._native)), np.int64)
         self._features.write(start, index, matrix, seen)
-        marks[:, self._native] = seen * self._counted
+        seen *= self._counted
+        if not (self._others or self._products):
+            return seen
+        marks = np.zeros((2, len(self._columns)), np.int64)
+        marks[:, self._native] = seen
         for j in self._others:
             column = self._columns[j]
             values = self._values(j, slice(start, start + len(matrix)) if index is None else index)

@@ -55,7 +55,7 @@ def native_column(X: Any, place: int) -> Native | None:
     """A column of a table or an array; None where kernels do not read it."""
     try:
         if isinstance(X, Table):
-            return _of_series(X.dtype(place), X.native_column(place))
+            return _of_series(X, place)
         return Native(array_values(X[:, place]))
     except (ValueError, TypeError):
         return None
@@ -80,11 +80,13 @@ def native_feature(native: Native, column: Column | None, first: int) -> Feature
     return Feature(native.values, first, meaning.known, meaning.numbers, meaning.places, meaning.held, entries=entries)
 
 
-def _of_series(kind: Any, series: Any) -> Native | None:
+def _of_series(X: Table, place: int) -> Native | None:
     """A column of a library. Its declared type comes first: not every type can be asked for its memory."""
+    kind = X.dtype(place)
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Categorical, nw.Enum)):
         return None
-    if not hasattr(series, "iloc"):
+    series = X.native_column(place)
+    if not X.in_pandas:
         return Native(arrow_values(series.__arrow_c_stream__())) if hasattr(series, "__arrow_c_stream__") else None
     if isinstance(series.dtype, np.dtype):
         return Native(array_values(series.to_numpy()))

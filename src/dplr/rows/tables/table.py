@@ -16,7 +16,14 @@ Matrix = NDArray[np.float64]
 
 
 class Table:
-    """A data frame of pandas, polars or another library, or an Arrow table: see `as_table`."""
+    """A data frame of pandas, polars or another library, or an Arrow table: see `as_table`.
+
+    Attributes
+    ----------
+    native : the frame as its own library has it.
+    in_pandas : whether that is pandas, or a library of its kind.
+    columns, shape : names of the columns, and how many rows and columns there are.
+    """
 
     ndim = 2
 
@@ -26,8 +33,9 @@ class Table:
         self.columns = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = found.shape
         self._types = list(found.schema.values())
-        native = found.to_native()
-        if hasattr(native, "iloc"):  # narwhals would look at the first values of a column of objects: one decides
+        native = self.native = found.to_native()
+        self.in_pandas = hasattr(native, "iloc")
+        if self.in_pandas:  # narwhals would look at the first values of a column of objects: one decides
             self._types = [
                 nw.Object() if declared == np.dtype(object) else kind
                 for declared, kind in zip(native.dtypes, self._types, strict=True)
@@ -43,8 +51,11 @@ class Table:
         return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
 
     def native_column(self, place: int) -> Any:
-        """One column as its own library has it."""
-        return self._frame.get_column(self._keys[place]).to_native()
+        """One column as its own library has it: sooner from the library itself."""
+        for name in ("to_series", "column"):  # of polars, of Arrow
+            if not self.in_pandas and hasattr(self.native, name):
+                return getattr(self.native, name)(place)
+        return self.native[self._keys[place]] if self.in_pandas else None
 
     def take(self, rows: Any) -> Table:
         """The rows at an array of indices."""
@@ -67,11 +78,6 @@ class Table:
     def is_text(self, place: int) -> bool:
         """Whether the type of a column says that every value is text, or missing."""
         return bool(self._types[place] == nw.String)
-
-    @property
-    def native(self) -> Any:
-        """The frame as its own library has it."""
-        return self._frame.to_native()
 
 
 def as_table(X: Any) -> Table | None:

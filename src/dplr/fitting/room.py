@@ -1,0 +1,36 @@
+"""What is said where a fit runs out of memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dplr.rows.files.memory import REMEDY, memory_limit, memory_used, rounded
+
+
+def too_many(rows: Any, error: MemoryError) -> MemoryError:
+    """The error that says how many of the rows would fit; it is for the data holder."""
+    return MemoryError(_sentence(_count(rows), error))
+
+
+def _count(rows: Any) -> int:
+    """How many there are; 0 for what does not say."""
+    try:
+        return len(rows)
+    except TypeError:
+        return 0
+
+
+def _sentence(rows: int, error: MemoryError) -> str:
+    limit, asked = memory_limit(), _asked(error)
+    had = limit or memory_used()
+    within = "" if limit is None else f" of {limit >> 20} MiB"
+    got = f"got {rows} rows, and it ran out" if rows else "it ran out"
+    fit = f" At most about {rounded(rows * had // (had + asked))} rows fit." if rows and asked and had else ""
+    return f"`X` and what the fit makes of it must fit into memory{within}; {got}.{fit} {REMEDY}"
+
+
+def _asked(error: MemoryError) -> int:
+    """Bytes of the array that NumPy could not make; 0 for other errors."""
+    shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
+    return 0 if dtype is None else math.prod(shape) * int(dtype.itemsize)
