@@ -76,7 +76,9 @@ def test_readme_begins_with_a_snippet_that_needs_no_extra():
 def test_the_extra_all_is_what_users_use():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     (every,) = extras["all"]
-    assert set(re.findall(r"[a-z]+", every.partition("[")[2])) == set(extras) - {"all", "test", "oracle", "progress"}
+    of_clusters = {"ray", "spark"}  # they pin other packages than dplr's other tools: each is installed by itself
+    left_out = {"all", "test", "oracle", "progress"} | of_clusters
+    assert set(re.findall(r"[a-z]+", every.partition("[")[2])) == set(extras) - left_out
 
 
 def anchors(page):
