@@ -1,4 +1,4 @@
-"""How often all rows are read where they lie far away: three times as a rule, and with a model hardly more than without.
+"""How often rows that lie far away are read: three times as a rule, and with a model hardly more than without.
 
 The certificate decides what is returned. The model only saves reads.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dplr._core import LossRows
 from dplr._validation import sentence
+from dplr._warnings import DataWarning
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
@@ -81,7 +83,10 @@ class StreamSource:
                 rows += more
                 show(more)
 
-            return one_pass(self.parts, job, seen)
+            with warnings.catch_warnings():
+                if self.passes > 1:  # what parts warn of was said in the first pass
+                    warnings.simplefilter("ignore", DataWarning)
+                return one_pass(self.parts, job, seen)
 
     def check_count(self, rows: int) -> None:
         """Refuse a sum over another number of rows: a row that is read twice counts twice."""
