@@ -47,7 +47,7 @@ class DaskFrame:
 
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The states of partitions, in order."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         client, job = self._client, remote(job)
 

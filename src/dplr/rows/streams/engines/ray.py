@@ -76,7 +76,8 @@ def _batches(block: Any, columns: list[str] | None) -> Iterator[Any]:
 def _cores() -> int:
     import ray
 
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+    cluster: Any = ray  # of whose functions some have no types
+    return max(1, int(cluster.cluster_resources().get("CPU", 1)))
 
 
 def parts_of(dataset: Any, threads: int | None) -> RayDataset:
