@@ -69,6 +69,8 @@ class Streaming:
         self, given: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
     ) -> tuple[Streaming, Unit]:
         """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
+        if strict:
+            _refuse_queries(self.stream)
         unit = with_classes(given.unit, class_weight, classes, loss)
         counts = None
         if unit.person is not None:
@@ -87,6 +89,13 @@ class Streaming:
     def _folder(self) -> str | None:
         keep = self.stream.keep
         return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+
+
+def _refuse_queries(stream: Stream) -> None:
+    """Refuse rows that must be read before a strict ledger is charged: what goes wrong there would tell of values."""
+    if stream.parts.rows is None:
+        rule = "must say how many rows it has before it is read, where the ledger is strict"
+        raise ValueError(sentence("X", rule, repr(stream), "Write its rows to Parquet files."))
 
 
 def _refuse_far_ids(stream: Stream, person: str) -> None:

@@ -134,3 +134,29 @@ def test_a_polars_without_batches_is_told_so():
 
     with pytest.raises(TypeError, match="`X` must be a LazyFrame that has collect_batches"):
         dplr.Stream(LazyFrame())
+
+
+@pytest.mark.parametrize("kind", ["twice", "by a link", "in a union"])
+def test_a_dataset_that_names_a_file_twice_is_refused(kind, tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(people(100), path)
+    if kind == "by a link":
+        (tmp_path / "b.parquet").symlink_to(path)
+    source = {
+        "twice": lambda: ds.dataset([str(path), str(path)]),
+        "by a link": lambda: ds.dataset(tmp_path),
+        "in a union": lambda: ds.dataset([ds.dataset(path), ds.dataset(path)]),
+    }[kind]()
+    with pytest.raises(ValueError, match="its records would count twice, against the guarantee"):
+        dplr.Stream(source)
+
+
+@pytest.mark.parametrize("value", [40, 300])
+def test_a_strict_ledger_refuses_a_query_before_it_runs(value, tmp_path):
+    pl = pytest.importorskip("polars", minversion="1.34")
+    frame = pl.LazyFrame({"age": [value] * 50, "old": [True] * 50}).with_columns(pl.col("age").cast(pl.Int8))
+    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
+    with pytest.raises(ValueError, match="`X` must say how many rows it has before it is read") as caught:
+        dplr.fit(frame, "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
+    assert "300" not in str(caught.value)
+    assert ledger.spent() == (0.0, 0.0)
