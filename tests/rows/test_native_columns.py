@@ -371,3 +371,10 @@ def test_an_encoder_keeps_the_memory_that_it_reads(make):
     found._features.write(0, None, part, np.zeros((2, 2), np.int64))
     assert part.tobytes() == before
     assert len(others) == 3
+
+
+def test_a_dictionary_of_a_dictionary_is_never_read_as_its_keys():
+    entries = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), pa.array([10.0, 20.0]))
+    X = pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), entries)})
+    matrix, _ = encoder(X, dplr.Bounds({"a": (0, 30)})).block()
+    assert matrix.ravel().tolist() == [20.0, 10.0]

@@ -97,6 +97,8 @@ cdef class Format:
     cdef int read(self, ArrowSchema *schema) except -1:
         self.values = <bytes> schema.format
         self.entries = None if schema.dictionary == NULL else <bytes> schema.dictionary.format
+        if schema.dictionary != NULL and schema.dictionary.dictionary != NULL:
+            raise ValueError("entries that are not keys themselves")
         return 0
 
 

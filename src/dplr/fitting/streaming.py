@@ -21,6 +21,7 @@ from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import FROM_DATA, LabelRule, PersonCounts, Rows, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
+from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
 from dplr.rows.streams.source import Stream, as_stream
@@ -69,6 +70,8 @@ class Streaming:
         self, given: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
     ) -> tuple[Streaming, Unit]:
         """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
+        if strict:
+            _refuse_queries(self.stream, given.unit.person)
         unit = with_classes(given.unit, class_weight, classes, loss)
         counts = None
         if unit.person is not None:
@@ -87,6 +90,14 @@ class Streaming:
     def _folder(self) -> str | None:
         keep = self.stream.keep
         return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+
+
+def _refuse_queries(stream: Stream, person: str | None) -> None:
+    """Refuse what would be asked before a strict ledger is charged: queries, and conversions of ids, tell of values."""
+    is_asked = any(isinstance(part, LazyPart) for part in getattr(stream.parts, "parts", ()))
+    if stream.parts.rows is None or (person is not None and is_asked):
+        rule = "must be Parquet files where the ledger is strict: no query is run before it is charged"
+        raise ValueError(sentence("X", rule, repr(stream), "Write its rows to files."))
 
 
 def _refuse_far_ids(stream: Stream, person: str) -> None:

@@ -134,3 +134,48 @@ def test_a_polars_without_batches_is_told_so():
 
     with pytest.raises(TypeError, match="`X` must be a LazyFrame that has collect_batches"):
         dplr.Stream(LazyFrame())
+
+
+@pytest.mark.parametrize("kind", ["twice", "by a link", "in a union"])
+def test_a_dataset_that_names_a_file_twice_is_refused(kind, tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(people(100), path)
+    if kind == "by a link":
+        (tmp_path / "b.parquet").symlink_to(path)
+    source = {
+        "twice": lambda: ds.dataset([str(path), str(path)]),
+        "by a link": lambda: ds.dataset(tmp_path),
+        "in a union": lambda: ds.dataset([ds.dataset(path), ds.dataset(path)]),
+    }[kind]()
+    with pytest.raises(ValueError, match="its records would count twice, against the guarantee"):
+        dplr.Stream(source)
+
+
+@pytest.mark.parametrize("value", [40, 300])
+def test_a_strict_ledger_refuses_a_query_before_it_runs(value, tmp_path):
+    pl = pytest.importorskip("polars", minversion="1.34")
+    frame = pl.LazyFrame({"age": [value] * 50, "old": [True] * 50}).with_columns(pl.col("age").cast(pl.Int8))
+    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
+    with pytest.raises(ValueError, match="`X` must be Parquet files where the ledger is strict") as caught:
+        dplr.fit(frame, "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
+    assert "300" not in str(caught.value)
+    assert ledger.spent() == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("far", [7, 77777])
+def test_a_strict_ledger_refuses_ids_that_a_dataset_converts(far, tmp_path):
+    table = pa.table({"age": [40, 50], "old": [False, True], "id": [1, far]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    source = ds.dataset(tmp_path / "a.parquet", schema=table.schema.set(2, pa.field("id", pa.int8())))
+    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True, unit="id")
+    bounds = dplr.Bounds({"age": (18, 90)})
+    with pytest.raises(ValueError, match="`X` must be Parquet files where the ledger is strict"):
+        dplr.fit(source, "old", bounds=bounds, eps=1.0, person="id", ledger=ledger)
+    assert ledger.spent() == (0.0, 0.0)
+
+
+def test_a_strict_ledger_takes_files(tmp_path):
+    parquet.write_table(people(2000), tmp_path / "a.parquet")
+    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
+    dplr.fit(tmp_path / "a.parquet", "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
+    assert ledger.spent()[0] == 1.0

@@ -71,6 +71,27 @@ def test_a_row_that_is_read_twice_is_refused_and_paid_for_once_noise_was_drawn(t
     assert ledger.spent()[0] == spent
 
 
+class Emptied(MemoryPart):
+    """A part that holds no row from its third pass on, and does not know how many rows there are."""
+
+    rows = None
+
+    def chosen(self, columns):
+        return self
+
+    def batches(self):
+        self.passes.append(1)
+        yield self.table if len(self.passes) < 3 else self.table.slice(0, 0)
+
+
+@pytest.mark.parametrize("name", ["fm", "objective", "ngd"])
+def test_rows_that_are_gone_are_told_as_other_changes_are(name, table):
+    part = Emptied(table)
+    object.__setattr__(part, "passes", [1])
+    with pytest.raises(ValueError, match="must stay as it is while a fit reads it; got '0 rows instead of 20000"):
+        fitted(LocalParts([part], table.slice(0, 0), 1), **{**FITS[name], "rng": None})
+
+
 class Concatenation:
     """A pass whose state says in which order and grouping states were merged."""
 

@@ -118,6 +118,7 @@ def whole():
 @pytest.mark.parametrize("change", [
     {"shape": [2, 8]}, {"shape": [-4, -4]}, {"shape": [2**40, 2**40]}, {"shape": []}, {"shape": "16"},
     {"exponent": -39}, {"exponent": None}, {"exponent": "x"}, {"kind": "float"}, {"kind": 3},
+    {"kind": "float", "shape": [], "hessian": False, "has_loss": True}, {"kind": "xact", "hessian": False},
     {"faults": [1, 0, 0, [0] * 9, []]}, {"faults": [-1, 0, 0, [0] * 3, []]}, {"faults": []}, {"faults": 7},
     {"faults": [1, 0, 0, [0, 0, -1], []]}, {"faults": [1e999, 0, 0, [0] * 3, []]},
 ])  # fmt: skip

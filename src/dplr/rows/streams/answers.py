@@ -53,7 +53,7 @@ def load(data: bytes) -> list[AnyTotal]:
         numbers = _Numbers(data[len(line) + 1 :])
         totals = [] if fault is not None else [_total(each, numbers) for each in header["totals"]]
     except (
-        KeyError,
+        LookupError,
         TypeError,
         AttributeError,
         OverflowError,
@@ -108,6 +108,8 @@ def _total(header: dict[str, Any], numbers: _Numbers) -> AnyTotal:
     if header["kind"] == "exact":
         hi, lo = numbers.take(shape, "<i8"), numbers.take(shape, "<i8")
         return Total(hi, lo, int(header["exponent"]), faults)
+    if header["kind"] != "float":
+        raise ValueError
     hi, lo = numbers.take(shape, "<f8"), numbers.take(shape, "<f8")
     size = shape[0] - 1
     upper = numbers.take((size, size), "<f8") if header["hessian"] else None

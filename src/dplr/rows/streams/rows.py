@@ -88,8 +88,9 @@ class StreamSource:
                     warnings.simplefilter("ignore", DataWarning)
                 return one_pass(self.parts, job, seen)
 
-    def check_count(self, rows: int) -> None:
-        """Refuse a sum over another number of rows: a row that is read twice counts twice."""
+    def check_count(self, totals: Sequence[Any]) -> None:
+        """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
+        rows = totals[0].faults.rows if totals else 0
         if rows != self.count:
             raise changed("all parts", self.count, rows)
 
@@ -167,7 +168,7 @@ class StreamedRows:
             return self._known.totals(queries, coefs)
         self._source.clipped_passes += 1
         totals: list[Total] = self._source.run(ClippedPass(self._recipe, queries, coefs), "gradients")
-        self._source.check_count(totals[0].faults.rows)
+        self._source.check_count(totals)
         self._refuse(totals[0].faults)
         return totals
 
@@ -175,11 +176,13 @@ class StreamedRows:
         """Sum a query over all rows, and leave the judgement of faults to the caller."""
         job = SumPass(self._recipe, [(query, coef)])
         if isinstance(query, LossGradient) and self._source.sample is None and (step := self.sample_step) > 1:
-            ((totals, kept),) = self._source.run(SampledPass(job, step), "sums")
+            found = self._source.run(SampledPass(job, step), "sums")
+            totals, kept = found[0] if found else ([], [])
+            self._source.check_count(totals)
             self._source.sample = joined(kept)
         else:
             totals = self._source.run(job, "sums")
-        self._source.check_count(totals[0].faults.rows)
+            self._source.check_count(totals)
         return totals[0]
 
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
@@ -192,7 +195,7 @@ class StreamedRows:
         """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""
         query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
         totals = self._source.run(SumPass(self._recipe, [(query, coef) for coef in coefs]), "gradients")
-        self._source.check_count(totals[0].faults.rows)
+        self._source.check_count(totals)
         return np.array([total.gradient for total in totals])
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,11 +21,27 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         rule = "must be something that can be read more than once"
         raise TypeError(sentence("X", rule, type(source).__name__, remedy))
     empty = source.schema.empty_table()
+    _check_once(source)
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # a filter is known to the whole dataset alone
         parts = [LazyPart(functools.partial(_batches, source, {}), "an Arrow dataset")]
     return LocalParts(parts, empty, threads)
+
+
+def _check_once(source: Any) -> None:
+    """Raise where a dataset names a file twice, also by links; a union is asked for each of its datasets."""
+    files = [path for each in getattr(source, "children", [source]) for path in getattr(each, "files", [])]
+    seen: dict[Any, str] = {}
+    for path in files:
+        place: Any = path
+        with contextlib.suppress(OSError):  # what is on no disk of this machine is told by its path
+            found = os.stat(path)
+            place = (found.st_dev, found.st_ino)
+        if place in seen:
+            again = "is named twice" if seen[place] == path else f"is the same file as `{seen[place]}`"
+            raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
+        seen[place] = path
 
 
 def _part(fragment: Any, schema: Any) -> LazyPart:
