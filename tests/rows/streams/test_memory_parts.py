@@ -1,5 +1,8 @@
 """Parts: however many there are, however long their batches are, a fit is that of all rows in one table."""
 
+import time
+from typing import ClassVar
+
 import pyarrow as pa
 import pytest
 
@@ -28,6 +31,31 @@ def test_a_fit_of_parts_is_that_of_their_rows(table, name, count, size, threads)
 def test_batches_of_any_size_give_the_bits_of_exact_sums(size):
     table = people(3000)
     assert_same(fitted(parts_of(table, 2, size, 1), **FITS["fm"]), fitted(table, **FITS["fm"]))
+
+
+class Watched(MemoryPart):
+    """A part that says how many are open."""
+
+    passes: ClassVar[list[int]] = []
+
+    def chosen(self, columns):
+        return self
+
+    def batches(self):
+        self.passes.append(1)
+        time.sleep(0.02)
+        yield self.table
+        self.passes.pop()
+
+
+@pytest.mark.parametrize(("columns", "threads", "most"), [(7, None, 2), (40, None, 1), (40, 3, 3)])
+def test_parts_of_many_columns_are_read_one_by_one_unless_threads_are_named(table, columns, threads, most, monkeypatch):
+    monkeypatch.setattr("dplr.rows.threads.available_threads", lambda: 2)
+    part = Watched(table.slice(0, 10))
+    parts = LocalParts([part] * 8, table.slice(0, 0), threads).chosen([f"x{place}" for place in range(columns)])
+    seen = []
+    one_pass(parts, CountPass(), lambda rows: seen.append(len(part.passes)))
+    assert max(seen) == most
 
 
 def test_parts_and_batches_without_rows_count_nothing(table):

@@ -38,7 +38,7 @@ Vector = NDArray[np.float64]
 # Shows how far a pass is: (what it is called, rows if known) -> a context that takes numbers of rows.
 Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Seen]]
 # Rows of a sample are held in memory: at most this many bytes of them.
-_MOST_SAMPLED_BYTES = 2**25
+_MOST_SAMPLED_BYTES = 3 * 2**23
 # Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
 _PASSES_READ = 2
 
