@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from dplr._core import LossRows
 from dplr._validation import sentence
-from dplr._warnings import DataWarning
+from dplr._warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
@@ -83,9 +82,8 @@ class StreamSource:
                 rows += more
                 show(more)
 
-            with warnings.catch_warnings():
-                if self.passes > 1:  # what parts warn of was said in the first pass
-                    warnings.simplefilter("ignore", DataWarning)
+            # What parts warn of was said in the first pass.
+            with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
                 return one_pass(self.parts, job, seen)
 
     def check_count(self, totals: Sequence[Any]) -> None:
