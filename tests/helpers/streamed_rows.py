@@ -15,6 +15,9 @@ import pyarrow as pa
 
 import dplr
 from dplr.rows.streams import LocalParts
+from dplr.rows.streams.engines.tasks import states
+from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.keeping import kind_of
 
 N = 50_000
 COLUMNS = {
@@ -115,6 +118,28 @@ class FarParts(LocalParts):
 
     def chosen(self, columns: Any) -> FarParts:
         return FarParts([part.chosen(columns) for part in self.parts], self.empty, 1)
+
+
+class HoldingParts(FarParts):
+    """Parts that this process reads as if they were elsewhere, and holds as workers do: each part by itself."""
+
+    def chosen(self, columns: Any) -> HoldingParts:
+        return HoldingParts([part.chosen(columns) for part in self.parts], self.empty, 1)
+
+    def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
+        groups = [Held([part], Shelf(recipe, step, kind_of(self, recipe), folder)) for part in self.parts]
+        reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
+        return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
+
+
+@dataclass
+class Answering:
+    """Something that can be summed, from a function that answers."""
+
+    answers: Any
+
+    def sums(self, job: Any, seen: Any) -> Any:
+        return states(job, self.answers(job), seen)
 
 
 @dataclass(frozen=True, eq=False)
