@@ -111,6 +111,13 @@ class DeadlyPart:
         return self.part.batches()
 
 
+@dataclass(frozen=True, eq=False)
+class CountedPart(DeadlyPart):
+    """A part that notes when it is read, and kills nobody."""
+
+    kill_at: int = 2**60
+
+
 class FarParts(LocalParts):
     """Parts that this process reads as if they were elsewhere: no row is kept for a first guess."""
 
@@ -126,8 +133,12 @@ class HoldingParts(FarParts):
     def chosen(self, columns: Any) -> HoldingParts:
         return HoldingParts([part.chosen(columns) for part in self.parts], self.empty, 1)
 
+    def groups(self) -> list[Any]:
+        return [[part] for part in self.parts]
+
     def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
-        groups = [Held([part], Shelf(recipe, step, kind_of(self, recipe), folder)) for part in self.parts]
+        shelf = Shelf(recipe, step, kind_of(self, recipe), folder)
+        groups = [Held(parts, shelf) for parts in self.groups()]
         reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
         return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
 

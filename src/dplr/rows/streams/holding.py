@@ -67,7 +67,7 @@ class Held:
             place = self._place(own_folder, opened)
             read = [_Read(part, self.shelf, place) for part in self.parts]
             self.answer = sum_part(job, *read)
-            self._rows = None if place is None else place.rows()
+            self._rows = None if place is None or _is_fault(job, self.answer) else place.rows()
         return self
 
     def sums(self, job: RemotePass[Any], own_folder: str) -> bytes:
@@ -92,6 +92,15 @@ class Held:
             if free >= ROOM * 8 * width * (count or 0):
                 return _File(self.shelf, opened.enter_context(nameless(folder or own_folder)))
         return None
+
+
+def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
+    """Whether a pass did not come to its end: then some rows may not be held."""
+    try:
+        job.load(answer)
+    except ValueError:
+        return True
+    return False
 
 
 class _Memory:
