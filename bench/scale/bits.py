@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -230,21 +230,26 @@ def _hash(texts: list[bytes]) -> str:
     return hashlib.sha256(b"\n".join(texts)).hexdigest()[:16] if texts else ""
 
 
-def compared(ways: dict[str, Way], files: Files, mechanisms: Sequence[str] = (*FITS,)) -> Iterator[dict[str, Any]]:
-    """A line per way and mechanism: its hashes, and how far it is from the array."""
-    for mechanism in mechanisms:
+def line(way: str, mechanism: str, found: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+    """The hashes of a fit, whether they are those of the array, and how far its release is from that of the array."""
+    pairs = zip(found["released"], reference["released"], strict=True)
+    is_equal = all(found[key] == reference[key] for key in ("coefficients", "sums"))
+    return {
+        "way": way,
+        "mechanism": mechanism,
+        "coefficients": found["coefficients"],
+        "sums": found["sums"],
+        "equal": "yes" if is_equal else "no",
+        "steps": max((int(np.abs(one - other).max()) for one, other in pairs), default=0),
+    }
+
+
+def compared(ways: dict[str, Way], files: Files) -> Iterator[dict[str, Any]]:
+    """A line per mechanism and way."""
+    for mechanism in FITS:
         reference = fitted(LOCAL[REFERENCE](files), mechanism)
         for name, way in ways.items():
-            found = reference if name == REFERENCE else fitted(way(files), mechanism)
-            pairs = zip(found["released"], reference["released"], strict=True)
-            hashes = {key: found[key] for key in ("coefficients", "sums")}
-            yield {
-                "way": name,
-                "mechanism": mechanism,
-                **hashes,
-                "equal": "yes" if all(hashes[key] == reference[key] for key in hashes) else "no",
-                "steps": max((int(np.abs(one - other).max()) for one, other in pairs), default=0),
-            }
+            yield line(name, mechanism, fitted(way(files), mechanism), reference)
 
 
 def read(path: Path = RESULTS) -> list[dict[str, str]]:
