@@ -3,6 +3,9 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pyarrow.dataset as ds
@@ -10,10 +13,12 @@ import pytest
 from pyarrow import parquet
 
 import dplr
+from dplr.problem.losses import LOGISTIC
+from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.streams import holding
 from dplr.rows.streams.holding import Held, Shelf
 from dplr.rows.streams.parts import sum_part
-from dplr.rows.streams.passes import CountPass
+from dplr.rows.streams.passes import ClippedPass, CountPass
 from streamed_rows import (
     FITS,
     CountedPart,
@@ -123,6 +128,16 @@ def test_the_file_has_no_name_and_is_freed_with_the_rows(table, tmp_path):
     assert mapped_in(tmp_path) == set()
 
 
+def test_no_pass_leaves_anything_in_memory(table, tmp_path):
+    """What a pass learns of rows is a copy of them, which may be as large as the file."""
+    held = group(table.slice(0, 5000)).reading(CountPass(), str(tmp_path))
+    d = held.shelf.recipe.prep.geometry.d
+    job = ClippedPass(held.shelf.recipe, [ClippedGradient(LOGISTIC, d, True, 1.0)], [np.zeros((1, d + 1))])
+    (total,) = job.load(held.sums(job, str(tmp_path)))
+    assert total.faults.rows == 5000
+    assert not any("clipped_sums" in vars(rows) for part in held._rows for rows in part)
+
+
 def mapped_in(folder):
     """The files of a folder that this process maps."""
     with open("/proc/self/maps") as maps:
@@ -218,12 +233,33 @@ def test_workers_hold_rows_while_a_fit_runs_and_not_longer(client, table, tmp_pa
 
 
 def eventually(rule, seconds=20):
-    import time
-
     end = time.monotonic() + seconds
     while not rule() and time.monotonic() < end:
         time.sleep(0.1)
     return rule()
+
+
+LONG = """
+import sys
+import distributed
+import dplr
+client = distributed.Client(sys.argv[1], set_as_default=False)
+bounds = dplr.Bounds({"age": (18, 90), "weight": (0, 2)})
+stream = dplr.Stream(sys.argv[2], workers=client)
+steps = dplr.NoisyGradientDescent(steps=100_000)
+dplr.fit(stream, "old", bounds=bounds, eps=1.0, delta=1e-6, mechanism=steps)
+"""
+
+
+def test_workers_forget_the_rows_of_a_fit_whose_driver_was_killed(client, table, tmp_path):
+    parquet.write_table(table.select(["age", "weight", "old"]), tmp_path / "a.parquet", row_group_size=2000)
+    command = [sys.executable, "-c", LONG, client.scheduler.address, str(tmp_path)]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as driver:
+        try:
+            assert eventually(lambda: mapped_on_workers(client) > 0, 60)
+        finally:
+            driver.kill()
+    assert eventually(lambda: mapped_on_workers(client) == 0)
 
 
 @pytest.mark.parametrize("given", [MANY, FITS["objective"]], ids=["ngd", "objective"])
