@@ -137,7 +137,7 @@ class HoldingParts(FarParts):
         return [[part] for part in self.parts]
 
     def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
-        shelf = Shelf(recipe, step, kind_of(self, recipe), folder)
+        shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns=len(self.parts) % 2 == 0)
         groups = [Held(parts, shelf) for parts in self.groups()]
         reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
         return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.dataset as ds
@@ -128,13 +129,19 @@ def test_the_file_has_no_name_and_is_freed_with_the_rows(table, tmp_path):
     assert mapped_in(tmp_path) == set()
 
 
-def test_no_pass_leaves_anything_in_memory(table, tmp_path):
-    """What a pass learns of rows is a copy of them, which may be as large as the file."""
-    held = group(table.slice(0, 5000)).reading(CountPass(), str(tmp_path))
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_a_pass_learns_of_rows_stays_where_there_is_room(learns, table, tmp_path):
+    """It is a copy of them, which may be as large as the file."""
+    held = group(table.slice(0, 5000))
+    held.shelf = replace(held.shelf, learns=learns)
+    held.reading(CountPass(), str(tmp_path))
     d = held.shelf.recipe.prep.geometry.d
     job = ClippedPass(held.shelf.recipe, [ClippedGradient(LOGISTIC, d, True, 1.0)], [np.zeros((1, d + 1))])
-    (total,) = job.load(held.sums(job, str(tmp_path)))
-    assert total.faults.rows == 5000
+    answers = [held.sums(job, str(tmp_path)) for _ in range(12)]
+    assert set(answers) == {sum_part(job, *held.parts)}
+    known = [rows for part in held._known[1] for rows in part]
+    assert bool(known) is learns
+    assert all("clipped_sums" in vars(rows) for rows in known)
     assert not any("clipped_sums" in vars(rows) for part in held._rows for rows in part)
 
 
@@ -171,6 +178,20 @@ def test_a_full_disk_changes_no_bit(writes, table, monkeypatch, tmp_path):
     opened = holding.nameless
     monkeypatch.setattr(holding, "nameless", lambda folder: Full(opened(folder), writes))
     assert_same(fitted(counted(table, tmp_path), **MANY), fitted(table, **MANY))
+
+
+def test_rows_on_another_way_are_learnt_anew(table, tmp_path):
+    held = group(table.slice(0, 5000))
+    held.shelf = replace(held.shelf, learns=True)
+    held.reading(CountPass(), str(tmp_path))
+    recipe = held.shelf.recipe
+    d = recipe.prep.geometry.d
+    query, center = ClippedGradient(LOGISTIC, d, True, 1.0), np.zeros(d)
+    ways = [None, *(recipe.prep.standardised(center, np.full(d, factor), 1.0) for factor in (0.5, 0.25))]
+    jobs = [ClippedPass(recipe.mapped(way), [query], [np.full((1, d + 1), 0.125)]) for way in (*ways, *ways)]
+    found = [held.sums(job, str(tmp_path)) for job in jobs]
+    assert len(set(found)) == 3
+    assert found == [Held(held.parts, replace(held.shelf, learns=False)).sums(job, str(tmp_path)) for job in jobs]
 
 
 def test_a_folder_that_is_not_there_changes_no_bit(table, tmp_path):

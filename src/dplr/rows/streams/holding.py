@@ -6,6 +6,7 @@ They are in no pickle. Whoever gets held rows from elsewhere has their parts and
 from __future__ import annotations
 
 import contextlib
+import pickle
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.streams.keeping import ROOM, nameless
 from dplr.rows.streams.parts import Part, RemotePass, sum_part, total_rows
-from dplr.rows.streams.passes import CountPass
+from dplr.rows.streams.passes import ClippedPass, CountPass
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.weights import RowWeights, Weights
 
@@ -35,12 +36,14 @@ class Shelf:
     step : every so many rows of a batch are held; 1 for all.
     kind : the type of their entries, as a file has them.
     folder : of the file; "" for the worker's own folder, None for memory.
+    learns : whether what a pass learns of rows stays in memory for the next: about as much as the rows take.
     """
 
     recipe: Recipe
     step: int
     kind: str = "<f8"
     folder: str | None = None
+    learns: bool = False
 
 
 class Held:
@@ -56,6 +59,7 @@ class Held:
     def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
         self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
         self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
+        self._known: tuple[bytes, list[list[ArrayRows]]] = b"", []  # on the way into a scaled problem of the last pass
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the rows here: they stay on the machine that read them."""
@@ -78,7 +82,20 @@ class Held:
             return sum_part(job, *self.parts)
         if self._rows is None:
             return self.answer  # which says why
-        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, self._rows, strict=True)))
+        job, held = self._learnt(job, self._rows)
+        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, held, strict=True)))
+
+    def _learnt(
+        self, job: RemotePass[Any], held: list[list[ArrayRows]]
+    ) -> tuple[RemotePass[Any], list[list[ArrayRows]]]:
+        """A pass, and rows with what earlier passes learnt; or fresh ones, where that would fill the memory."""
+        if not (self.shelf.learns and isinstance(job, ClippedPass)):
+            return job, [[rows.mapped(rows.prep) for rows in part] for part in held]
+        way, of_rows = job.recipe.way, replace(job, recipe=job.recipe.mapped(None))
+        name = pickle.dumps(way)
+        if self._known[0] != name:
+            self._known = name, [[rows.mapped(way or rows.prep) for rows in part] for part in held]
+        return of_rows, self._known[1]
 
     def _place(self, own_folder: str, opened: contextlib.ExitStack) -> _Memory | None:
         """Where rows are put; None where a disk has no room for them."""
@@ -235,5 +252,5 @@ class _HeldPart:
         return self
 
     def batches(self) -> Iterator[Any]:
-        """The held rows, without what a pass learns of them: that would fill the memory which a file spares."""
-        return (rows.mapped(rows.prep) for rows in self.held)
+        """The held rows."""
+        return iter(self.held)

@@ -17,6 +17,11 @@ from dplr.rows.streams.recipe import Recipe
 
 S = TypeVar("S")
 
+# What passes learn of rows that a worker holds stays in its memory if it is at most this much per core. For a row it
+# is its entries on the grid, as float32, and that many bytes.
+_MOST_LEARNT_BYTES = 2**29
+_LEARNT_A_ROW = 64
+
 
 class DaskParts(FarParts):
     """Parts that the workers of a `distributed.Client` read where they can reach them."""
@@ -34,8 +39,10 @@ class DaskParts(FarParts):
 
     def held(self, recipe: Recipe, step: int, folder: str | None) -> tuple[Sums, Sums]:
         """All rows, to be summed once; and those that this leaves on the workers."""
-        shelf = Shelf(recipe, step, kind_of(self, recipe), folder)
-        groups = grouped(self.parts, _cores(self._workers))
+        cores, learnt = _cores(self._workers), 4 * recipe.prep.geometry.d + _LEARNT_A_ROW
+        learns = self.rows is not None and learnt * self.rows <= _MOST_LEARNT_BYTES * cores
+        shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns)
+        groups = grouped(self.parts, cores)
         reading = _Reading(self._workers, [Held(group, shelf) for group in groups])
         return reading, _HeldSums(reading)
 
