@@ -63,6 +63,7 @@ $(VENV)/.oracle: $(VENV)/.test
 	@touch $@
 $(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
 	$(PY) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
 	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
 $(VENV)-checked/.test: $(SOURCES)

@@ -58,13 +58,15 @@ def duckdb(paths: list[str]) -> Any:
     return duckdb.connect().sql(f"select * from read_parquet({paths!r})")
 
 
-def dask(paths: list[str], workers: int, frames: bool = False) -> Any:
-    """Processes of Dask, without its sampling profiler."""
+def dask(paths: list[str], workers: int, frames: bool = False, is_set: bool = True) -> Any:
+    """Processes of Dask, set as docs/use/scale.md says, or as they come."""
     import dask
     import dask.dataframe as dd
     import distributed
 
-    dask.config.set({"distributed.worker.profile.enabled": False})
+    if is_set:
+        dask.config.set({"distributed.worker.profile.enabled": False})
+        dask.config.get("distributed.nanny.pre-spawn-environ").pop("MALLOC_TRIM_THRESHOLD_", None)
     cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     client = distributed.Client(cluster)
     return dd.read_parquet(paths) if frames else dplr.Stream(paths, workers=client)
@@ -95,6 +97,7 @@ ENGINES: dict[str, Callable[[list[str]], Any]] = {
     "polars": polars,
     "duckdb": duckdb,
     "dask 1": lambda paths: dask(paths, 1),
+    "dask 1 as it comes": lambda paths: dask(paths, 1, is_set=False),
     "dask 2": lambda paths: dask(paths, 2),
     "dask dataframe 2": lambda paths: dask(paths, 2, frames=True),
     "ray 2": ray,

@@ -15,6 +15,9 @@ import pyarrow as pa
 
 import dplr
 from dplr.rows.streams import LocalParts
+from dplr.rows.streams.engines.tasks import states
+from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.keeping import kind_of
 
 N = 50_000
 COLUMNS = {
@@ -108,6 +111,13 @@ class DeadlyPart:
         return self.part.batches()
 
 
+@dataclass(frozen=True, eq=False)
+class CountedPart(DeadlyPart):
+    """A part that notes when it is read, and kills nobody."""
+
+    kill_at: int = 2**60
+
+
 class FarParts(LocalParts):
     """Parts that this process reads as if they were elsewhere: no row is kept for a first guess."""
 
@@ -115,6 +125,32 @@ class FarParts(LocalParts):
 
     def chosen(self, columns: Any) -> FarParts:
         return FarParts([part.chosen(columns) for part in self.parts], self.empty, 1)
+
+
+class HoldingParts(FarParts):
+    """Parts that this process reads as if they were elsewhere, and holds as workers do: each part by itself."""
+
+    def chosen(self, columns: Any) -> HoldingParts:
+        return HoldingParts([part.chosen(columns) for part in self.parts], self.empty, 1)
+
+    def groups(self) -> list[Any]:
+        return [[part] for part in self.parts]
+
+    def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
+        shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns=len(self.parts) % 2 == 0)
+        groups = [Held(parts, shelf) for parts in self.groups()]
+        reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
+        return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
+
+
+@dataclass
+class Answering:
+    """Something that can be summed, from a function that answers."""
+
+    answers: Any
+
+    def sums(self, job: Any, seen: Any) -> Any:
+        return states(job, self.answers(job), seen)
 
 
 @dataclass(frozen=True, eq=False)

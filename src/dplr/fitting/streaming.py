@@ -88,8 +88,9 @@ class Streaming:
 
     @property
     def _folder(self) -> str | None:
-        keep = self.stream.keep
-        return None if keep is False else tempfile.gettempdir() if keep is None else os.fspath(keep)
+        keep, here = self.stream.keep, self.stream.parts.is_local
+        own = tempfile.gettempdir() if here else ""  # each worker has a folder of its own
+        return None if keep is False else own if keep is None else os.fspath(keep)
 
 
 def _refuse_queries(stream: Stream, person: str | None) -> None:

@@ -16,6 +16,7 @@ from streamed_rows import (
     DeadlyPart,
     FarParts,
     FaultyPart,
+    HoldingParts,
     MemoryPart,
     assert_same,
     fitted,
@@ -56,10 +57,10 @@ def on_workers(parts, client, **options):
     return DaskParts([DeadlyPart(part, **options) for part in parts.parts], parts.empty, client)
 
 
-def far(lazy):
+def far(lazy, kind=HoldingParts):
     """The parts that this process reads, without what only rows of this process are used for."""
     parts = dplr.Stream(lazy).parts
-    return FarParts(parts.parts, parts.empty, 1)
+    return kind(parts.parts, parts.empty, 1)
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -73,7 +74,7 @@ def test_a_fit_on_workers_has_every_bit_of_a_fit_in_this_process(name, client, f
 def test_a_fit_of_partitions_has_every_bit_of_a_fit_in_this_process(name, client, folder):
     with client.as_current():
         found = fitted(dd.read_parquet(folder), **FITS[name])
-    assert_same(found, fitted(far(dd.read_parquet(folder)), **FITS[name]))
+    assert_same(found, fitted(far(dd.read_parquet(folder), FarParts), **FITS[name]))
 
 
 def test_the_client_in_scope_reads_a_dask_dataframe(client, folder):
@@ -87,7 +88,7 @@ def test_a_worker_that_is_killed_changes_no_bit(name, client, table, tmp_path):
     parts = parts_of(table, 7)
     parts = LocalParts([MemoryPart(part.table) for part in parts.parts], parts.empty)
     lost = on_workers(parts, client, folder=str(tmp_path), kill_at=KILLED[name])
-    assert_same(fitted(lost, **FITS[name]), fitted(FarParts(parts.parts, parts.empty), **FITS[name]))
+    assert_same(fitted(lost, **FITS[name]), fitted(HoldingParts(parts.parts, parts.empty), **FITS[name]))
     read = len(list(tmp_path.iterdir()))
     assert read > KILLED[name]
     assert read % 7, "the parts of the killed worker were read again"

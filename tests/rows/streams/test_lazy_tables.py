@@ -1,5 +1,6 @@
 """Lazy tables: a fit of one is the fit of its rows in memory; only chosen columns are read, again and again."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -179,3 +180,29 @@ def test_a_strict_ledger_takes_files(tmp_path):
     ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
     dplr.fit(tmp_path / "a.parquet", "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
     assert ledger.spent()[0] == 1.0
+
+
+def text_ending_at(end):
+    """Texts of which the 150th ends at that byte; 450 is where it ends."""
+    said = pa.array(["yes", "no ", "yes"] * 100)
+    ends = np.frombuffer(said.buffers()[1], np.int32).copy()
+    ends[150] = end
+    return pa.StringArray.from_buffers(300, pa.py_buffer(ends.tobytes()), said.buffers()[2])
+
+
+@pytest.mark.parametrize("kind", ["files", "in a union", "filtered"])
+def test_a_file_of_arrow_whose_texts_end_outside_their_bytes_is_refused(kind, tmp_path):
+    def source(end):
+        path, said = tmp_path / f"{end}.arrow", text_ending_at(end)
+        batch = pa.record_batch({"age": pa.array([40, 50, 60] * 100), "job": said, "old": [False, True, True] * 100})
+        with pa.ipc.new_file(path, batch.schema) as file:
+            file.write_batch(batch)
+        found = ds.dataset(path, format="ipc")
+        unioned = ds.dataset([found, ds.dataset(batch.slice(0, 9))]) if kind == "in a union" else found
+        return unioned.filter(ds.field("age") > 0) if kind == "filtered" else unioned
+
+    bounds = dplr.Bounds({"age": (18, 90), "job": {"levels": ["yes", "no "]}})
+    dplr.fit(source(450), "old", bounds=bounds, eps=1.0)
+    with pytest.raises(ValueError, match="`X` must be sound files of Arrow; ends of texts, codes or nulls") as caught:
+        dplr.fit(source(1200), "old", bounds=bounds, eps=1.0)
+    assert caught.value.__cause__ is None

@@ -240,10 +240,10 @@ class EncodedReader:
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and encode each block before; with the marks of those blocks."""
         out, marks = query.partial(), np.zeros(2 * len(self._encoder.features), np.int64)
-        y, step = as_numbers(self._y), self._block_rows or self._encoder.block_rows
+        y, step, matrix = as_numbers(self._y), self._block_rows or self._encoder.block_rows, None
         for start in range(span[0], span[1], step):
             rows = _rows(self._index, start, min(start + step, span[1]))
-            matrix, seen = self._encoder.block(rows)
+            matrix, seen = self._encoder.block(rows, matrix)
             query.add_block(matrix, y[rows], self._prep, coef, out, _of(self._weights, rows))
             marks += seen
         return marked(out.total(), tuple(marks.tolist()))

@@ -26,7 +26,7 @@ from dplr.rows.tables.table import Table, as_table
 from dplr.rows.weights import RowWeights
 
 # A disk is never filled to its end.
-_ROOM = 1.25
+ROOM = 1.25
 # Integers of these types, and float32, are exact in float32.
 _SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
 
@@ -48,11 +48,11 @@ class Kept:
 def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]) -> Kept | None:
     """Encode all rows in one pass; None where the folder's disk has no room for them."""
     width = recipe.prep.geometry.d
-    kind = np.dtype(np.float32 if _is_short(parts, recipe) else np.float64)
+    kind = np.dtype(kind_of(parts, recipe))
     kinds = [(kind, width), (np.dtype(np.float64), 1)] + [(np.dtype(np.float64), 1)] * (recipe.weighing is not None)
     needed = count * sum(each.itemsize * size for each, size in kinds)
     with contextlib.suppress(OSError):  # a full or slow disk, or none: rows are read again instead
-        if shutil.disk_usage(folder).free < _ROOM * needed:
+        if shutil.disk_usage(folder).free < ROOM * needed:
             return None
         job = _KeepPass(recipe, folder, [each for each, _ in kinds])
         if run(job, "keeping rows") != count:
@@ -67,7 +67,7 @@ class _KeepPass:
 
     def __init__(self, recipe: Recipe, folder: str, kinds: list[np.dtype[Any]]) -> None:
         self._recipe, self._kinds, self._lock = recipe, kinds, threading.Lock()
-        self._files: list[IO[bytes]] = [_nameless(folder) for _ in kinds]
+        self._files: list[IO[bytes]] = [nameless(folder) for _ in kinds]
 
     def zero(self) -> int:
         """No rows yet."""
@@ -97,9 +97,14 @@ class _KeepPass:
         return found
 
 
-def _nameless(folder: str) -> IO[bytes]:
+def nameless(folder: str) -> IO[bytes]:
     """A file that is gone when it is closed, or when the process ends."""
     return tempfile.TemporaryFile(dir=folder, prefix="dplr-")
+
+
+def kind_of(parts: Parts, recipe: Recipe) -> str:
+    """The type in which entries of X are kept, exact for all of them."""
+    return "<f4" if _is_short(parts, recipe) else "<f8"
 
 
 def _is_short(parts: Parts, recipe: Recipe) -> bool:

@@ -111,6 +111,26 @@ class Parts(Protocol):
         ...
 
 
+class Sums(Protocol):
+    """Rows that can be summed where they lie."""
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The state of each part, once, in the order of the parts; tells `seen` how many rows were read."""
+        ...
+
+
+@runtime_checkable
+class Holder(Protocol):
+    """Parts whose rows can stay, encoded, where they were read."""
+
+    def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Sums, Sums]:
+        """All rows, to be summed once; and every `step`-th of each batch, which that one pass leaves where it lies.
+
+        They lie in a file without a name in `folder`, "" for a folder of the worker's own; None for its memory.
+        """
+        ...
+
+
 class LocalParts:
     """Parts that this process reads, some of them at once.
 
@@ -236,7 +256,7 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
     return total
 
 
-def one_pass(parts: Parts, job: Pass[S], seen: Seen = lambda rows: None) -> S:
+def one_pass(parts: Sums, job: Pass[S], seen: Seen = lambda rows: None) -> S:
     """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
     return merged(job, parts.sums(job, seen))
 

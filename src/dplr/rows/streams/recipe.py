@@ -83,7 +83,9 @@ class Recipe:
         return (*self.features, *(name for name in (self.target, *more) if name is not None))
 
     def rows_of(self, batch: Any) -> ArrayRows:
-        """The rows of a batch."""
+        """The rows of a batch, which may be rows that were encoded before."""
+        if isinstance(batch, ArrayRows):
+            return batch if self.way is None else batch.mapped(self.way)
         table = as_table(batch)
         assert table is not None
         target = self.target_of(table)
@@ -104,8 +106,8 @@ class Recipe:
         numeric = found.numeric or self.labels is not None
         return found if numeric else Target(NUMERIC, found.as_float(), found.type_name)
 
-    def mapped(self, way: Prep) -> Recipe:
-        """The same columns, on another way into a scaled problem."""
+    def mapped(self, way: Prep | None) -> Recipe:
+        """The same columns, on another way into a scaled problem; None for that of `prep`."""
         return replace(self, way=way)
 
     def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:

@@ -27,7 +27,7 @@ from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.keeping import Kept, keep
-from dplr.rows.streams.parts import Parts, Pass, Seen, changed, one_pass
+from dplr.rows.streams.parts import Holder, Parts, Pass, Seen, Sums, changed, one_pass
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.certificate import Objective
@@ -58,7 +58,8 @@ class StreamSource:
     count : number of rows.
     units : number of persons, or of rows.
     bar : shows how far a pass is.
-    folder : where rows may be kept while a fit runs; None for nowhere.
+    folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
+    held, held_sample : all rows, and a sample, that workers hold.
     """
 
     parts: Parts
@@ -70,10 +71,12 @@ class StreamSource:
     clipped_passes: int = 0
     sample: Arrays | None = None
     kept: Kept | None = None
+    held: Sums | None = None
+    held_sample: Sums | None = None
     told: bool = field(default=False)
 
-    def run(self, job: Pass[Any], label: str) -> Any:
-        """One pass over all rows, which must be as many as ever."""
+    def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
+        """One pass over all rows, wherever they are read, or over those that workers hold."""
         rows, self.passes = 0, self.passes + 1
         with self.bar(f"{label}, pass {self.passes}", self.count) as show:
 
@@ -84,7 +87,7 @@ class StreamSource:
 
             # What parts warn of was said in the first pass.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
-                return one_pass(self.parts, job, seen)
+                return one_pass(self.parts if rows_of is None else rows_of, job, seen)
 
     def check_count(self, totals: Sequence[Any]) -> None:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
@@ -165,28 +168,36 @@ class StreamedRows:
         if self._known is not None:
             return self._known.totals(queries, coefs)
         self._source.clipped_passes += 1
-        totals: list[Total] = self._source.run(ClippedPass(self._recipe, queries, coefs), "gradients")
+        job = ClippedPass(self._recipe, queries, coefs)
+        totals: list[Total] = self._source.run(job, "gradients", self._held_rows())
         self._source.check_count(totals)
         self._refuse(totals[0].faults)
         return totals
 
     def sum(self, query: Any, coef: Any) -> Any:
         """Sum a query over all rows, and leave the judgement of faults to the caller."""
-        job = SumPass(self._recipe, [(query, coef)])
-        if isinstance(query, LossGradient) and self._source.sample is None and (step := self.sample_step) > 1:
-            found = self._source.run(SampledPass(job, step), "sums")
-            totals, kept = found[0] if found else ([], [])
-            self._source.check_count(totals)
-            self._source.sample = joined(kept)
+        source, job = self._source, SumPass(self._recipe, [(query, coef)])
+        is_known = source.sample is not None or source.held_sample is not None
+        if not isinstance(query, LossGradient) or is_known or (step := self.sample_step) == 1:
+            totals = source.run(job, "sums")
+        elif isinstance(source.parts, Holder):
+            reading, source.held_sample = source.parts.held(self._recipe.mapped(None), step, None)
+            totals = source.run(job, "sums", reading)
         else:
-            totals = self._source.run(job, "sums")
-            self._source.check_count(totals)
+            found = source.run(SampledPass(job, step), "sums")
+            totals, kept = found[0] if found else ([], [])
+            source.check_count(totals)
+            source.sample = joined(kept)
+        source.check_count(totals)
         return totals[0]
 
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
-        """Sum a loss in float64, over all rows; faults are left to the caller."""
-        assert rows is ALL or rows.step == 1
-        total: RealTotal = self.sum(query, coef)
+        """Sum a loss in float64, over all rows, or over the sample that workers hold; faults are left to the caller."""
+        if rows is ALL or rows.step == 1:
+            total: RealTotal = self.sum(query, coef)
+            return total
+        assert self._source.held_sample is not None
+        (total,) = self._source.run(SumPass(self._recipe, [(query, coef)]), "a sample", self._source.held_sample)
         return total
 
     def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
@@ -198,8 +209,8 @@ class StreamedRows:
 
     @property
     def sample_step(self) -> int:
-        """Every so many rows are kept for a first guess; 1 for none. A cluster keeps none: rows stay where they are."""
-        if not self._source.parts.is_local:
+        """Every so many rows are kept for a first guess, by this process or by workers; 1 for none."""
+        if not (self._source.parts.is_local or isinstance(self._source.parts, Holder)):
             return 1
         n, d = len(self), self.geometry.d
         most = _MOST_SAMPLED_BYTES // (8 * (d + 2))
@@ -251,6 +262,16 @@ class StreamedRows:
             source.kept = keep(source.parts, self._recipe, source.count, source.folder, source.run)
             source.folder = source.folder if source.kept else None
         return None if source.kept is None else source.kept.rows(self.prep)
+
+    def _held_rows(self) -> Sums | None:
+        """All rows, as workers hold them or will after this pass; None while it does not pay or may not be."""
+        source = self._source
+        if source.held is not None:
+            return source.held
+        if source.clipped_passes <= _PASSES_READ or source.folder is None or not isinstance(source.parts, Holder):
+            return None
+        reading, source.held = source.parts.held(self._recipe.mapped(None), 1, source.folder)
+        return reading
 
     def _refuse(self, faults: Any) -> None:
         """Raise for rows that cannot count, and say in which columns."""

@@ -25,9 +25,9 @@ class Stream:
         pyarrow, a LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, a Dataset of Ray; or parts
         of one's own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds
         options.
-    keep : a folder of this machine where a fit that reads rows hundreds of times may keep them, encoded, in a file
-        without a name, while it runs. None for the system's folder of temporary files, False for nowhere. Such a file
-        is as private as the rows, and not encrypted.
+    keep : a folder where a fit that reads rows hundreds of times may keep them, encoded, in a file without a name,
+        while it runs: of this machine, or of each worker of Dask. None for the system's folder of temporary files, or
+        the worker's own; False for nowhere. Such a file is as private as the rows, and not encrypted.
     threads : how many parts this process reads at once; None for two, or for one where more than 32 columns are read.
     workers : whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None for
         this process. Tables on a cluster are read there in any case.

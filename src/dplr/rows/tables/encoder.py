@@ -87,16 +87,16 @@ class Encoder:
         """Rows that are well encoded together."""
         return max(_LEAST_ROWS, _ENTRIES // self.width)
 
-    def block(self, rows: Any = None) -> tuple[Matrix, NDArray[np.int64]]:
-        """Encode rows: a slice, an array of indices, or None for all of them.
+    def block(self, rows: Any = None, held: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
+        """Encode rows: a slice, an array of indices, or None for all of them; into `held`, if it is long enough.
 
         Returns
         -------
-        matrix : (n, width)
+        matrix : (n, width), the beginning of `held` where that was used.
         marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
         start, index, count = self._rows(slice(None) if rows is None else rows)
-        matrix = (np.empty if self._dense else np.zeros)((count, self.width))
+        matrix = self._matrix(count, held)
         if count <= self.block_rows:
             return matrix, self._write(start, index, matrix).ravel()
         parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), count // self.block_rows)
@@ -109,6 +109,15 @@ class Encoder:
             return marks
 
         return matrix, np.sum(run(write, spans(count, parts)), axis=0).ravel()
+
+    def _matrix(self, count: int, held: Matrix | None) -> Matrix:
+        """Room for rows, which is zero or will be written everywhere."""
+        if held is None or len(held) < count:
+            return (np.empty if self._dense else np.zeros)((count, self.width))
+        matrix = held[:count]
+        if not self._dense:
+            matrix.fill(0.0)
+        return matrix
 
     def not_finite(self) -> dict[str, int]:
         """The number of rows in which each column is infinite, or missing without a policy."""

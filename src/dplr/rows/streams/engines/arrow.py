@@ -60,4 +60,21 @@ def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) ->
     use_threads = _pool.available_threads() > 1
     few = {"batch_size": BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1, "use_threads": use_threads}
     batches: Iterator[Any] = source.to_batches(columns=columns, **few, **options)
-    return batches
+    return _sound(batches) if _is_mapped(source) else batches
+
+
+def _is_mapped(source: Any) -> bool:
+    """Whether a file of Arrow's own format is read: its bytes become arrays as they are, and nothing looks at them."""
+    formats = (getattr(each, "format", None) for each in getattr(source, "children", [source]))
+    return any(type(each).__name__ == "IpcFileFormat" for each in formats)
+
+
+def _sound(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches; ValueError for one whose texts end outside their bytes, where a kernel would read."""
+    for batch in batches:
+        try:
+            batch.validate(full=True)
+        except ValueError:  # which may quote what a file holds
+            rule = "must be sound files of Arrow; ends of texts, codes or nulls are broken in one"
+            raise ValueError(f"`X` {rule}. Write its rows anew, best as Parquet.") from None
+        yield batch

@@ -10,9 +10,17 @@ from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_order, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, sum_part
+from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.keeping import kind_of
+from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, Sums, sum_part
+from dplr.rows.streams.recipe import Recipe
 
 S = TypeVar("S")
+
+# What passes learn of rows that a worker holds stays in its memory if it is at most this much per core. For a row it
+# is its entries on the grid, as float32, and that many bytes.
+_MOST_LEARNT_BYTES = 2**29
+_LEARNT_A_ROW = 64
 
 
 class DaskParts(FarParts):
@@ -28,6 +36,72 @@ class DaskParts(FarParts):
             return client.submit(functools.partial(sum_part, job, *group), pure=False)
 
         return states(job, in_order(begin, _wait, _drop, groups, 2 * cores), seen)
+
+    def held(self, recipe: Recipe, step: int, folder: str | None) -> tuple[Sums, Sums]:
+        """All rows, to be summed once; and those that this leaves on the workers."""
+        cores, learnt = _cores(self._workers), 4 * recipe.prep.geometry.d + _LEARNT_A_ROW
+        learns = self.rows is not None and learnt * self.rows <= _MOST_LEARNT_BYTES * cores
+        shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns)
+        groups = grouped(self.parts, cores)
+        reading = _Reading(self._workers, [Held(group, shelf) for group in groups])
+        return reading, _HeldSums(reading)
+
+
+class _Reading:
+    """Rows that workers read once more. What they hold lives as long as its futures, and those as long as this."""
+
+    def __init__(self, client: Any, groups: list[Held]) -> None:
+        self.client, self._groups = client, groups
+        self.futures: list[Any] = []
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of runs of parts, in order."""
+        client, job = self.client, remote(job)
+
+        def begin(group: Held) -> Any:
+            self.futures.append(client.submit(functools.partial(_read, job, group), pure=False))
+            return client.submit(_answer, self.futures[-1], pure=False)
+
+        return states(job, in_order(begin, _wait, _drop, self._groups, 2 * _cores(client)), seen)
+
+
+class _HeldSums:
+    """Rows that workers hold. Each is asked by itself; where one is lost, Dask makes another hold its rows."""
+
+    def __init__(self, reading: _Reading) -> None:
+        self._reading, self._holders = reading, {}  # type: tuple[_Reading, dict[str, Any]]
+
+    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+        """The states of runs of parts, in order."""
+        client, work = self._reading.client, functools.partial(_sum_held, remote(job))
+        if not self._holders:
+            self._holders = answer_of("Dask", functools.partial(client.who_has, self._reading.futures))
+
+        def begin(future: Any) -> Any:
+            workers = list(self._holders.get(future.key, ())) or None
+            return client.submit(work, future, pure=False, workers=workers, allow_other_workers=workers is not None)
+
+        futures = self._reading.futures
+        return states(remote(job), in_order(begin, _wait, _drop, futures, 2 * _cores(client)), seen)
+
+
+def _read(job: RemotePass[Any], group: Held) -> Held:
+    return group.reading(job, _own_folder())
+
+
+def _answer(group: Held) -> bytes:
+    return group.answer
+
+
+def _sum_held(job: RemotePass[Any], group: Held) -> bytes:
+    return group.sums(job, _own_folder())
+
+
+def _own_folder() -> str:
+    from dask.distributed import get_worker
+
+    folder: str = get_worker().local_directory
+    return folder
 
 
 class DaskFrame:

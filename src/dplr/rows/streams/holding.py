@@ -1,0 +1,256 @@
+"""Rows that stay, encoded, where a worker read them: all of them in a file without a name, or a few in memory.
+
+They are in no pickle. Whoever gets held rows from elsewhere has their parts and their recipe alone, and reads again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.rows.array.rows import ArrayRows
+from dplr.rows.streams.keeping import ROOM, nameless
+from dplr.rows.streams.parts import Part, RemotePass, sum_part, total_rows
+from dplr.rows.streams.passes import ClippedPass, CountPass
+from dplr.rows.streams.recipe import Recipe
+from dplr.rows.weights import RowWeights, Weights
+
+Arrays = tuple[NDArray[Any], NDArray[Any], Weights]
+_ALIGNED = 64  # bytes: where an array begins in a file
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Which rows are held, and where.
+
+    Attributes
+    ----------
+    recipe : how they are encoded. They may take any way into a scaled problem later.
+    step : every so many rows of a batch are held; 1 for all.
+    kind : the type of their entries, as a file has them.
+    folder : of the file; "" for the worker's own folder, None for memory.
+    learns : whether what a pass learns of rows stays in memory for the next: about as much as the rows take.
+    """
+
+    recipe: Recipe
+    step: int
+    kind: str = "<f8"
+    folder: str | None = None
+    learns: bool = False
+
+
+class Held:
+    """Rows of some parts, and the answer of the pass that read them.
+
+    Parameters
+    ----------
+    parts : which hold the rows, wherever this is.
+    shelf : which of them are held, and where.
+    answer : of all rows to the first pass.
+    """
+
+    def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
+        self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
+        self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
+        self._known: tuple[bytes, list[list[ArrayRows]]] = b"", []  # on the way into a scaled problem of the last pass
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the rows here: they stay on the machine that read them."""
+        return Held, (self.parts, self.shelf, self.answer)
+
+    def reading(self, job: RemotePass[Any], own_folder: str) -> Held:
+        """Make a pass over all rows, hold some of them on its way, and keep its answer."""
+        with contextlib.ExitStack() as opened:
+            place = self._place(own_folder, opened)
+            read = [_Read(part, self.shelf, place) for part in self.parts]
+            self.answer = sum_part(job, *read)
+            self._rows = None if place is None or _is_fault(job, self.answer) else place.rows()
+        return self
+
+    def sums(self, job: RemotePass[Any], own_folder: str) -> bytes:
+        """The answer of the rows that are held; the parts are read again where they are not."""
+        if self._rows is None:
+            self.reading(CountPass(), own_folder)
+        if self._rows is None and self.shelf.step == 1:
+            return sum_part(job, *self.parts)
+        if self._rows is None:
+            return self.answer  # which says why
+        job, held = self._learnt(job, self._rows)
+        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, held, strict=True)))
+
+    def _learnt(
+        self, job: RemotePass[Any], held: list[list[ArrayRows]]
+    ) -> tuple[RemotePass[Any], list[list[ArrayRows]]]:
+        """A pass, and rows with what earlier passes learnt; or fresh ones, where that would fill the memory."""
+        if not (self.shelf.learns and isinstance(job, ClippedPass)):
+            return job, [[rows.mapped(rows.prep) for rows in part] for part in held]
+        way, of_rows = job.recipe.way, replace(job, recipe=job.recipe.mapped(None))
+        name = pickle.dumps(way)
+        if self._known[0] != name:
+            self._known = name, [[rows.mapped(way or rows.prep) for rows in part] for part in held]
+        return of_rows, self._known[1]
+
+    def _place(self, own_folder: str, opened: contextlib.ExitStack) -> _Memory | None:
+        """Where rows are put; None where a disk has no room for them."""
+        folder = self.shelf.folder
+        if folder is None:
+            return _Memory(self.shelf)
+        count = total_rows(part.rows for part in self.parts)
+        width = self.shelf.recipe.prep.geometry.d + 2
+        with contextlib.suppress(OSError):  # a folder that is not there, or cannot be written: rows are read again
+            free = shutil.disk_usage(folder or own_folder).free
+            if free >= ROOM * 8 * width * (count or 0):
+                return _File(self.shelf, opened.enter_context(nameless(folder or own_folder)))
+        return None
+
+
+def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
+    """Whether a pass did not come to its end: then some rows may not be held."""
+    try:
+        job.load(answer)
+    except ValueError:
+        return True
+    return False
+
+
+class _Memory:
+    """Arrays in memory, a list per part."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._held: list[list[Arrays]] = []
+
+    def begin(self) -> None:
+        """The next arrays are those of the next part."""
+        self._held.append([])
+
+    def add(self, arrays: Arrays) -> None:
+        """Hold some rows of a batch."""
+        X, y, weights = arrays
+        some, kept = slice(None, None, self._shelf.step), None if weights is None else weights[:: self._shelf.step]
+        self._held[-1].append((X[some].copy(), y[some].astype(float), None if kept is None else kept.copy()))
+
+    def rows(self) -> list[list[ArrayRows]] | None:
+        """What is held, as rows: the batches of each part."""
+        return [[self._of(*each) for each in part] for part in self._held]
+
+    def _of(self, X: NDArray[Any], y: NDArray[Any], weights: Weights) -> ArrayRows:
+        counts = None if weights is None else RowWeights(weights, None, len(y))
+        return ArrayRows(X, y, replace(self._shelf.recipe.prep, layout=None), weights=counts)
+
+
+class _File(_Memory):
+    """Arrays in a file without a name, which the system frees when nothing maps it, or when the process ends."""
+
+    def __init__(self, shelf: Shelf, file: Any) -> None:
+        super().__init__(shelf)
+        self._file, self._full = file, False
+        self._places: list[list[list[tuple[int, str, tuple[int, ...]]]]] = []
+
+    def begin(self) -> None:
+        """The next arrays are those of the next part."""
+        self._places.append([])
+
+    def add(self, arrays: Arrays) -> None:
+        """Write the rows of a batch; a disk that is full is told by `rows`."""
+        if self._full:
+            return
+        try:
+            kinds = (self._shelf.kind, "<f8", "<f8")
+            pairs = zip(arrays, kinds, strict=True)
+            self._places[-1].append([self._written(array, kind) for array, kind in pairs if array is not None])
+        except OSError:
+            self._full = True
+
+    def rows(self) -> list[list[ArrayRows]] | None:
+        """What the file holds, mapped; None where not all could be written."""
+        try:
+            self._file.flush()
+        except OSError:
+            self._full = True
+        if self._full or not self._file.tell():
+            return None
+        mapped = np.memmap(self._file, np.uint8, "r")
+        self._held = [[self._mapped(mapped, batch) for batch in part] for part in self._places]
+        return super().rows()
+
+    def _written(self, array: NDArray[Any], kind: str) -> tuple[int, str, tuple[int, ...]]:
+        self._file.write(bytes(-self._file.tell() % _ALIGNED))
+        start = self._file.tell()
+        self._file.write(np.ascontiguousarray(array, kind).data)
+        return start, kind, array.shape
+
+    @staticmethod
+    def _mapped(mapped: NDArray[Any], places: list[tuple[int, str, tuple[int, ...]]]) -> Arrays:
+        found = [
+            np.asarray(mapped[start : start + np.dtype(kind).itemsize * int(np.prod(shape))]).view(kind).reshape(shape)
+            for start, kind, shape in places
+        ]
+        return found[0], found[1], found[2] if len(found) > 2 else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A part whose rows are put somewhere while it is read."""
+
+    part: Part
+    shelf: Shelf
+    place: _Memory | None
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows."""
+        return self.part.rows
+
+    @property
+    def identity(self) -> str:
+        """The part's."""
+        return self.part.identity
+
+    def chosen(self, columns: Sequence[str]) -> Part:
+        """Itself: its columns were chosen."""
+        return self
+
+    def batches(self) -> Iterator[Any]:
+        """Every row once, encoded."""
+        if self.place is not None:
+            self.place.begin()
+        for batch in self.part.batches():
+            if len(batch):
+                rows = self.shelf.recipe.rows_of(batch)
+                yield rows
+                if self.place is not None:
+                    self.place.add(rows.arrays())
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldPart:
+    """The held rows of a part."""
+
+    part: Part
+    held: list[ArrayRows]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are held."""
+        return sum(map(len, self.held))
+
+    @property
+    def identity(self) -> str:
+        """The part's."""
+        return self.part.identity
+
+    def chosen(self, columns: Sequence[str]) -> Part:
+        """Itself: it has no columns."""
+        return self
+
+    def batches(self) -> Iterator[Any]:
+        """The held rows."""
+        return iter(self.held)
