@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
+from dplr._recorder import Recorder
 from dplr._validation import check_count, sentence
 from dplr.privacy.calibration import RATE_UNITS
 
@@ -36,6 +37,7 @@ class Source:
     Notes
     -----
     `drawn` counts the random bytes used so far; nothing is refunded once the first draw was announced to the ledger.
+    `recorder` is where the fit that draws writes down what a killed one must not do again; None for nowhere.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -46,6 +48,7 @@ class Source:
             stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
+        self.recorder: Recorder | None = None
         _ALIVE.add(self)
 
     @property
@@ -66,12 +69,27 @@ class Source:
             if hook in self._waiting:
                 self._waiting.remove(hook)
 
+    @contextlib.contextmanager
+    def recording(self, recorder: Recorder | None) -> Iterator[None]:
+        """Write down what a fit has done in here, until it draws; of nested fits the outer one alone has a recorder."""
+        if recorder is None or self.recorder is not None:
+            yield
+            return
+        self.recorder = recorder
+        try:
+            yield
+        finally:
+            self.recorder = None
+
     @property
     def _sampler(self) -> IntegerSampler:
         """What draws, after whoever waits for the first draw was told: every method that draws takes it from here."""
         while self._waiting:
             self._waiting[0]()
             self._waiting.pop(0)
+        if self.recorder is not None:  # no journal goes on behind a draw that it does not know
+            self.recorder.end()
+            self.recorder = None
         return self._unasked
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ _KEY = struct.Struct("<H")
 _DIGEST = 16
 _MOST = 1 << 30
 _HEADER = {"format": "dplr journal", "version": 1, "secret": "may hold exact sums of private rows: never publish it"}
-_REMEDY = "Remove it, and give the entry back if it is reserved."
+_REMEDY = "Remove it: a fit whose entry is reserved then reads all rows again."
 
 
 class Journal:
@@ -89,7 +89,9 @@ class Journal:
 
     def remove(self) -> None:
         """Delete the file: the reservation has ended."""
-        os.unlink(self._path)
+        with contextlib.suppress(FileNotFoundError):  # whoever gave the reservation back was faster
+            os.unlink(self._path)
+        _sync_folder(self._path)
         self.close()
 
     def close(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import secrets
 import sqlite3
 from abc import abstractmethod
@@ -15,6 +17,7 @@ from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, statement_text
 from dplr.ledger.job import Job
+from dplr.ledger.recording import Recording, journals_of, remove_journal, reopened
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import checked_text, statements_of
 from dplr.ledger.transactions import Unended
@@ -81,7 +84,9 @@ class Recovery:
             left = [entry for entry in entries if entry.state in ("reserved", "set aside")]
             if not left:
                 raise ValueError(sentence("entry", "must be reserved or set aside", name, _why(entries)))
-            return transactions.give_back(connection, token)
+            numbers = transactions.give_back(connection, token)
+        remove_journal(self.path, token)
+        return numbers
 
     def resume(self, name: int | str | None, *statements: PrivacyStatement | Stated, fingerprint: str) -> Reservation:
         """Hold a reservation again whose process is gone: the same releases of the same data, paid for once.
@@ -116,17 +121,32 @@ class Recovery:
         >>> ledger.remaining()
         (0.6, 1e-12)
         """
+        return self._resumed(name, statements, fingerprint, journalled=False)
+
+    def _resumed(
+        self,
+        name: int | str | None,
+        statements: Sequence[PrivacyStatement | Stated],
+        fingerprint: str,
+        journalled: bool,
+    ) -> Reservation:
+        """Hold a reservation again, with the journal of its last driver, who must be gone, where the fit reads one."""
         self._check_recoverable("resume")
         checked_text("fingerprint", fingerprint)
         said = statements_of(statements, some=True)
-        with self._writing() as (connection, _):
-            token, entries = (
-                self._only(connection, said, fingerprint) if name is None else self._named(connection, name)
-            )
-            _check_same(entries, said, fingerprint, entries[0].number if name is None else name)
-            holder = secrets.token_hex(16)
-            transactions.take(connection, token, holder)
-        return reservation_of(self._itself(), token, holder, len(said))
+        recording, holder = None, secrets.token_hex(16)
+        with contextlib.ExitStack() as unless_taken:
+            with self._writing() as (connection, _):
+                token, entries = (
+                    self._only(connection, said, fingerprint) if name is None else self._named(connection, name)
+                )
+                _check_same(entries, said, fingerprint, entries[0].number if name is None else name)
+                if journalled:
+                    recording = Recording(self.path, token, fingerprint, reopened(self.path, token, fingerprint))
+                    unless_taken.callback(recording.close)
+                transactions.take(connection, token, holder)
+            unless_taken.pop_all()
+        return reservation_of(self._itself(), token, holder, len(said), recording)
 
     def job(
         self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
@@ -218,6 +238,16 @@ class Recovery:
         """The entries whose release is kept for `recover`."""
         with self._reading() as (connection, _):
             return transactions.undelivered(connection, self._share)
+
+    def _sweep(self) -> None:
+        """Remove the journals of reservations that have ended: a process died before it could."""
+        left = journals_of(self.path)
+        if left:
+            with self._reading() as (connection, _):
+                ended = [name for name in left if transactions.has_ended(connection, name[len(self.path) + 5 :])]
+            for name in ended:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
 
     @abstractmethod
     def _itself(self) -> Ledger:

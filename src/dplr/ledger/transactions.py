@@ -260,6 +260,12 @@ def drop(connection: sqlite3.Connection, reservation: str) -> None:
     connection.execute("DELETE FROM release WHERE reservation = ?", (reservation,))
 
 
+def has_ended(connection: sqlite3.Connection, prefix: str) -> bool:
+    """Whether all entries of the reservation whose name begins so have ended; False for none."""
+    query = "SELECT min(state IN ('committed', 'refunded')) FROM entry WHERE substr(reservation, 1, ?) = ?"
+    return bool(connection.execute(query, (len(prefix), prefix)).fetchone()[0])
+
+
 def committed(connection: sqlite3.Connection, reservation: str) -> int:
     """How many committed entries a reservation has."""
     query = "SELECT count(*) FROM entry WHERE reservation = ? AND state = 'committed'"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, gradients_of_many
+from dplr._recorder import Recorder, digest
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
@@ -78,6 +79,11 @@ class ArrayRows:
     def geometry(self) -> Geometry:
         """Where the scaled rows lie."""
         return self._prep.geometry
+
+    def recorded(self, recorder: Recorder) -> ArrayRows:
+        """The same rows, of which a killed fit sums nothing again that it wrote down."""
+        recorder.bind(digest(self._prep))
+        return self
 
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...

@@ -139,6 +139,10 @@ class LocalParts:
         """The same rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads)
 
+    def after(self, place: int) -> LocalParts:
+        """The parts from that place on."""
+        return LocalParts(self.parts[place:], self.empty, self._threads)
+
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The state of each part, in order."""
         threads = min(self._threads or min(_pool.available_threads(), _MOST_THREADS), len(self.parts))

@@ -6,12 +6,13 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows
+from dplr._recorder import Recorder, digest
 from dplr._validation import sentence
 from dplr._warnings import DataWarning
 from dplr.bounds.scaling import Prep
@@ -27,8 +28,9 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.streams.finished import finished_pass, name_of
 from dplr.rows.streams.keeping import Kept, keep
-from dplr.rows.streams.parts import Parts, Pass, Seen, changed, one_pass
+from dplr.rows.streams.parts import LocalParts, Parts, Pass, Seen, changed, one_pass
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.certificate import Objective
@@ -60,6 +62,7 @@ class StreamSource:
     units : number of persons, or of rows.
     bar : shows how far a pass is.
     folder : where rows may be kept while a fit runs; None for nowhere.
+    recorder : where exact sums of finished parts are written down; None for nowhere.
     """
 
     parts: Parts
@@ -67,6 +70,7 @@ class StreamSource:
     units: int
     bar: Bar = no_bar
     folder: str | None = None
+    recorder: Recorder | None = None
     passes: int = 0
     clipped_passes: int = 0
     sample: Arrays | None = None
@@ -86,7 +90,14 @@ class StreamSource:
             with warnings.catch_warnings():
                 if self.passes > 1:  # what parts warn of was said in the first pass
                     warnings.simplefilter("ignore", DataWarning)
-                return one_pass(self.parts, job, seen)
+                return self._sum(job, seen)
+
+    def _sum(self, job: Pass[Any], seen: Seen) -> Any:
+        name = None if self.recorder is None else name_of(self.parts, job)
+        if self.recorder is None or name is None:
+            return one_pass(self.parts, job, seen)
+        parts, sums = cast(LocalParts, self.parts), cast(SumPass, job)  # as passes with a name are
+        return finished_pass(parts, sums, name, self.recorder, seen)
 
     def check_count(self, totals: Sequence[Any]) -> None:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
@@ -113,6 +124,12 @@ class StreamedRows:
     def geometry(self) -> Geometry:
         """Where the scaled rows lie."""
         return self.prep.geometry
+
+    def recorded(self, recorder: Recorder) -> StreamedRows:
+        """The same rows; what a killed fit need not do again is written down from now on."""
+        recorder.bind(digest(self.prep))
+        self._source.recorder = recorder
+        return self
 
     @property
     def prep(self) -> Prep:
