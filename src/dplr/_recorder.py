@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
 
 
 class Recorder(Protocol):
@@ -26,6 +30,15 @@ class Recorder(Protocol):
         """Write it down for good before this returns; each key once."""
         ...
 
+    @property
+    def begun(self) -> bool:
+        """Whether noise of this fit is recorded, or is about to be."""
+        ...
+
+    def begin(self) -> None:
+        """Say, before the first noise that is recorded, which driver draws it; once."""
+        ...
+
     def end(self) -> None:
         """Remove all that was recorded, for good before this returns, and record nothing more."""
         ...
@@ -33,6 +46,22 @@ class Recorder(Protocol):
     def close(self) -> None:
         """Leave what is recorded to whoever goes on with the fit."""
         ...
+
+
+def numbers_as_bytes(about: str, values: NDArray[Any]) -> bytes:
+    """Whole numbers of any size, and what they are about."""
+    kind = "object" if values.dtype == object else "int64"
+    found = {"about": about, "kind": kind, "shape": values.shape, "values": [int(each) for each in values.ravel()]}
+    return json.dumps(found).encode()
+
+
+def numbers_of(data: bytes, about: str) -> NDArray[Any]:
+    """The whole numbers, bit for bit; ValueError where they are about something else."""
+    found = json.loads(data)
+    if found["about"] != about:
+        remedy = "Resume with the parameters of the first run."
+        raise ValueError(sentence("journal", "must be of the fit that is resumed", "noise about other sums", remedy))
+    return np.array(found["values"], object if found["kind"] == "object" else np.int64).reshape(found["shape"])
 
 
 def digest(*values: Any) -> str:

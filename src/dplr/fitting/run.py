@@ -174,7 +174,8 @@ class _Drawing:
 
     def failed(self, error: BaseException) -> None:
         """Give the budget back where no draw was announced; what a solver missed depends on the data, and is spent."""
-        if self._told:
+        recorder = self._reservation.recorder
+        if self._told or (recorder is not None and recorder.begun):
             return
         if isinstance(error, NotCertified):
             self()

@@ -264,7 +264,7 @@ class Ledger(Recovery):
             transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, fingerprint)
         if holder is None:
             return Allotment(self, token)
-        recording = None if fingerprint is None else Recording(self.path, token, fingerprint)
+        recording = None if fingerprint is None else Recording(self.path, token, fingerprint, holder)
         return reservation_of(self, token, holder, len(said), recording)
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:

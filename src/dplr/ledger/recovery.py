@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import sqlite3
 from abc import abstractmethod
@@ -17,7 +16,15 @@ from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, statement_text
 from dplr.ledger.job import Job
-from dplr.ledger.recording import Recording, journals_of, remove_journal, reopened
+from dplr.ledger.recording import (
+    Recording,
+    hand_over,
+    has_journal,
+    prefixes_of,
+    remove_journal,
+    remove_unproved,
+    reopened,
+)
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import checked_text, statements_of
 from dplr.ledger.transactions import Unended
@@ -137,14 +144,19 @@ class Recovery:
         recording, holder = None, secrets.token_hex(16)
         with contextlib.ExitStack() as unless_taken:
             with self._writing() as (connection, _):
-                token, entries = (
-                    self._only(connection, said, fingerprint) if name is None else self._named(connection, name)
-                )
-                _check_same(entries, said, fingerprint, entries[0].number if name is None else name)
+                if name is None:
+                    token, entries = self._only(connection, said, fingerprint, journalled)
+                else:
+                    token, entries = self._named(connection, name)
+                _check_same(entries, said, fingerprint, entries[0].number if name is None else name, journalled)
+                drew = entries[0].state == "drawing"
                 if journalled:
-                    recording = Recording(self.path, token, fingerprint, reopened(self.path, token, fingerprint))
+                    journal = reopened(self.path, token, fingerprint)
+                    recording = Recording(self.path, token, fingerprint, holder, journal, drew)
                     unless_taken.callback(recording.close)
-                transactions.take(connection, token, holder)
+                    if drew:
+                        hand_over(journal, entries[0].holder, holder)
+                transactions.take(connection, token, holder, entries[0].state)
             unless_taken.pop_all()
         return reservation_of(self._itself(), token, holder, len(said), recording)
 
@@ -240,14 +252,15 @@ class Recovery:
             return transactions.undelivered(connection, self._share)
 
     def _sweep(self) -> None:
-        """Remove the journals of reservations that have ended: a process died before it could."""
-        left = journals_of(self.path)
-        if left:
+        """Remove the journals with which nobody goes on: a process died that could have removed its own, or drew."""
+        for prefix in prefixes_of(self.path):
             with self._reading() as (connection, _):
-                ended = [name for name in left if transactions.has_ended(connection, name[len(self.path) + 5 :])]
-            for name in ended:
-                with contextlib.suppress(OSError):
-                    os.unlink(name)
+                token = transactions.token_with(connection, prefix)
+                entries = [] if token is None else transactions.unended(connection, token, None)
+            if token is not None and all(entry.state in ("committed", "refunded") for entry in entries):
+                remove_journal(self.path, token)
+            elif token is not None and entries[0].state == "drawing":
+                remove_unproved(self.path, token, entries[0])
 
     @abstractmethod
     def _itself(self) -> Ledger:
@@ -277,13 +290,17 @@ class Recovery:
         return token, entries
 
     def _only(
-        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str
+        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str, journalled: bool
     ) -> tuple[str, list[Unended]]:
-        """The reservation with these statements and this fingerprint."""
-        waiting = {
-            token: transactions.unended(connection, token, self._share)
-            for token in transactions.resumable(connection, self._share)
-        }
+        """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
+        tokens = transactions.resumable(connection, self._share)
+        if journalled:
+            tokens += [
+                token
+                for token in transactions.resumable(connection, self._share, "drawing")
+                if has_journal(self.path, token)
+            ]
+        waiting = {token: transactions.unended(connection, token, self._share) for token in tokens}
         texts = [statement_text(each) for each in said]
         alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
         same = [token for token, held in alike.items() if held[0].fingerprint == fingerprint]
@@ -292,7 +309,7 @@ class Recovery:
         numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
         if same:
             rule = "must have one reserved entry with this statement and these data"
-            remedy = f"Give all except one back (entries {numbers})."
+            remedy = f"Give all except one back (entries {numbers}); of one that is drawing, remove its journal."
         else:
             rule = "must have a reserved entry with this statement and these data"
             why = "has this statement and other data" if alike else "has another statement"
@@ -307,10 +324,11 @@ def _why(entries: Sequence[Unended]) -> str:
 
 
 def _check_same(
-    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str
+    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str, journalled: bool
 ) -> None:
     """Refuse what is not the same job, and say what differs."""
-    if any(entry.state != "reserved" for entry in entries):
+    states = {entry.state for entry in entries}
+    if states != {"reserved"} and not (journalled and states == {"drawing"}):
         raise ValueError(sentence("entry", "must be reserved to be resumed", name, _why(entries)))
     if entries[0].fingerprint is None:
         remedy = "Give it back, and fit anew."

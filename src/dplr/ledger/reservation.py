@@ -22,11 +22,12 @@ class _Held:
     def __init__(self, ledger: Ledger, token: str, holder: str, count: int, recorder: Recording | None = None) -> None:
         self._ledger, self.token, self._holder, self._count = ledger, token, holder, count
         self.recorder = recorder
+        self._state = "drawing" if recorder is not None and recorder.begun else "reserved"
 
     def draw(self) -> None:
         """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""
         with self._ledger._writing() as (connection, _):
-            if transactions.start_drawing(connection, self.token, self._holder) != self._count:
+            if transactions.start_drawing(connection, self.token, self._holder, self._state) != self._count:
                 raise ReservationLost(_lost(self._ledger.path))
 
     def commit(self, outbox: bytes | None = None) -> None:
