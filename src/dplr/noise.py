@@ -129,6 +129,8 @@ class Source:
         value, recorder = exact(), self.recorder
         if recorder is None:
             return value + noise()
+        if recorder.get(f"draw {number}") is not None:
+            raise RuntimeError("noise was drawn, and its sum is lost: drawn again, it would be a choice among two")
         recorder.begin()
         self._tell()
         recorder.record(f"draw {number}", about.encode())
