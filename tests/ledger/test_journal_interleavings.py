@@ -19,7 +19,7 @@ class Disk:
     """Files by name: records, and who has the lock."""
 
     def __init__(self):
-        self.files, self.running = {}, None
+        self.files, self.running, self.is_full = {}, None, False
 
     def create(self, ledger, token, fingerprint):
         if token in self.files:
@@ -57,6 +57,8 @@ class Held:
         return list(self.file["records"])
 
     def record(self, key, payload):
+        if self.disk.is_full:
+            raise OSError(28, "No space left on device")
         assert key not in self.file["records"]
         self.file["records"][key] = payload
 
@@ -87,7 +89,8 @@ class World:
         patch.setattr(recovery, "prefixes_of", lambda _: list(self.disk.files))
         for room in (recovery, reservation):
             patch.setattr(room, "remove_journal", self.disk.unlink)
-        self.ledger = handle._handle("budget", "id", False, None)
+        self.ledger, self.sweep = handle._handle("budget", "id", False, None), recovery.Recovery._sweep
+        patch.setattr(recovery.Recovery, "_sweep", lambda _: None)  # a step of its own here
         self.drivers, self.held, self.steps, self.dead = {}, {}, collections.Counter(), set()
         self.drew, self.delivered, self.was, self.gave_back = {}, {}, None, False
 
@@ -127,6 +130,9 @@ class World:
         yield
 
     def noise(self, who, number):
+        with self.ledger._reading() as (connection, _):
+            ((state, holder),) = connection.execute("SELECT state, holder FROM entry")
+        assert (state, holder) == ("drawing", self.held[who]._holder), "noise of a driver that is not the holder"
         assert number not in self.drew, f"noise {number} was drawn by {self.drew[number]}, and by {who}"
         assert not self.gave_back, "noise after the budget came back"
         self.drew[number] = who
@@ -136,6 +142,10 @@ class World:
         self.disk.running = who
         if what == "dies":
             self.end(who)
+        elif what == "fills":
+            self.disk.is_full = True
+        elif what == "sweeps":
+            self.sweep(self.ledger)
         elif what == "gives back":
             with contextlib.suppress(ValueError):
                 self.ledger.give_back(1)
@@ -146,7 +156,7 @@ class World:
             self.steps[who] += 1
             try:
                 next(self.drivers[who])
-            except (ReservationLost, ValueError):
+            except (ReservationLost, ValueError, OSError):
                 self.end(who)
             except StopIteration:
                 self.dead.add(who)
@@ -185,10 +195,10 @@ class World:
         return str((rows, files, sorted(self.steps.items()), sorted(self.dead), sorted(self.drew.items(), key=str)))
 
 
-def explore(monkeypatch, drivers, mortals, gives_back, sums, unrecorded):
+def explore(monkeypatch, drivers, mortals, others, sums, unrecorded):
     """Walk through all states that any order of steps leads to; yields the world of each once."""
     seen, left = set(), [[]]
-    events = [(who, "dies") for who in mortals] + [("H", "gives back")] * gives_back
+    events = [(who, "dies") for who in mortals] + [("H", each) for each in others]
     while left:
         path = left.pop()
         with monkeypatch.context() as patch:
@@ -205,22 +215,26 @@ def explore(monkeypatch, drivers, mortals, gives_back, sums, unrecorded):
 
 
 A_ALONE = {("A", "A"), ("B", "A"), ("B", "B"), ("drawing", "A")}
-TWO = A_ALONE | {("B", "AB"), ("drawing", "AB"), ("refunded", "")}
+TWO = A_ALONE | {("B", "AB"), ("drawing", "AB")}
 THREE = A_ALONE | {("C", "A"), ("C", "B"), ("C", "C")}
 
 
+CASES = {
+    "one dies, and another gives back": ("AB", "A", ["gives back"], (1, 2), TWO | {("refunded", "")}),
+    "one dies, and another sweeps": ("AB", "A", ["sweeps"], (1, 2), TWO),
+    "the disk is full": ("AB", "A", ["fills"], (1, 2), TWO),
+    "two die": ("ABC", "AB", [], (1,), THREE),
+}
+
+
 @pytest.mark.parametrize("unrecorded", [False, True])
-@pytest.mark.parametrize(
-    ("drivers", "mortals", "gives_back", "sums", "expected"),
-    [("AB", "A", True, (1, 2), TWO), ("ABC", "AB", False, (1,), THREE)],
-    ids=["two", "three"],
-)
+@pytest.mark.parametrize(("drivers", "mortals", "others", "sums", "expected"), CASES.values(), ids=list(CASES))
 def test_no_noise_is_drawn_twice_whoever_dies_sleeps_or_goes_on(
-    monkeypatch, drivers, mortals, gives_back, sums, expected, unrecorded
+    monkeypatch, drivers, mortals, others, sums, expected, unrecorded
 ):
     """Who delivers, or else the last state, and who drew: each must be reached, or the orders show nothing."""
     reached = set()
-    for world in explore(monkeypatch, drivers, mortals, gives_back, sums, unrecorded):
+    for world in explore(monkeypatch, drivers, mortals, others, sums, unrecorded):
         who = "".join(sorted({who for number, who in world.drew.items() if number != "rest"}))
         reached.add((next(iter(world.delivered), world.was), who))
     assert expected <= reached

@@ -148,7 +148,8 @@ def accounted(
                 raise
     if done is None:  # raised here and not above, where it would carry the error that it hides
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
-    reservation.commit(None if keep is None else keep(done))
+    with _closed(reservation.recorder):
+        reservation.commit(None if keep is None else keep(done))
     return done
 
 

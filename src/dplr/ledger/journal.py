@@ -40,6 +40,7 @@ class Journal:
     def __init__(self, path: str, descriptor: int, token: str, fingerprint: str) -> None:
         self._path, self._descriptor, self._process = path, descriptor, os.getpid()
         self._digest, self._size, self._records = b"", 0, dict[str, bytes]()
+        self._broken = False
         self._lock()
         self._read()
         self._start(json.dumps(_HEADER | {"token": token, "fingerprint": fingerprint}).encode())
@@ -79,7 +80,7 @@ class Journal:
         """Append, and return when the disk has confirmed; each key is recorded once."""
         if self._process != os.getpid():
             raise RuntimeError(sentence("journal", "must be written by the process that opened it", os.getpid()))
-        if self._descriptor < 0:
+        if self._descriptor < 0 or self._broken:
             raise RuntimeError(sentence("journal", "must be open, with all records before this one written", key))
         if key in self._records:
             raise ValueError(sentence("key", "must be new", key, "What was recorded stays."))
@@ -174,9 +175,9 @@ class Journal:
                 left = left[os.write(self._descriptor, left) :]
             os.fsync(self._descriptor)
         except BaseException:  # whether the disk has it is not known: nothing may follow
+            self._broken = True  # and the lock stays: until the journal is removed, its driver may draw
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
-            self.close()
             raise
         self._digest, self._size = digest, self._size + len(record)
 
