@@ -18,10 +18,6 @@ from dplr._validation import sentence
 class Recorder(Protocol):
     """Records (key, payload) of one fit. Where it can write no more, the fit goes on, and cannot be resumed."""
 
-    def bind(self, facts: str) -> None:
-        """Raise where what is there was recorded about other facts; write them beside what is recorded."""
-        ...
-
     def get(self, key: str) -> bytes | None:
         """What was recorded under that key, by this process or by one before; None for nothing."""
         ...

@@ -165,7 +165,7 @@ def test_other_bounds_are_refused(ledger, files, monkeypatch):
     killed(ledger, files, monkeypatch, 4, mechanism="fm")
     wider = dplr.Bounds({"age": (18, 91), "job": {"levels": ["a", "b", "c"]},
                          "income": {"lower": -3, "upper": 3, "missing": "indicator"}})  # fmt: skip
-    with pytest.raises(ValueError, match=r"must be of the fit that is resumed|has another statement"):
+    with pytest.raises(ValueError, match="has another statement"):
         fit(ledger.job("f", resume=True), files, monkeypatch, bounds=wider, mechanism="fm")
 
 

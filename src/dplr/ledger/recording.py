@@ -11,7 +11,7 @@ from dplr._warnings import warn
 from dplr.ledger.journal import Journal, name_of
 from dplr.ledger.transactions import Unended
 
-_FACTS, _HOLDER = "facts", "holder"
+_HOLDER = "holder"
 _SPENT = "A second draw would be a choice among two: the cost stays spent."
 
 
@@ -38,7 +38,7 @@ class Recording:
         begun: bool = False,
     ) -> None:
         self._names, self._holder, self._journal = (ledger, token, fingerprint), holder, journal
-        self._facts, self._begun, self._ended = "", begun, False
+        self._begun, self._ended = begun, False
 
     @property
     def begun(self) -> bool:
@@ -51,16 +51,6 @@ class Recording:
             self.record(f"{_HOLDER} {self._holder}", b"")
             self._begun = True
 
-    def bind(self, facts: str) -> None:
-        """Raise where the journal is about other facts; see `Recorder`."""
-        self._facts = facts
-        found = self.get(_FACTS)
-        if found is not None and found.decode() != facts:
-            remedy = "Resume with the parameters and bounds of the first run."
-            raise ValueError(
-                sentence("journal", "must be of the fit that is resumed", name_of(*self._names[:2]), remedy)
-            )
-
     def get(self, key: str) -> bytes | None:
         """What was recorded under that key, also where nothing more is."""
         return None if self._journal is None else self._journal.get(key)
@@ -72,8 +62,6 @@ class Recording:
         try:
             if self._journal is None:
                 self._journal = Journal.create(*self._names)
-            if self._facts and self._journal.get(_FACTS) is None:
-                self._journal.record(_FACTS, self._facts.encode())
             self._journal.record(key, payload)
         except (OSError, ValueError) as error:
             self.end()

@@ -294,12 +294,9 @@ class Recovery:
     ) -> tuple[str, list[Unended]]:
         """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
         tokens = transactions.resumable(connection, self._share)
+        drew = transactions.resumable(connection, self._share, "drawing")
         if journalled:
-            tokens += [
-                token
-                for token in transactions.resumable(connection, self._share, "drawing")
-                if has_journal(self.path, token)
-            ]
+            tokens += [token for token in drew if has_journal(self.path, token)]
         waiting = {token: transactions.unended(connection, token, self._share) for token in tokens}
         texts = [statement_text(each) for each in said]
         alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
@@ -314,6 +311,10 @@ class Recovery:
             rule = "must have a reserved entry with this statement and these data"
             why = "has this statement and other data" if alike else "has another statement"
             remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
+            if lost := [
+                transactions.unended(connection, token, None)[0].number for token in drew if token not in tokens
+            ]:
+                remedy += f" Entry {', '.join(map(str, lost))} is drawing, and no journal proves what was drawn."
         raise ValueError(sentence("ledger", rule, self.path, remedy))
 
 

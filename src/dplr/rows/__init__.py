@@ -80,7 +80,7 @@ class Rows(Protocol):
         ...
 
     def recorded(self, recorder: Recorder) -> Rows:
-        """The same rows, whose exact sums are written down where a killed fit would have to read much again."""
+        """The same rows; those that are read in parts write exact sums of finished parts down."""
         ...
 
     def weighted(self, weights: Sequence[float]) -> Rows:

@@ -152,7 +152,7 @@ class _Walk:
             sums = total()
             return sums.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(sums, walk, block.grid)
 
-        about = digest(self.coefs, self.query.clip, block.units, self.exponent)
+        about = digest(self.plan.problem.loss.name, self.coefs, self.query.clip, block.units, self.exponent)
         value = _noisy(block, source, about, self.coefs.shape, exact)
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, gradients_of_many
-from dplr._recorder import Recorder, digest
+from dplr._recorder import Recorder
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
@@ -81,8 +81,7 @@ class ArrayRows:
         return self._prep.geometry
 
     def recorded(self, recorder: Recorder) -> ArrayRows:
-        """The same rows, of which a killed fit sums nothing again that it wrote down."""
-        recorder.bind(digest(self._prep))
+        """The same rows: what is in memory is summed again, by whoever reads it again."""
         return self
 
     @overload

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows
-from dplr._recorder import Recorder, digest
+from dplr._recorder import Recorder
 from dplr._validation import sentence
 from dplr._warnings import DataWarning
 from dplr.bounds.scaling import Prep
@@ -126,8 +126,7 @@ class StreamedRows:
         return self.prep.geometry
 
     def recorded(self, recorder: Recorder) -> StreamedRows:
-        """The same rows; what a killed fit need not do again is written down from now on."""
-        recorder.bind(digest(self.prep))
+        """The same rows; exact sums of finished parts are written down from now on."""
         self._source.recorder = recorder
         return self
 
