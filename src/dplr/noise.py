@@ -120,6 +120,15 @@ class Source:
         about : tells what is summed, and where: a digest of public facts and of what was released before.
         exact : private sums.
         noise : draws from this source alone.
+
+        Returns
+        -------
+        Whole numbers: those of the first run that drew them.
+
+        Raises
+        ------
+        ValueError
+            What is recorded under the number is about something else.
         """
         self._calls += 1
         number = self._calls

@@ -155,6 +155,19 @@ def place_of(seen, event, count=1):
     return places[count - 1]
 
 
+def test_every_draw_is_announced_before_it_and_recorded_after_it(tmp_path, monkeypatch):
+    """The order that the proof of theorem 1 asks for, and that the model of all orders takes."""
+    seen, _ = events_of(Ledger(tmp_path / "whole", eps=9.0, delta=1e-3), monkeypatch, "memory", {"mechanism": RAW})
+    begun = [each.removeprefix("before ").removeprefix("record ") for each in seen if each.startswith("before ")]
+    steps = [[f"draw {k}", "gaussian", f"sum {k}"] for k in range(1, STEPS + 1)]
+    begun[1] = begun[1].split()[0]
+    first, *others = steps
+    expected = ["totals", "holder", "draw", *first]
+    for step in others:
+        expected += ["totals", *step]
+    assert begun == [*expected, "commit"]
+
+
 @pytest.mark.parametrize("name", FITS_WITH_NOISE)
 def test_what_is_recorded_is_neither_drawn_nor_summed_again(ledger, tmp_path, monkeypatch, name):
     given = FITS_WITH_NOISE[name]

@@ -169,7 +169,8 @@ class Recovery:
         ----------
         fingerprint : what tells these data from others, such as names, sizes and times of files. Another text is
             another job. It stays in the file until the fit has ended. None for a fit that is not resumed.
-        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint.
+        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint,
+            and goes on where its journal ends.
         keep : from the fitted model to its file, such as `dplr.model_file.encode_model`. The ledger keeps the file from
             the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a `PrivateSearch` and
             baselines keep nothing, and neither does a model that no file can hold.
@@ -181,7 +182,8 @@ class Recovery:
 
         Privacy
         -------
-        The file that is kept is the release itself, which is paid for.
+        The file that is kept is the release itself, which is paid for. With a fingerprint a fit may write a journal
+        beside the ledger while it runs: a secret file, in which exact sums of rows may stand (resuming.md, section 5).
 
         Examples
         --------
@@ -297,7 +299,8 @@ class Recovery:
         drew = transactions.resumable(connection, self._share, "drawing")
         if journalled:
             tokens += [token for token in drew if has_journal(self.path, token)]
-        waiting = {token: transactions.unended(connection, token, self._share) for token in tokens}
+        found = {token: transactions.unended(connection, token, self._share) for token in {*tokens, *drew}}
+        waiting = {token: found[token] for token in tokens}
         texts = [statement_text(each) for each in said]
         alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
         same = [token for token, held in alike.items() if held[0].fingerprint == fingerprint]
@@ -311,10 +314,9 @@ class Recovery:
             rule = "must have a reserved entry with this statement and these data"
             why = "has this statement and other data" if alike else "has another statement"
             remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
-            if lost := [
-                transactions.unended(connection, token, None)[0].number for token in drew if token not in tokens
-            ]:
-                remedy += f" Entry {', '.join(map(str, lost))} is drawing, and no journal proves what was drawn."
+            for held in (found[token] for token in drew if token not in tokens):
+                if [each.statement for each in held] == texts and held[0].fingerprint == fingerprint:
+                    remedy += f" Entry {held[0].number} is drawing, and no journal proves what was drawn."
         raise ValueError(sentence("ledger", rule, self.path, remedy))
 
 

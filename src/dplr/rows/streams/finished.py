@@ -15,7 +15,7 @@ from dplr.rows.streams.parts import LocalParts, Parts, Pass, Seen
 from dplr.rows.streams.passes import SumPass, Totals
 
 # A sum is recorded after that many seconds of reading, that share of all reading of the pass so far, and that multiple
-# of what the last record took: records are few, and cost a hundredth of a pass at most.
+# of what the last record took: records are few, and those after the first cost a hundredth.
 _SECONDS, _SHARE, _COST = 2.0, 0.05, 100.0
 _PLACE = 8  # bytes: the first part that a sum does not hold
 
