@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
+from dplr._recorder import Recorder, numbers_as_bytes, numbers_of
 from dplr._validation import check_count, sentence
 from dplr.privacy.calibration import RATE_UNITS
 
@@ -22,6 +23,7 @@ _FINE = 2**36  # grid units in the scale of an exponential
 # A Gaussian is a coarse draw and a fine one: 2^20 coarse steps in its deviation, 2^20 fine steps in a coarse one.
 _COARSE = 2**20
 _SMOOTHING = 2**22  # deviation of the fine draw: four coarse steps, which leave nothing of the coarse lattice
+Ints = NDArray[Any]  # int64, or Python integers of any size
 _LONGEST_GAP = 1000  # entries of a table of gaps between sampled rows; longer gaps are drawn in pieces
 
 
@@ -36,6 +38,7 @@ class Source:
     Notes
     -----
     `drawn` counts the random bytes used so far; nothing is refunded once the first draw was announced to the ledger.
+    `recorder` is where the fit that draws writes down what a killed one must not do again; None for nowhere.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -46,6 +49,8 @@ class Source:
             stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
+        self.recorder: Recorder | None = None
+        self._calls, self._is_recorded = 0, False  # of `once`; whether what is drawn now is written down
         _ALIVE.add(self)
 
     @property
@@ -66,13 +71,85 @@ class Source:
             if hook in self._waiting:
                 self._waiting.remove(hook)
 
+    @contextlib.contextmanager
+    def recording(self, recorder: Recorder | None) -> Iterator[None]:
+        """Write down what a fit has done in here, as long as it draws by `once` alone; of nested fits the outer one."""
+        if recorder is None or self.recorder is not None:
+            if recorder is not None and recorder.begun:  # its noise would be drawn again
+                raise ValueError(
+                    sentence("resume", "must be False for a fit inside another", True, "Resume the outer one.")
+                )
+            yield
+            return
+        self.recorder, self._calls = recorder, 0
+        try:
+            yield
+        finally:
+            self.recorder = None
+
     @property
     def _sampler(self) -> IntegerSampler:
         """What draws, after whoever waits for the first draw was told: every method that draws takes it from here."""
+        self._tell()
+        if self.recorder is not None and not self._is_recorded:
+            self._stop_recording(self.recorder)
+        return self._unasked
+
+    def _tell(self) -> None:
         while self._waiting:
             self._waiting[0]()
             self._waiting.pop(0)
-        return self._unasked
+
+    def _stop_recording(self, recorder: Recorder) -> None:
+        """Nobody goes on behind a draw that is not recorded: the journal is gone before it."""
+        if recorder.get(f"sum {self._calls + 1}") is not None:
+            rule = "must be of the fit that is resumed, which drew its noise in another order"
+            raise ValueError(sentence("journal", rule, "noise that is left over", "Resume with the first parameters."))
+        recorder.end()
+        self.recorder = None
+
+    def once(self, about: str, exact: Callable[[], Ints], noise: Callable[[], Ints]) -> Ints:
+        """exact() + noise(), whose noise is drawn at most once, however many processes work on one fit.
+
+        Calls are numbered: those of two runs of one fit come in one order. What is recorded under the number is
+        returned, and neither function is called. Else `exact` sums rows; then `draw k` is recorded, the noise drawn,
+        and the sum recorded before anybody uses it. See ledger/resuming.md, theorem 1.
+
+        Parameters
+        ----------
+        about : tells what is summed, and where: a digest of public facts and of what was released before.
+        exact : private sums.
+        noise : draws from this source alone.
+
+        Returns
+        -------
+        Whole numbers: those of the first run that drew them.
+
+        Raises
+        ------
+        ValueError
+            What is recorded under the number is about something else.
+        """
+        self._calls += 1
+        number = self._calls
+        found = None if self.recorder is None else self.recorder.get(f"sum {number}")
+        if found is not None:
+            return numbers_of(found, about)
+        value, recorder = exact(), self.recorder
+        if recorder is None:
+            return value + noise()
+        if recorder.get(f"draw {number}") is not None:
+            raise RuntimeError("noise was drawn, and its sum is lost: drawn again, it would be a choice among two")
+        recorder.begin()
+        self._tell()
+        recorder.record(f"draw {number}", about.encode())
+        self._is_recorded = True
+        try:
+            value = value + noise()
+        finally:
+            self._is_recorded = False
+        recorder.record(f"sum {number}", numbers_as_bytes(about, value))
+        return value
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:
         """Discrete Laplace: P[z] proportional to exp(-|z| / scale). CKS20 Algorithm 2."""

@@ -1,5 +1,6 @@
 """Commands that were killed: fit with --resume, ledger give-back, ledger recover, and what is said of them."""
 
+import glob
 import os
 import signal
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 import dplr
 from dplr.cli import _fit, main
 from dplr.ledger.handle import Ledger
+from dplr.ledger.journal import Journal
 from dplr.ledger.reservation import _Held
 from dplr.noise import Source
 
@@ -107,6 +109,39 @@ def test_of_several_none_is_resumed_until_one_is_given_back(ledger):
     command("ledger", "give-back", "budget.db", "1")
     command(*FIT, "--resume")
     assert states(ledger) == ["refunded", "committed"]
+
+
+def test_a_descent_goes_on_with_the_noise_that_it_drew(ledger):
+    ledger = Ledger("deltas.db", eps=1.0, delta=1e-5)
+    ngd = (*FIT[:-3], "deltas.db", "--mechanism", "ngd", "--delta", "1e-6")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            record = Journal.record
+            Journal.record = lambda journal, key, *given: dies() if key == "draw 9" else record(journal, key, *given)
+            CliRunner().invoke(main, ngd)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert states(ledger) == ["drawing"]
+    assert "goes on with one whose journal" in command("ledger", "show", "deltas.db")
+    assert "its noise may have been drawn" in command("ledger", "give-back", "deltas.db", "1", code=2)
+    assert "Left in deltas.db: eps = 0.5" in command(*ngd, "--resume")
+    assert (states(ledger), glob.glob("deltas.db.fit-*")) == (["committed"], [])
+
+
+def test_an_interrupt_of_a_descent_says_that_it_can_go_on(ledger, monkeypatch):
+    ledger = Ledger("deltas.db", eps=1.0, delta=1e-5)
+    ngd = (*FIT[:-3], "deltas.db", "--mechanism", "ngd", "--delta", "1e-6")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Held, "commit", interrupted)
+        assert "the same command with --resume goes on with it" in command(*ngd, code=130)
+    command(*ngd, "--resume")
+    assert states(ledger) == ["committed"]
 
 
 def test_a_command_that_was_killed_after_its_noise_stays_spent(ledger):

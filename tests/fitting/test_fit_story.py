@@ -27,6 +27,7 @@ class Diary:
     """A ledger, rows and source that write down what happens to them."""
 
     strict = False
+    recorder = None
 
     def __init__(self, X, y, refuse=False, break_after_noise=False, lost=False):
         self.events = []
@@ -44,6 +45,9 @@ class Diary:
 
     def told_first(self, hook):
         return self.source.told_first(hook)
+
+    def recording(self, recorder):
+        return self.source.recording(recorder)
 
     def draw(self):
         self.events.append("draw")
@@ -158,7 +162,7 @@ def test_the_ledger_is_told_by_every_way_to_draw_and_once():
         "happens": lambda source: source.happens(Fraction(1, 3)),
         "happens_exp": lambda source: source.happens_exp(Fraction(1, 3)),
     }  # fmt: skip
-    quiet = {"drawn", "forget", "told_first", "reproducible"}
+    quiet = {"drawn", "forget", "once", "recording", "told_first", "reproducible"}
     assert set(ways) == {name for name in vars(Source) if not name.startswith("_")} - quiet
     for draw in ways.values():
         source, told = Source(), []

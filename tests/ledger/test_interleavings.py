@@ -4,40 +4,16 @@ A crash is an order that is cut short, and what is required holds after every st
 """
 
 import collections
-import contextlib
 import itertools
-import sqlite3
 
 import pytest
 
-import dplr
-from dplr.ledger import file as ledger_file
 from dplr.ledger import handle, transactions
 from dplr.ledger.budget import ReservationLost
-from dplr.ledger.entries import Terms
+from ledger_in_memory import STATEMENT, Shared
 
-STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
-TERMS = Terms("id", 1.0, 0.0, "basic", "replace_one", False, "2026-11-23")
 BEGIN = {"A": "reserve", "B": "resume", "C": "resume"}
 FIT = ["begin", "draw", "noise", "commit", "deliver"]
-
-
-class Shared:
-    """A ledger in memory, which all drivers use."""
-
-    def __init__(self):
-        self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        ledger_file._write_schema(self.connection, TERMS)
-
-    @contextlib.contextmanager
-    def transaction(self, *_):
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self.connection, TERMS
-        except BaseException:
-            self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
 
 
 class World:

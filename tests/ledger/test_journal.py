@@ -172,6 +172,8 @@ def test_nothing_follows_a_record_that_may_not_be_on_the_disk(ledger, monkeypatc
                 journal.record("lost", b"v" * 100)
         with pytest.raises(RuntimeError, match="must be open"):
             journal.record("after", b"v")
+        with pytest.raises(ValueError, match="must not be held by another process"):
+            read(ledger)
     assert read(ledger) == {"k": b"v"}
 
 

@@ -1,5 +1,6 @@
 """Fits that did not end: what is given back by name, what is resumed, and what stays spent."""
 
+import glob
 import os
 import re
 import signal
@@ -205,7 +206,7 @@ def killed_at(point, path, mechanism):
             elif point == POINTS[1]:
                 Ledger.reserve = lambda *given, **options: dies(reserve(*given, **options))
             elif point == POINTS[2]:
-                Source._sampler = property(dies)
+                Source._tell = dies
             elif point == POINTS[3]:
                 Source._sampler = property(lambda source: dies(sampler(source)))
             else:
@@ -228,12 +229,32 @@ def test_a_fit_that_was_killed_goes_on_or_comes_back_unless_it_drew(ledger, path
         assert (est.privacy_.eps, states(ledger)) == (0.4, ["committed", "refunded"])
         assert ledger.spent()[0] == 0.4
         return
+    if (point, mechanism) == (POINTS[4], "ngd"):
+        goes_on_with_its_noise(ledger)
+        return
     with pytest.raises(ValueError, match="None can be resumed"):
         fitted(ledger.job("f", resume=True), mechanism)
+    assert journals_of(ledger) == []  # that of noise without its sum proves nothing
     for number in range(1, len(left) + 1):
         with pytest.raises(ValueError, match="It is drawing"):
             ledger.give_back(number)
     assert ledger.spent()[0] == 0.8 * len(left)
+
+
+def goes_on_with_its_noise(ledger):
+    """Of two fits that had drawn all of their noise, one whose journal is left."""
+    with pytest.raises(ValueError, match="of one that is drawing, remove its journal"):
+        fitted(ledger.job("f", resume=True), "ngd")
+    first, _ = journals_of(ledger)
+    os.unlink(first)
+    fitted(ledger.job("f", resume=True), "ngd")
+    assert sorted(states(ledger)) == ["committed", "drawing"]
+    assert journals_of(ledger) == []
+    assert ledger.spent()[0] == 0.8
+
+
+def journals_of(ledger):
+    return glob.glob(ledger.path + ".fit-*")
 
 
 # Two drivers

@@ -440,6 +440,7 @@ class Book:
     """A ledger that writes down what happens."""
 
     strict = False
+    recorder = None
 
     def __init__(self):
         self.events = []

@@ -87,8 +87,9 @@ def fit(
     command checks that it can write the output before it reads or spends anything.
 
     A fit that is killed before it draws noise leaves its cost reserved: the same command with --resume goes on with it,
-    and `dplr ledger give-back` gives it back. One that is killed after its model was paid for keeps it in the ledger:
-    `dplr ledger recover` writes the file.
+    reading only the parts of files that are left, and `dplr ledger give-back` gives it back. Noisy gradient descent in
+    full batches goes on from any step. What a fit of some other mechanism drew stays spent. A fit that is killed after
+    its model was paid for keeps it in the ledger: `dplr ledger recover` writes the file.
     """
     with blamed(FILE):
         files = named_files(data)

@@ -20,7 +20,8 @@ _ENDS = 1 << 16  # bytes that are hashed at each end: the end of a Parquet file 
 resume_option = click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the fit of these files that was killed before it drew noise: what it reserved pays for this one.",
+    help="Go on with the fit of these files that was killed: what it reserved pays for this one, and what its journal "
+    "holds is not read or drawn again.",
 )
 
 
@@ -63,6 +64,8 @@ def delivered(job: Job | None) -> None:
 
 def left_behind(job: Job | None) -> str:
     """What a fit that did not end leaves in the ledger, and what to do, in words; empty for nothing."""
+    from dplr.ledger.recording import has_journal
+
     if job is None or job.token is None:
         return ""
     last = job.ledger.entries_of(job.token)[-1]
@@ -74,4 +77,7 @@ def left_behind(job: Job | None) -> str:
     if last.state == "reserved":
         resumes = ", and the same command with --resume goes on with it" if job.fingerprint else ""
         return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
-    return f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
+    said = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
+    if has_journal(job.ledger.path, job.token):
+        said += " Its noise is in a journal: the same command with --resume goes on with it."
+    return said

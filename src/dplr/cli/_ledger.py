@@ -23,7 +23,8 @@ _KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` pr
 _STATES = {
     "reserved": "Reserved: a fit that is running, or whose process was killed before it drew noise. It counts as "
     "spent; `dplr ledger give-back` gives it back, and `dplr fit --resume` goes on with it.",
-    "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent.",
+    "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent. `dplr fit "
+    "--resume` goes on with one whose journal, NAME.fit-…, lies beside the ledger.",
     "set aside": "Set aside: for a fit that has not begun. It counts as spent until it is given back.",
 }
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track, silent
+from dplr._recorder import Recorder
 from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import Planned, fit_models
 from dplr.fitting.silence import silence
@@ -65,7 +66,8 @@ def run(
     statements = [each.statement for each in plans]
 
     def work() -> list[tuple[PrivacyStatement, Done]]:
-        return list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
+        recorded = models if source.recorder is None else functools.partial(_recorded, models, source.recorder)
+        return list(zip(statements, _fits(recorded, plans, classes, source, track), strict=True))
 
     return accounted(ledger, statements, source, work, keep)
 
@@ -115,6 +117,11 @@ def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vec
     return models(position).narrowed(*intervals)
 
 
+def _recorded(models: Callable[[int | None], Rows], recorder: Recorder, position: int | None) -> Rows:
+    """The rows of a model, whose sums are written down."""
+    return models(position).recorded(recorder)
+
+
 def accounted(
     ledger: Budget,
     statements: Sequence[PrivacyStatement],
@@ -125,22 +132,35 @@ def accounted(
     """Reserve before the first row is read; commit, or give back where no noise was drawn.
 
     The ledger is told before the first draw, whoever draws: if it no longer holds the budget, nothing is drawn.
-    What `keep` makes of the release is written in the step that commits it, so that no crash comes between.
+    What `keep` makes of the release is written in the step that commits it, so that no crash comes between. What the
+    fit writes down for whoever goes on with it is removed when the reservation ends.
     """
     reservation = ledger.reserve(*statements)
     drawing, done = _Drawing(reservation), None
     with silence() if ledger.strict else contextlib.nullcontext():
         try:
-            with source.told_first(drawing):
+            with source.told_first(drawing), source.recording(reservation.recorder):
                 done = work()
         except BaseException as error:
-            drawing.failed(error)
+            with _closed(reservation.recorder):
+                drawing.failed(error)
             if not (ledger.strict and isinstance(error, Exception)):
                 raise
     if done is None:  # raised here and not above, where it would carry the error that it hides
         raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
-    reservation.commit(None if keep is None else keep(done))
+    with _closed(reservation.recorder):
+        reservation.commit(None if keep is None else keep(done))
     return done
+
+
+@contextlib.contextmanager
+def _closed(recorder: Recorder | None) -> Iterator[None]:
+    """Leave what is recorded, unless it is removed in here, to whoever goes on with the fit."""
+    try:
+        yield
+    finally:
+        if recorder is not None:
+            recorder.close()
 
 
 class _Drawing:
@@ -155,7 +175,8 @@ class _Drawing:
 
     def failed(self, error: BaseException) -> None:
         """Give the budget back where no draw was announced; what a solver missed depends on the data, and is spent."""
-        if self._told:
+        recorder = self._reservation.recorder
+        if self._told or (recorder is not None and recorder.begun):
             return
         if isinstance(error, NotCertified):
             self()

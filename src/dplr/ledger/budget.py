@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from dplr._recorder import Recorder
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -50,6 +51,11 @@ class Reservation(Protocol):
         """The name of what was set aside."""
         ...
 
+    @property
+    def recorder(self) -> Recorder | None:
+        """Where a fit that may be resumed writes down what it has done; None for one that may not."""
+        ...
+
     def draw(self) -> None:
         """Note that noise is about to be drawn; raises where the budget is no longer held, and then none may be."""
         ...
@@ -80,6 +86,7 @@ class NullReservation:
     """Counts nothing."""
 
     token = ""
+    recorder = None
 
     def draw(self) -> None:
         """Do nothing."""

@@ -16,6 +16,7 @@ from dplr.ledger.allotment import Allotment, piece_of
 from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, day_of, now
 from dplr.ledger.job import Job
+from dplr.ledger.recording import Recording
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.room import Limit, Room, counted
@@ -261,7 +262,10 @@ class Ledger(Recovery):
             token, holder = secrets.token_hex(16), secrets.token_hex(16) if fits is None else None
             priced = chain.from_iterable(repeat(tuple(zip(costs, said, strict=True)), times))
             transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, fingerprint)
-        return Allotment(self, token) if holder is None else reservation_of(self, token, holder, len(said))
+        if holder is None:
+            return Allotment(self, token)
+        recording = None if fingerprint is None else Recording(self.path, token, fingerprint, holder)
+        return reservation_of(self, token, holder, len(said), recording)
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
         """What statements would cost, and whether they fit now. Reads no data and spends nothing.

@@ -38,9 +38,10 @@ class Job:
         return self.ledger.strict
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
-        """Hold the earlier reservation again, or make one."""
+        """Hold the earlier reservation again, with its journal, or make one."""
+        self.ledger._sweep()
         if self.resume:
-            held = self.ledger.resume(None, *statements, fingerprint=str(self.fingerprint))
+            held = self.ledger._resumed(None, statements, str(self.fingerprint), journalled=True)
         else:
             held = self.ledger.reserve(*statements, fingerprint=self.fingerprint)
         self.token = held.token

@@ -27,7 +27,7 @@ _KEY = struct.Struct("<H")
 _DIGEST = 16
 _MOST = 1 << 30
 _HEADER = {"format": "dplr journal", "version": 1, "secret": "may hold exact sums of private rows: never publish it"}
-_REMEDY = "Remove it, and give the entry back if it is reserved."
+_REMEDY = "Remove it: a fit whose entry is reserved then reads all rows again."
 
 
 class Journal:
@@ -40,6 +40,7 @@ class Journal:
     def __init__(self, path: str, descriptor: int, token: str, fingerprint: str) -> None:
         self._path, self._descriptor, self._process = path, descriptor, os.getpid()
         self._digest, self._size, self._records = b"", 0, dict[str, bytes]()
+        self._broken = False
         self._lock()
         self._read()
         self._start(json.dumps(_HEADER | {"token": token, "fingerprint": fingerprint}).encode())
@@ -79,7 +80,7 @@ class Journal:
         """Append, and return when the disk has confirmed; each key is recorded once."""
         if self._process != os.getpid():
             raise RuntimeError(sentence("journal", "must be written by the process that opened it", os.getpid()))
-        if self._descriptor < 0:
+        if self._descriptor < 0 or self._broken:
             raise RuntimeError(sentence("journal", "must be open, with all records before this one written", key))
         if key in self._records:
             raise ValueError(sentence("key", "must be new", key, "What was recorded stays."))
@@ -89,7 +90,9 @@ class Journal:
 
     def remove(self) -> None:
         """Delete the file: the reservation has ended."""
-        os.unlink(self._path)
+        with contextlib.suppress(FileNotFoundError):  # whoever gave the reservation back was faster
+            os.unlink(self._path)
+        _sync_folder(self._path)
         self.close()
 
     def close(self) -> None:
@@ -172,9 +175,9 @@ class Journal:
                 left = left[os.write(self._descriptor, left) :]
             os.fsync(self._descriptor)
         except BaseException:  # whether the disk has it is not known: nothing may follow
+            self._broken = True  # and the lock stays: until the journal is removed, its driver may draw
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
-            self.close()
             raise
         self._digest, self._size = digest, self._size + len(record)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import sqlite3
@@ -15,6 +16,15 @@ from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, statement_text
 from dplr.ledger.job import Job
+from dplr.ledger.recording import (
+    Recording,
+    hand_over,
+    has_journal,
+    prefixes_of,
+    remove_journal,
+    remove_unproved,
+    reopened,
+)
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import checked_text, statements_of
 from dplr.ledger.transactions import Unended
@@ -81,7 +91,9 @@ class Recovery:
             left = [entry for entry in entries if entry.state in ("reserved", "set aside")]
             if not left:
                 raise ValueError(sentence("entry", "must be reserved or set aside", name, _why(entries)))
-            return transactions.give_back(connection, token)
+            numbers = transactions.give_back(connection, token)
+        remove_journal(self.path, token)
+        return numbers
 
     def resume(self, name: int | str | None, *statements: PrivacyStatement | Stated, fingerprint: str) -> Reservation:
         """Hold a reservation again whose process is gone: the same releases of the same data, paid for once.
@@ -116,17 +128,37 @@ class Recovery:
         >>> ledger.remaining()
         (0.6, 1e-12)
         """
+        return self._resumed(name, statements, fingerprint, journalled=False)
+
+    def _resumed(
+        self,
+        name: int | str | None,
+        statements: Sequence[PrivacyStatement | Stated],
+        fingerprint: str,
+        journalled: bool,
+    ) -> Reservation:
+        """Hold a reservation again, with the journal of its last driver, who must be gone, where the fit reads one."""
         self._check_recoverable("resume")
         checked_text("fingerprint", fingerprint)
         said = statements_of(statements, some=True)
-        with self._writing() as (connection, _):
-            token, entries = (
-                self._only(connection, said, fingerprint) if name is None else self._named(connection, name)
-            )
-            _check_same(entries, said, fingerprint, entries[0].number if name is None else name)
-            holder = secrets.token_hex(16)
-            transactions.take(connection, token, holder)
-        return reservation_of(self._itself(), token, holder, len(said))
+        recording, holder = None, secrets.token_hex(16)
+        with contextlib.ExitStack() as unless_taken:
+            with self._writing() as (connection, _):
+                if name is None:
+                    token, entries = self._only(connection, said, fingerprint, journalled)
+                else:
+                    token, entries = self._named(connection, name)
+                _check_same(entries, said, fingerprint, entries[0].number if name is None else name, journalled)
+                drew = entries[0].state == "drawing"
+                if journalled:
+                    journal = reopened(self.path, token, fingerprint)
+                    recording = Recording(self.path, token, fingerprint, holder, journal, drew)
+                    unless_taken.callback(recording.close)
+                    if drew:
+                        hand_over(journal, entries[0].holder, holder)
+                transactions.take(connection, token, holder, entries[0].state)
+            unless_taken.pop_all()
+        return reservation_of(self._itself(), token, holder, len(said), recording)
 
     def job(
         self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
@@ -137,7 +169,8 @@ class Recovery:
         ----------
         fingerprint : what tells these data from others, such as names, sizes and times of files. Another text is
             another job. It stays in the file until the fit has ended. None for a fit that is not resumed.
-        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint.
+        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint,
+            and goes on where its journal ends.
         keep : from the fitted model to its file, such as `dplr.model_file.encode_model`. The ledger keeps the file from
             the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a `PrivateSearch` and
             baselines keep nothing, and neither does a model that no file can hold.
@@ -149,7 +182,8 @@ class Recovery:
 
         Privacy
         -------
-        The file that is kept is the release itself, which is paid for.
+        The file that is kept is the release itself, which is paid for. With a fingerprint a fit may write a journal
+        beside the ledger while it runs: a secret file, in which exact sums of rows may stand (resuming.md, section 5).
 
         Examples
         --------
@@ -219,6 +253,17 @@ class Recovery:
         with self._reading() as (connection, _):
             return transactions.undelivered(connection, self._share)
 
+    def _sweep(self) -> None:
+        """Remove the journals with which nobody goes on: a process died that could have removed its own, or drew."""
+        for prefix in prefixes_of(self.path):
+            with self._reading() as (connection, _):
+                token = transactions.token_with(connection, prefix)
+                entries = [] if token is None else transactions.unended(connection, token, None)
+            if token is not None and all(entry.state in ("committed", "refunded") for entry in entries):
+                remove_journal(self.path, token)
+            elif token is not None and entries[0].state == "drawing":
+                remove_unproved(self.path, token, entries[0])
+
     @abstractmethod
     def _itself(self) -> Ledger:
         """The ledger that this is a part of."""
@@ -247,13 +292,15 @@ class Recovery:
         return token, entries
 
     def _only(
-        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str
+        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str, journalled: bool
     ) -> tuple[str, list[Unended]]:
-        """The reservation with these statements and this fingerprint."""
-        waiting = {
-            token: transactions.unended(connection, token, self._share)
-            for token in transactions.resumable(connection, self._share)
-        }
+        """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
+        tokens = transactions.resumable(connection, self._share)
+        drew = transactions.resumable(connection, self._share, "drawing")
+        if journalled:
+            tokens += [token for token in drew if has_journal(self.path, token)]
+        found = {token: transactions.unended(connection, token, self._share) for token in {*tokens, *drew}}
+        waiting = {token: found[token] for token in tokens}
         texts = [statement_text(each) for each in said]
         alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
         same = [token for token, held in alike.items() if held[0].fingerprint == fingerprint]
@@ -262,11 +309,14 @@ class Recovery:
         numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
         if same:
             rule = "must have one reserved entry with this statement and these data"
-            remedy = f"Give all except one back (entries {numbers})."
+            remedy = f"Give all except one back (entries {numbers}); of one that is drawing, remove its journal."
         else:
             rule = "must have a reserved entry with this statement and these data"
             why = "has this statement and other data" if alike else "has another statement"
             remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
+            for held in (found[token] for token in drew if token not in tokens):
+                if [each.statement for each in held] == texts and held[0].fingerprint == fingerprint:
+                    remedy += f" Entry {held[0].number} is drawing, and no journal proves what was drawn."
         raise ValueError(sentence("ledger", rule, self.path, remedy))
 
 
@@ -277,10 +327,11 @@ def _why(entries: Sequence[Unended]) -> str:
 
 
 def _check_same(
-    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str
+    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str, journalled: bool
 ) -> None:
     """Refuse what is not the same job, and say what differs."""
-    if any(entry.state != "reserved" for entry in entries):
+    states = {entry.state for entry in entries}
+    if states != {"reserved"} and not (journalled and states == {"drawing"}):
         raise ValueError(sentence("entry", "must be reserved to be resumed", name, _why(entries)))
     if entries[0].fingerprint is None:
         remedy = "Give it back, and fit anew."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from dplr._validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, ReservationLost
+from dplr.ledger.recording import Recording, remove_journal
 
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
@@ -17,13 +19,15 @@ MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
 class _Held:
     """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
 
-    def __init__(self, ledger: Ledger, token: str, holder: str, count: int) -> None:
+    def __init__(self, ledger: Ledger, token: str, holder: str, count: int, recorder: Recording | None = None) -> None:
         self._ledger, self.token, self._holder, self._count = ledger, token, holder, count
+        self.recorder = recorder
+        self._state = "drawing" if recorder is not None and recorder.begun else "reserved"
 
     def draw(self) -> None:
         """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""
         with self._ledger._writing() as (connection, _):
-            if transactions.start_drawing(connection, self.token, self._holder) != self._count:
+            if transactions.start_drawing(connection, self.token, self._holder, self._state) != self._count:
                 raise ReservationLost(_lost(self._ledger.path))
 
     def commit(self, outbox: bytes | None = None) -> None:
@@ -35,11 +39,20 @@ class _Held:
             self._check_ended(transactions.commit(connection, self.token, self._holder))
             if outbox is not None:
                 transactions.keep(connection, self.token, outbox)
+        self._end_recording()
 
     def refund(self) -> None:
         """Give the budget back; raises once noise may have been drawn."""
         with self._ledger._writing() as (connection, _):
             self._check_ended(transactions.refund(connection, self.token, self._holder))
+        self._end_recording()
+
+    def _end_recording(self) -> None:
+        """The entries have ended; a journal that cannot be removed is removed by a later fit."""
+        if self.recorder is not None:
+            with contextlib.suppress(OSError):
+                self.recorder.end()
+            remove_journal(self._ledger.path, self.token)
 
     def _check_ended(self, ended: int) -> None:
         if ended != self._count:
@@ -51,6 +64,7 @@ class _Spent:
 
     def __init__(self, ledger: Ledger, token: str, count: int) -> None:
         self._ledger, self.token, self._count, self._ended = ledger, token, count, False
+        self.recorder = None
 
     def draw(self) -> None:
         """Write nothing: what is spent for good is not given back, whether noise was drawn or not."""
@@ -68,9 +82,11 @@ class _Spent:
         self._ended = True
 
 
-def reservation_of(ledger: Ledger, token: str, holder: str, count: int) -> Reservation:
+def reservation_of(
+    ledger: Ledger, token: str, holder: str, count: int, recorder: Recording | None = None
+) -> Reservation:
     """The reservation of that name, which has so many entries."""
-    return _Spent(ledger, token, count) if ledger.strict else _Held(ledger, token, holder, count)
+    return _Spent(ledger, token, count) if ledger.strict else _Held(ledger, token, holder, count, recorder)
 
 
 def _lost(path: str) -> str:

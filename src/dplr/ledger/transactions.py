@@ -158,11 +158,11 @@ def begin(
     )
 
 
-def start_drawing(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
-    """Write down that noise is about to be drawn; returns of how many entries that were reserved by that holder."""
+def start_drawing(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> int:
+    """Write down that noise is about to be drawn; returns of how many entries of that holder in that state."""
     return connection.execute(
-        "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = 'reserved'",
-        (reservation, holder),
+        "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = ?",
+        (reservation, holder, state),
     ).rowcount
 
 
@@ -198,6 +198,7 @@ class Unended(NamedTuple):
     state: str
     statement: str
     fingerprint: str | None
+    holder: str | None
 
 
 def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
@@ -209,25 +210,27 @@ def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> 
 
 def unended(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[Unended]:
     """All entries of a reservation, in their order."""
-    query = "SELECT number, state, statement, fingerprint FROM entry WHERE reservation = ? AND (? IS NULL OR share = ?)"
-    return [Unended(*row) for row in connection.execute(f"{query} ORDER BY number", (reservation, share, share))]
-
-
-def resumable(connection: sqlite3.Connection, share: str | None) -> list[str]:
-    """The reservations that are reserved with a fingerprint, in their order."""
     rows = connection.execute(
-        "SELECT reservation FROM entry WHERE state = 'reserved' AND fingerprint IS NOT NULL "
+        "SELECT number, state, statement, fingerprint, holder FROM entry WHERE reservation = ? "
+        "AND (? IS NULL OR share = ?) ORDER BY number",
+        (reservation, share, share),
+    )
+    return [Unended(*row) for row in rows]
+
+
+def resumable(connection: sqlite3.Connection, share: str | None, state: str = "reserved") -> list[str]:
+    """The reservations in that state that have a fingerprint, in their order."""
+    rows = connection.execute(
+        "SELECT reservation FROM entry WHERE state = ? AND fingerprint IS NOT NULL "
         "AND (? IS NULL OR share = ?) GROUP BY reservation ORDER BY min(number)",
-        (share, share),
+        (state, share, share),
     )
     return [token for (token,) in rows]
 
 
-def take(connection: sqlite3.Connection, reservation: str, holder: str) -> None:
-    """Hand what is still reserved to another holder; whoever had it has it no longer."""
-    connection.execute(
-        "UPDATE entry SET holder = ? WHERE reservation = ? AND state = 'reserved'", (holder, reservation)
-    )
+def take(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> None:
+    """Hand what is still in that state to another holder; whoever had it has it no longer."""
+    connection.execute("UPDATE entry SET holder = ? WHERE reservation = ? AND state = ?", (holder, reservation, state))
 
 
 def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
@@ -258,6 +261,13 @@ def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
 def drop(connection: sqlite3.Connection, reservation: str) -> None:
     """Keep the file of a release no longer."""
     connection.execute("DELETE FROM release WHERE reservation = ?", (reservation,))
+
+
+def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
+    """The reservation whose name begins so; None for none."""
+    query = "SELECT reservation FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
+    found = connection.execute(query, (len(prefix), prefix)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def committed(connection: sqlite3.Connection, reservation: str) -> int:

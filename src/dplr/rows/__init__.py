@@ -8,6 +8,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
@@ -76,6 +77,10 @@ class Rows(Protocol):
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
         """Clipped gradients of one loss over all rows, each query at its points (k, q)."""
+        ...
+
+    def recorded(self, recorder: Recorder) -> Rows:
+        """The same rows; those that are read in parts write exact sums of finished parts down."""
         ...
 
     def weighted(self, weights: Sequence[float]) -> Rows:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from dplr._core import go_down
 from dplr._progress import Track
+from dplr._recorder import digest
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, intervals_of, numeric_columns
-from dplr.noise import Source
+from dplr.noise import Ints, Source
 from dplr.privacy.calibration import RATE_UNITS
+from dplr.privacy.statement import Release
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Descent, Plan
 from dplr.rows import Rows, chosen
@@ -53,7 +56,7 @@ def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> l
     fits: list[Fit] = []
     if not plans:
         return fits
-    total = rows.total(ColumnMoments(rows.geometry.d))
+    total = functools.cache(lambda: rows.total(ColumnMoments(rows.geometry.d)))
     for plan in plans:
         columns = _columns(total, plan, source)
         frame = frame_of(columns, plan)
@@ -64,18 +67,32 @@ def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> l
     return fits
 
 
-def _columns(total: Total, plan: Plan, source: Source) -> dict[str, Vector]:
+def _columns(total: Callable[[], Total], plan: Plan, source: Source) -> dict[str, Vector]:
     """The sums of the columns, and of squared numbers, on their grids with noise."""
     d = plan.problem.geometry.d
     cells = {MEANS: np.arange(d), SQUARES: d + np.flatnonzero(numeric_columns(plan.problem.geometry))}
     released = {}
     for name in (name for name in cells if name in plan.statement.released):
         block = plan.statement.released[name]
-        value = total.integers(math.frexp(block.grid)[1] - 1, cells[name])
-        if block.units:
-            value = value + source.gaussian(block.units, len(value))
+        exact = functools.partial(_cells, total, block, cells[name])
+        value = _noisy(block, source, digest(name, block.units), cells[name].shape, exact)
         released[name] = value * block.grid
     return released
+
+
+def _cells(total: Callable[[], Total], block: Release, cells: NDArray[np.intp]) -> Ints:
+    return total().integers(math.frexp(block.grid)[1] - 1, cells)
+
+
+def _noisy(block: Release, source: Source, about: str, shape: tuple[int, ...], exact: Callable[[], Ints]) -> Ints:
+    """Exact sums of that shape with the noise of a block, which is drawn once: recorded ones read no rows."""
+    if not block.units:
+        return exact()
+
+    def noise() -> Ints:
+        return source.gaussian(block.units, math.prod(shape)).reshape(shape)
+
+    return source.once(about, exact, noise)
 
 
 def _go(rows: Rows, walks: Sequence[_Walk], source: Source, track: Track) -> None:
@@ -85,10 +102,12 @@ def _go(rows: Rows, walks: Sequence[_Walk], source: Source, track: Track) -> Non
             walk.step(step, total, source)
 
 
-def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> Iterable[Total]:
-    if all(walk.descent.rate_units == RATE_UNITS for walk in walks):
-        return rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks])
-    return (walk.of_batches(rows, source) for walk in walks)
+def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable[[], Total]]:
+    """The sums of each walk at its points, made when they are asked for; over all rows for all walks in one pass."""
+    if any(walk.descent.rate_units != RATE_UNITS for walk in walks):
+        return [functools.partial(walk.of_batches, rows, source) for walk in walks]
+    made = functools.cache(lambda: rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks]))
+    return [functools.partial(lambda place: made()[place], place) for place in range(len(walks))]
 
 
 class _Walk:
@@ -125,12 +144,16 @@ class _Walk:
             [rows.total(self.query, coef, chosen(rows_of)) for coef, rows_of in zip(self.coefs, batches, strict=True)]
         )
 
-    def step(self, number: int, total: Total, source: Source) -> None:
+    def step(self, number: int, total: Callable[[], Total], source: Source) -> None:
         """Release the sums with noise, and go down them."""
         walk, block = self.descent, self.block
-        value = total.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(total, walk, block.grid)
-        if block.units:
-            value = value + source.gaussian(block.units, value.size).reshape(value.shape)
+
+        def exact() -> Ints:
+            sums = total()
+            return sums.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(sums, walk, block.grid)
+
+        about = digest(self.plan.problem.loss.name, self.coefs, self.query.clip, block.units, self.exponent)
+        value = _noisy(block, source, about, self.coefs.shape, exact)
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
         coefs = self.coefs  # becomes the next point, before it is rounded to the grid

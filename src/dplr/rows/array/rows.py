@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, gradients_of_many
+from dplr._recorder import Recorder
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
@@ -78,6 +79,10 @@ class ArrayRows:
     def geometry(self) -> Geometry:
         """Where the scaled rows lie."""
         return self._prep.geometry
+
+    def recorded(self, recorder: Recorder) -> ArrayRows:
+        """The same rows: what is in memory is summed again, by whoever reads it again."""
+        return self
 
     @overload
     def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...

@@ -163,6 +163,10 @@ class LocalParts:
         """The same rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
+    def after(self, place: int) -> LocalParts:
+        """The parts from that place on."""
+        return LocalParts(self.parts[place:], self.empty, self._threads, self._columns)
+
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The state of each part, in order."""
         few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))

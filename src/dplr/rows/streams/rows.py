@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows
+from dplr._recorder import Recorder
 from dplr._validation import sentence
 from dplr._warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
@@ -26,8 +27,9 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
+from dplr.rows.streams.finished import finished_pass, name_of
 from dplr.rows.streams.keeping import Kept, keep
-from dplr.rows.streams.parts import Holder, Parts, Pass, Seen, Sums, changed, one_pass
+from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Seen, Sums, changed, one_pass
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.certificate import Objective
@@ -60,6 +62,7 @@ class StreamSource:
     bar : shows how far a pass is.
     folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
     held, held_sample : all rows, and a sample, that workers hold.
+    recorder : where exact sums of finished parts are written down; None for nowhere.
     """
 
     parts: Parts
@@ -67,6 +70,7 @@ class StreamSource:
     units: int
     bar: Bar = no_bar
     folder: str | None = None
+    recorder: Recorder | None = None
     passes: int = 0
     clipped_passes: int = 0
     sample: Arrays | None = None
@@ -87,7 +91,14 @@ class StreamSource:
 
             # What parts warn of was said in the first pass.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
-                return one_pass(self.parts if rows_of is None else rows_of, job, seen)
+                return self._sum(job, seen, rows_of)
+
+    def _sum(self, job: Pass[Any], seen: Seen, rows_of: Any) -> Any:
+        name = None if self.recorder is None or rows_of is not None else name_of(self.parts, job)
+        if self.recorder is None or name is None:
+            return one_pass(self.parts if rows_of is None else rows_of, job, seen)
+        parts, sums = cast(LocalParts, self.parts), cast(SumPass, job)  # as passes with a name are
+        return finished_pass(parts, sums, name, self.recorder, seen)
 
     def check_count(self, totals: Sequence[Any]) -> None:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
@@ -114,6 +125,11 @@ class StreamedRows:
     def geometry(self) -> Geometry:
         """Where the scaled rows lie."""
         return self.prep.geometry
+
+    def recorded(self, recorder: Recorder) -> StreamedRows:
+        """The same rows; exact sums of finished parts are written down from now on."""
+        self._source.recorder = recorder
+        return self
 
     @property
     def prep(self) -> Prep:

@@ -21,6 +21,7 @@ class LazyPart:
     kind : what the rows are called in errors.
     rows : number of rows; None where it is not known without reading them.
     identity : tells these rows from others. By default no other part has it: nobody knows what a query will read.
+    lasts : whether the identity is the same in another process.
     """
 
     read: Callable[[list[str] | None], Iterator[Any]]
@@ -28,10 +29,12 @@ class LazyPart:
     rows: int | None = None
     identity: str = ""
     columns: tuple[str, ...] | None = field(default=None)
+    lasts: bool = True
 
     def __post_init__(self) -> None:
         if not self.identity:
             object.__setattr__(self, "identity", f"{self.kind} {uuid.uuid4().hex[:12]}")
+            object.__setattr__(self, "lasts", False)
 
     def chosen(self, columns: Sequence[str]) -> LazyPart:
         """The same rows, with these columns alone."""

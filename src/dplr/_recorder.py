@@ -1,0 +1,97 @@
+"""What a fit writes down while it runs, so that another process goes on with it: ledger/resuming.md, section 5."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._validation import sentence
+
+
+class Recorder(Protocol):
+    """Records (key, payload) of one fit. Where it can write no more, the fit goes on, and cannot be resumed."""
+
+    def get(self, key: str) -> bytes | None:
+        """What was recorded under that key, by this process or by one before; None for nothing."""
+        ...
+
+    def record(self, key: str, payload: bytes) -> None:
+        """Write it down for good before this returns; each key once."""
+        ...
+
+    @property
+    def begun(self) -> bool:
+        """Whether noise of this fit is recorded, or is about to be."""
+        ...
+
+    def begin(self) -> None:
+        """Say, before the first noise that is recorded, which driver draws it; once."""
+        ...
+
+    def end(self) -> None:
+        """Remove all that was recorded, for good before this returns, and record nothing more."""
+        ...
+
+    def close(self) -> None:
+        """Leave what is recorded to whoever goes on with the fit."""
+        ...
+
+
+def numbers_as_bytes(about: str, values: NDArray[Any]) -> bytes:
+    """Whole numbers of any size, and what they are about."""
+    kind = "object" if values.dtype == object else "int64"
+    found = {"about": about, "kind": kind, "shape": values.shape, "values": [int(each) for each in values.ravel()]}
+    return json.dumps(found).encode()
+
+
+def numbers_of(data: bytes, about: str) -> NDArray[Any]:
+    """The whole numbers, bit for bit; ValueError where they are about something else."""
+    found = json.loads(data)
+    if found["about"] != about:
+        remedy = "Resume with the parameters of the first run."
+        raise ValueError(sentence("journal", "must be of the fit that is resumed", "noise about other sums", remedy))
+    return np.array(found["values"], object if found["kind"] == "object" else np.int64).reshape(found["shape"])
+
+
+def digest(*values: Any) -> str:
+    """A hash of public facts that is the same in every process; TypeError for a kind of value that is not known."""
+    found = hashlib.sha256()
+    for token in _tokens(values):
+        found.update(len(token).to_bytes(8, "little") + token)
+    return found.hexdigest()
+
+
+def _tokens(value: Any) -> Iterator[bytes]:
+    """The value in pieces whose order and lengths tell it from all others."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        yield f"{type(value).__name__} {value!r}".encode()
+    elif isinstance(value, enum.Enum):
+        yield f"{type(value).__name__}.{value.name}".encode()
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        yield f"array {value.dtype.str} {value.shape}".encode()
+        yield value.tobytes()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        yield f"{type(value).__qualname__} {len(fields)}".encode()
+        for each in fields:
+            yield each.name.encode()
+            yield from _tokens(getattr(value, each.name))
+    elif isinstance(value, Mapping):
+        yield f"mapping {len(value)}".encode()
+        for pair in value.items():
+            yield from _tokens(pair)
+    elif isinstance(value, (Sequence, np.ndarray)):
+        yield f"sequence {len(value)}".encode()
+        for each in value:
+            yield from _tokens(each)
+    else:
+        raise TypeError(f"no facts are known of a {type(value).__name__}")

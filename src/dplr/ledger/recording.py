@@ -1,0 +1,138 @@
+"""What one driver writes down of its fit, in a journal made for the first record. See resuming.md, section 5."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+
+from dplr._validation import sentence
+from dplr._warnings import warn
+from dplr.ledger.journal import Journal, name_of
+from dplr.ledger.transactions import Unended
+
+_HOLDER = "holder"
+_SPENT = "A second draw would be a choice among two: the cost stays spent."
+
+
+class Recording:
+    """The journal of one driver.
+
+    What cannot be written is not needed: the fit goes on, its journal is removed, and it cannot be resumed from there.
+
+    Parameters
+    ----------
+    ledger, token, fingerprint : of the reservation.
+    holder : the name of this driver in the ledger.
+    journal : of an earlier driver, whose process is gone; None for none.
+    begun : whether an earlier driver drew noise that is in the journal.
+    """
+
+    def __init__(
+        self,
+        ledger: str,
+        token: str,
+        fingerprint: str,
+        holder: str,
+        journal: Journal | None = None,
+        begun: bool = False,
+    ) -> None:
+        self._names, self._holder, self._journal = (ledger, token, fingerprint), holder, journal
+        self._begun, self._ended = begun, False
+
+    @property
+    def begun(self) -> bool:
+        """Whether noise of this fit is recorded, or is about to be."""
+        return self._begun
+
+    def begin(self) -> None:
+        """Write down that this driver draws what is recorded: before the ledger is told, which keeps its name."""
+        if not self._begun:
+            self.record(f"{_HOLDER} {self._holder}", b"")
+            self._begun = True
+
+    def get(self, key: str) -> bytes | None:
+        """What was recorded under that key, also where nothing more is."""
+        return None if self._journal is None else self._journal.get(key)
+
+    def record(self, key: str, payload: bytes) -> None:
+        """Write it down for good, or remove the journal and say so."""
+        if self._ended:
+            return
+        try:
+            if self._journal is None:
+                self._journal = Journal.create(*self._names)
+            self._journal.record(key, payload)
+        except (OSError, ValueError) as error:
+            self.end()
+            said = f"The journal of the fit cannot be written ({error}). The fit goes on; if it is killed, "
+            warn(said + "it cannot go on from where it was.", UserWarning)
+
+    def end(self) -> None:
+        """Remove the journal, if this driver has one."""
+        self._ended = True
+        if self._journal is not None:
+            self._journal.remove()
+
+    def close(self) -> None:
+        """Let another process go on with it."""
+        self._ended = True
+        if self._journal is not None:
+            self._journal.close()
+
+
+def reopened(ledger: str, token: str, fingerprint: str) -> Journal | None:
+    """The journal of an earlier driver; None for none. Raises while that driver lives, and for a damaged one."""
+    try:
+        return Journal.reopen(ledger, token, fingerprint)
+    except FileNotFoundError:
+        return None
+
+
+def check_proof(journal: Journal | None, holder: str | None) -> None:
+    """Raise ValueError unless all noise is in the journal that the fit drew: no noise is drawn a second time.
+
+    That is so if the driver whom the ledger knows as the holder drew nothing that is not recorded there, and each sum
+    for which noise was about to be drawn is there.
+    """
+    rule = "must hold all noise that the fit drew, or nobody goes on with it"
+    if journal is None:
+        raise ValueError(sentence("journal", rule, "no journal", _SPENT))
+    keys = set(journal.keys())
+    if f"{_HOLDER} {holder}" not in keys:
+        raise ValueError(sentence("journal", rule, "that of a driver which did not draw", _SPENT))
+    if begun := [key for key in keys if key.startswith("draw ") and f"sum {key[5:]}" not in keys]:
+        raise ValueError(sentence("journal", rule, f"`{begun[0]}` without its sum", _SPENT))
+
+
+def hand_over(journal: Journal | None, before: str | None, holder: str) -> None:
+    """Write a new driver into the journal of a fit that drew; ValueError where that would draw noise again."""
+    check_proof(journal, before)
+    assert journal is not None
+    journal.record(f"{_HOLDER} {holder}", b"")
+
+
+def remove_unproved(ledger: str, token: str, entry: Unended) -> None:
+    """Remove the journal of a fit that drew, if its process is gone and nobody may go on with it."""
+    with contextlib.suppress(OSError, ValueError), Journal.reopen(ledger, token, entry.fingerprint or "") as journal:
+        try:
+            check_proof(journal, entry.holder)
+        except ValueError:
+            journal.remove()
+
+
+def remove_journal(ledger: str, token: str) -> None:
+    """Remove the journal of a reservation that has ended, if there is one; what cannot be removed stays for a sweep."""
+    with contextlib.suppress(OSError):
+        os.unlink(name_of(ledger, token))
+
+
+def has_journal(ledger: str, token: str) -> bool:
+    """Whether a reservation has one."""
+    return os.path.lexists(name_of(ledger, token))
+
+
+def prefixes_of(ledger: str) -> list[str]:
+    """How the reservations are called, as far as names of files say, that have a journal beside a ledger."""
+    begins = name_of(ledger, "")
+    return [found[len(begins) :] for found in glob.glob(f"{glob.escape(begins)}*")]
