@@ -551,7 +551,7 @@ DAY = pd.Timestamp("2020-01-01")
 @pytest.mark.parametrize(
     ("frame", "column", "error", "message"),
     [
-        (pl.DataFrame(AB).lazy(), (0, 1), TypeError, r"`X` must be in memory; got 'LazyFrame'\. Call \.collect\(\)"),
+        (pl.DataFrame(AB).lazy(), (0, 1), TypeError, "`y` must be the name of a column where rows are streamed"),
         (pl.DataFrame({"b": ["x", "y"]}), (0, 1), ValueError, r"must have every column.*missing: \['a'\]"),
         (pl.DataFrame({"a": ["x", "y"]}), (0, 1), ValueError, r"must have numeric columns; got \['a'\]\. Encode them"),
         (pl.DataFrame({"a": [1, 2]}), {"levels": ["x", "y"]}, ValueError, "text where the levels are text"),

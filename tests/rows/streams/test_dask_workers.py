@@ -34,10 +34,17 @@ KILLED = {"fm": 4, "objective": 18, "ngd": 25}
 
 
 @pytest.fixture(scope="module")
-def client():
+def cluster():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster, set_as_default=False) as found:
         yield found
+
+
+@pytest.fixture
+def client(cluster):
+    """A cluster whose workers are there: without them a fit would wait for ever."""
+    cluster.wait_for_workers(2, timeout=60)
+    return cluster
 
 
 @pytest.fixture(scope="module")
