@@ -142,7 +142,7 @@ class LocalParts:
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The state of each part, in order."""
         threads = min(self._threads or min(_pool.available_threads(), _MOST_THREADS), len(self.parts))
-        if threads <= 1:
+        if threads <= 1 or not _pool.can_start(threads):
             yield from (state_of(job, part, seen) for part in self.parts)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
