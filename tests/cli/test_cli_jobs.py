@@ -170,6 +170,18 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
     assert states(ledger) == left
 
 
+def test_what_went_wrong_is_said_though_the_ledger_cannot_be_read(ledger, monkeypatch):
+    def broken(*_):
+        raise OSError("`ledger` could not be written to disk; got 'budget.db'. Make room.")
+
+    monkeypatch.setattr(_Held, "commit", broken)
+    monkeypatch.setattr(Ledger, "entries_of", broken)
+    said = command(*FIT, code=3)
+    assert said.startswith("Error: `ledger` could not be written to disk; got 'budget.db'. Make room. What it left in")
+    assert "`dplr ledger show` tells it when it can be read." in said
+    assert states(ledger) == ["drawing"]
+
+
 def test_a_fit_that_was_given_back_meanwhile_says_so(ledger, monkeypatch):
     sampler = Source._sampler.fget
 

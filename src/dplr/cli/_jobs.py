@@ -65,7 +65,15 @@ def left_behind(job: Job | None) -> str:
     """What a fit that did not end leaves in the ledger, and what to do, in words; empty for nothing."""
     if job is None or job.token is None:
         return ""
-    last = job.ledger.entries_of(job.token)[-1]
+    try:
+        return _left_by(job, job.token)
+    except (OSError, RuntimeError, ValueError) as error:
+        return f"What it left in the ledger could not be read: {error} `dplr ledger show` tells it when it can be read."
+
+
+def _left_by(job: Job, token: str) -> str:
+    """What the last entry of a reservation says."""
+    last = job.ledger.entries_of(token)[-1]
     entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
     if last.state == "refunded":
         return ""

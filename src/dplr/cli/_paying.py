@@ -63,6 +63,15 @@ def paid(job: Job | None, work: Callable[[], T]) -> T:
 
 
 @contextmanager
+def unspent() -> Iterator[None]:
+    """Whoever presses Ctrl-C before anything is reserved is told so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Refused("interrupted. Nothing was released, and nothing was spent.", INTERRUPTED) from None
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """What was released is written, whoever presses Ctrl-C."""
     old = signal.signal(signal.SIGINT, signal.SIG_IGN)

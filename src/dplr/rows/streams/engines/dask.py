@@ -107,8 +107,8 @@ def _pieces(frame: Any, columns: list[str] | None) -> Iterator[Any]:
 
 
 def _cores(client: Any) -> int:
-    cores: int = sum(client.nthreads().values())
-    return max(1, cores)
+    threads: dict[str, int] = answer_of("Dask", client.nthreads)
+    return max(1, sum(threads.values()))
 
 
 def _wait(future: Any) -> Any:
