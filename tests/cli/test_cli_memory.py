@@ -15,6 +15,7 @@ from dplr.rows.files import memory
 from dplr.rows.files.memory import told_of_memory
 
 ROWS = 1_500_000
+WHOLE = 1_000_000  # of a CSV file that is small enough to be read whole
 NAMES = [f"x{place}" for place in range(8)]
 BOUNDS = (
     "".join(f"[features.{name}]\nlower = 0\nupper = 1\n" for name in NAMES[1:]) + "[target]\nlower = 0\nupper = 1\n"
@@ -37,37 +38,54 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     table = pa.table({name: rng.integers(0, 10, ROWS) / 10 for name in NAMES})
     parquet.write_table(table, folder / "people.parquet", row_group_size=100_000)
-    csv.write_csv(table, folder / "people.csv", csv.WriteOptions(quoting_style="none"))
+    plain = csv.WriteOptions(quoting_style="none")
+    csv.write_csv(table, folder / "streamed.csv", plain)  # 47 MB
+    csv.write_csv(table[:WHOLE], folder / "people.csv", plain)
     (folder / "bounds.toml").write_text(BOUNDS)
     return folder
 
 
-def refused(folder, megabytes, name, *options):
-    """What is said under a limit of memory above what the imports take."""
+def fitted(folder, megabytes, name, *options):
+    """The end of a fit under a limit of memory above what the imports take."""
     ledger = folder / "budget.db"
     ledger.unlink(missing_ok=True)
+    (folder / "model.json").unlink(missing_ok=True)
     dplr.Ledger(ledger, eps=1)
     arguments = ("fit", name, "--target", "x0", "--bounds", "bounds.toml", "--eps", "0.5", "--ledger", "budget.db")
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", LIMITED, str(megabytes), *arguments, "--model", "linear", "-o", "model.json", *options],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def refused(folder, megabytes, name, *options):
+    """What is said of a fit that memory does not suffice for."""
+    done = fitted(folder, megabytes, name, *options)
     assert done.returncode == 3, done.stderr
     assert "fault of dplr" not in done.stderr
-    assert (dplr.Ledger(ledger).spent()[0] > 0) is ("its cost stays spent" in done.stderr)
+    assert (dplr.Ledger(folder / "budget.db").spent()[0] > 0) is ("its cost stays spent" in done.stderr)
     assert not (folder / "model.json").exists()
     return done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
-@pytest.mark.parametrize(("name", "known"), [("people.parquet", f"of {ROWS} "), ("people.csv", "")])
-def test_files_that_do_not_fit_into_memory_are_refused_with_the_rows_that_fit(folder, name, known):
-    said = refused(folder, 80, name, "--mechanism", "fm")
+@pytest.mark.parametrize(
+    ("name", "megabytes", "known"), [("people.parquet", 80, f"of {ROWS} "), ("people.csv", 50, "")]
+)
+def test_files_that_do_not_fit_into_memory_are_refused_with_the_rows_that_fit(folder, name, megabytes, known):
+    said = refused(folder, megabytes, name, "--mechanism", "fm")
     rule = rf"`{name}` must fit into memory of \d+ MiB; got (\d+) {known}rows of 6\d bytes each before it ran out\. "
     found = re.search(rule + r"At most about (\d+) rows fit\. Name fewer columns", said)
     assert found, said
     assert dplr.Ledger(folder / "budget.db").spent()[0] == 0
     assert 0 < int(found[2]) <= int(found[1]) < ROWS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_a_larger_file_is_streamed_where_it_does_not_fit_into_memory(folder):
+    done = fitted(folder, 80, "streamed.csv", "--mechanism", "fm")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "model.json").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import sqlite3
 
@@ -58,8 +59,10 @@ def test_what_is_kept_is_the_model_file_to_the_byte(ledger, path, mechanism, tmp
 def test_what_is_kept_does_not_say_how_many_rows_there_were(ledger):
     other = Ledger(pathlib.Path(ledger.path).with_name("other"), eps=1.0, neighbouring="add_remove")
     fitted(other.job("200 rows of secret.csv", keep=encode_model), neighbouring="add_remove")
-    assert b"200" not in other.recover(1)
-    assert b"secret" not in other.recover(1)
+    kept = other.recover(1)
+    assert b"secret" not in kept
+    # A number of its own: the digits of a coefficient may hold it by chance.
+    assert not re.search(rb"(?<![0-9.])200(\.0*)?(?![0-9.])", kept)
 
 
 def test_models_that_no_file_holds_and_many_at_once_are_committed_without_one(ledger):

@@ -59,7 +59,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise.py"
 LINEAR_TERM = "mechanisms/perturbation/linear_term.py"
 KNOTS = "problem/losses/knots.py"
-SENSITIVITY, GEOMETRY, ENCODER = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
+SENSITIVITY, GEOMETRY, NATIVE = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/native.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
     ("output", 6_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),
@@ -82,8 +82,8 @@ BROKEN = [
      "plan.problem.geometry"),
     ("gauge, a mark", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     # A number that stays beside its mark: half of the gauge too much.
-    ("gauge, a mark, a ridge each", 20_000, ENCODER, "out[missing, 0] = column.filler",
-     "out[missing, 0] = column.range[1]"),
+    ("gauge, a mark, a ridge each", 20_000, NATIVE, "column.missing is None else column.filler",
+     "column.missing is None else column.range[1]"),
     ("gauge, tiny ridge", 6_000, LINEAR_TERM, "noise_eps = objective_noise.largest_noise_eps(cost, eps)",
      "noise_eps = eps"),
     ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),

@@ -162,6 +162,10 @@ class Shards:
     def loss_rows(self, step=1):
         return None
 
+    @property
+    def sample_step(self):
+        return self.shards[0].sample_step
+
 
 def test_rows_of_any_place_are_minimised_over_their_sums():
     n, d = 3000, 4

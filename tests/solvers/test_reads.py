@@ -46,6 +46,10 @@ class Far:
     def loss_rows(self, step=1):
         return None if step == 1 else self.rows.loss_rows(step)
 
+    @property
+    def sample_step(self):
+        return self.rows.sample_step
+
 
 def table(kind, n, d, loss, seed=0):
     """Rows in the ball or in a box, and targets."""
