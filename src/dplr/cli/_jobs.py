@@ -67,8 +67,8 @@ def left_behind(job: Job | None) -> str:
         return ""
     try:
         return _left_by(job, job.token)
-    except (OSError, RuntimeError, ValueError) as error:
-        return f"What it left in the ledger could not be read: {error} `dplr ledger show` tells it when it can be read."
+    except (OSError, RuntimeError, ValueError):
+        return "What it left in the ledger could not be read. `dplr ledger show` tells it, once it can be."
 
 
 def _left_by(job: Job, token: str) -> str:

@@ -107,6 +107,19 @@ def test_workers_that_are_killed_again_and_again_end_a_fit_that_has_spent_nothin
     assert ledger.spent() == (0.0, 0.0)
 
 
+class Lost:
+    """A client whose scheduler is gone."""
+
+    def nthreads(self):
+        raise OSError("in <TCP (closed) ConnectionPool.ncores>: connection reset")
+
+
+def test_a_scheduler_that_is_gone_is_told_in_a_sentence(table):
+    parts = parts_of(table, 3)
+    with pytest.raises(WorkerFault, match="must be read by the workers of Dask, which gave up; got 'OSError'"):
+        list(DaskParts(parts.parts, parts.empty, Lost()).sums(CountPass(), lambda rows: None))
+
+
 def test_a_fault_on_a_worker_quotes_no_value(client, table):
     part = FaultyPart(table, identity="people.parquet, row group 3")
     with pytest.raises(WorkerFault, match="row group 3 could not be summed: its rows cannot be read") as caught:
