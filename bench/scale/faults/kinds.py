@@ -54,13 +54,14 @@ def at_random(rng: Random, points: dict[str, int], places: tuple[str, ...]) -> t
     return place, rng.randint(1, points[place])
 
 
-def change(how: Callable[[Path, Random], None], place: str) -> Callable[[Case, Any], None]:
-    """A file that is changed when a pass begins, or while one reads."""
+def change(how: Callable[[Path, Random], None], place: str) -> Callable[[Case, Any], set[str] | None]:
+    """A file that is changed when a pass begins, which reads it; or in the middle, when nobody may read it again."""
 
-    def inject(case: Case, points: dict[str, int]) -> None:
+    def inject(case: Case, points: dict[str, int]) -> set[str] | None:
         path = case.rng.choice(case.world.files)
         fault = Fault(*at_random(case.rng, points, (place,)), lambda: how(path, case.rng))
         case.add(run(case.world, case.world.fit("fit"), "fit", fault))
+        return {ERROR} if place == "pass" else None
 
     return inject
 
@@ -84,6 +85,15 @@ def rewrite(path: Path, rng: Random) -> None:
         file.seek(place)
         file.write(bytes(255 - each for each in found))
     assert path.stat().st_size == size
+
+
+def forge(path: Path, rng: Random) -> None:
+    """Another footer, in as many bytes and with the old time: whoever wrote the file is another program now."""
+    data, found = path.read_bytes(), path.stat()
+    place = data.rindex(b"parquet-cpp-arrow")
+    path.write_bytes(data[:place] + b"PARQUET-CPP-ARROW" + data[place + 17 :])
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert path.stat().st_size == found.st_size
 
 
 def shorten(path: Path, rng: Random) -> None:
@@ -248,6 +258,7 @@ KINDS = [
         for name, how in CHANGES.items()
         for when, place, count in (("between passes", "pass", 2), ("within a pass", "rows", 4))
     ),
+    Kind("a file has another footer, same size and time", change(forge, "pass"), 2, again=True),
     Kind("a column has another type in a file", other_type, 4),
     Kind("files without rows", no_rows, 2, "gaps"),
     Kind("a file without bytes or footer", no_bytes, 3),
