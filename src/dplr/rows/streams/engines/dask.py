@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,9 @@ from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_ord
 from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, sum_part
 
 S = TypeVar("S")
+
+# An answer is there, and is fetched: a worker that cannot send it is asked so often, for so many seconds each.
+_FETCHES, _FETCH_SECONDS = 3, 60.0
 
 
 class DaskParts(FarParts):
@@ -112,7 +116,16 @@ def _cores(client: Any) -> int:
 
 
 def _wait(future: Any) -> Any:
-    return answer_of("Dask", future.result)
+    return answer_of("Dask", functools.partial(_fetched, future))
+
+
+def _fetched(future: Any) -> Any:
+    """The answer, however long it takes to make it. By itself Dask tries for ever to fetch what no worker sends."""
+    for _ in range(_FETCHES):
+        future.exception()  # once it is made, or failed
+        with contextlib.suppress(TimeoutError):
+            return future.result(timeout=_FETCH_SECONDS)
+    raise TimeoutError
 
 
 def _drop(future: Any) -> None:
