@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 import signal
@@ -16,6 +17,7 @@ import distributed
 from bench.scale.faults.driver import Fault, run
 from bench.scale.faults.judge import SAME, Case
 from bench.scale.faults.kinds import Kind, at_random
+from dplr.rows.streams.engines import dask
 
 WORKERS = 2
 PLACES = ("pass", "rows")
@@ -59,7 +61,9 @@ class Cluster:
 
 @lru_cache(maxsize=1)
 def connected(address: str) -> Any:
-    """A client, once all workers are there."""
+    """A client, once all workers are there. What Dask logs is not judged: its words are not ours."""
+    logging.disable(logging.CRITICAL)
+    dask._FETCH_SECONDS = 3.0  # for answers of some bytes
     client = distributed.Client(address, timeout=10, set_as_default=False)
     client.wait_for_workers(WORKERS, timeout=60)
     return client
