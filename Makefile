@@ -21,7 +21,7 @@ mutate: $(VENV)/.test
 	$(BIN)/python tests/helpers/mutations.py 10000
 # The kernels' tests on a build with bounds checks, in an environment of its own. It need not be fast: compiled at -O1.
 checked: $(VENV)-checked/.test
-	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/core/test_isa.py tests/core/test_noise.py tests/mechanisms/test_functional.py
+	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/rows/test_native_columns.py tests/core/test_table_columns.py tests/core/test_quotes.py tests/core/test_hash_tables.py tests/core/test_isa.py tests/core/test_noise.py tests/mechanisms/test_functional.py
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh .ci/lint.sh
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).

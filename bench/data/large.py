@@ -18,28 +18,34 @@ CENSUS = {
     "native": (0, 1), "hours": (0, 99), "years": (0, 40), "owns": (0, 1), "family": (1, 20), "children": (0, 19),
     "bedrooms": (0, 10),
 }  # fmt: skip
-FLOATS = {f"x{j}": (-1.0, 1.0) for j in range(13)}
+# Fifty columns: those of the census, again and again.
+CENSUS50 = {f"{name}{turn}": ends for turn in range(4) for name, ends in CENSUS.items()}
+KINDS = {
+    "census": CENSUS,
+    "floats": {f"x{j}": (-1.0, 1.0) for j in range(13)},
+    "census50": dict(list(CENSUS50.items())[:50]),
+    "floats50": {f"x{j}": (-1.0, 1.0) for j in range(50)},
+}
 TARGET = "rich"
 
 
 def bounds(kind: str) -> dplr.Bounds:
     """The bounds of the columns of a file; two-valued ones are levels."""
-    if kind == "floats":
-        return dplr.Bounds(FLOATS)
     return dplr.Bounds({
-        name: {"levels": [0, 1], "binary": True} if ends == (0, 1) else ends for name, ends in CENSUS.items()
+        name: {"levels": [0, 1], "binary": True} if ends == (0, 1) else ends for name, ends in KINDS[kind].items()
     })  # fmt: skip
 
 
 def block(kind: str, seed: int, rows: int = GROUP) -> pa.Table:
     """Some rows, with a target that a linear model can tell in part."""
     rng = np.random.default_rng(seed)
-    if kind == "floats":
-        columns = {name: rng.uniform(-1, 1, rows) for name in FLOATS}
-        score = sum(columns.values()) / 2
+    ends = KINDS[kind]
+    if kind.startswith("floats"):
+        columns = {name: rng.uniform(-1, 1, rows) for name in ends}
     else:
-        columns = {name: rng.integers(low, high + 1, rows, np.int8) for name, (low, high) in CENSUS.items()}
-        score = (columns["hours"] - 50) / 30 + (columns["education"] - 12) / 8
+        columns = {name: rng.integers(low, high + 1, rows, np.int8) for name, (low, high) in ends.items()}
+    score = sum((each - (ends[name][0] + ends[name][1]) / 2) / (ends[name][1] - ends[name][0])
+                for name, each in columns.items())  # fmt: skip
     target = score + rng.logistic(size=rows) > 0
     return pa.table({**columns, TARGET: target})
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import sys
 import warnings
+from collections.abc import Iterator
 from types import FrameType
 
 # Frames of these stand between the user and a fit.
 _BETWEEN = ("dplr", "sklearn", "joblib", "functools", "contextlib")
+_muted = contextvars.ContextVar[tuple[type[Warning], ...]]("_muted", default=())
 
 
 class PrivacyWarning(UserWarning):
@@ -18,11 +22,26 @@ class DataWarning(UserWarning):
     """What the rows are like: how many values were clipped or are unknown. It is not private: never publish it."""
 
 
+@contextlib.contextmanager
+def muted(category: type[Warning]) -> Iterator[None]:
+    """Do not give our warnings of this kind, in this context.
+
+    Filters may belong to the whole process: threads that put them back in another order leave them wrong.
+    """
+    before = _muted.set((*_muted.get(), category))
+    try:
+        yield
+    finally:
+        _muted.reset(before)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's that led here.
 
     A filter ``warnings.filterwarnings("ignore", category=dplr.DataWarning)`` silences one kind.
     """
+    if issubclass(category, _muted.get()):
+        return
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dplr._warnings import muted
+
 _quiet = threading.Lock()
 _quiet_fits = [0]  # that run now
 _quiet_until = contextlib.ExitStack()
@@ -18,7 +20,7 @@ _quiet_until = contextlib.ExitStack()
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """No warning of a strict fit is shown, in this thread or in those of the pool, and arithmetic never raises."""
-    with _no_warnings(), np.errstate(all="ignore"):
+    with _no_warnings(), muted(Warning), np.errstate(all="ignore"):
         yield
 
 

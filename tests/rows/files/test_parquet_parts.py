@@ -181,6 +181,18 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.parametrize(("columns", "most"), [(1, 1 << 17), (40, 4 << 13)])
+def test_batches_of_many_columns_have_fewer_rows_in_whole_blocks(columns, most, tmp_path):
+    n = (1 << 17) + 8192
+    path = str(tmp_path / "wide.parquet")
+    parquet.write_table(pa.table({f"x{place}": np.zeros(n, np.int8) for place in range(columns)}), path)
+    (part,) = parquet_parts(path, [f"x{place}" for place in range(columns)])
+    sizes = [batch.num_rows for batch in part.batches()]
+    assert sizes[0] == most
+    assert sum(sizes) == n
+    assert {size % 8192 for size in sizes[:-1]} == {0}
+
+
 def test_memory_does_not_grow_with_a_file_of_one_row_group(tmp_path):
     """Eight times the rows in one row group; whole columns would take 32 bytes per row, 67 MB."""
     rng, sizes = np.random.default_rng(0), (1 << 18, 1 << 21)

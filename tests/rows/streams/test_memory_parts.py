@@ -1,5 +1,10 @@
 """Parts: however many there are, however long their batches are, a fit is that of all rows in one table."""
 
+import importlib
+import time
+import warnings
+from typing import ClassVar
+
 import pyarrow as pa
 import pytest
 
@@ -28,6 +33,80 @@ def test_a_fit_of_parts_is_that_of_their_rows(table, name, count, size, threads)
 def test_batches_of_any_size_give_the_bits_of_exact_sums(size):
     table = people(3000)
     assert_same(fitted(parts_of(table, 2, size, 1), **FITS["fm"]), fitted(table, **FITS["fm"]))
+
+
+class Watched(MemoryPart):
+    """A part that says how many are open."""
+
+    passes: ClassVar[list[int]] = []
+
+    def chosen(self, columns):
+        return self
+
+    def batches(self):
+        self.passes.append(1)
+        time.sleep(0.02)
+        yield self.table
+        self.passes.pop()
+
+
+@pytest.mark.parametrize(("columns", "threads", "most"), [(7, None, 2), (40, None, 1), (40, 3, 3)])
+def test_parts_of_many_columns_are_read_one_by_one_unless_threads_are_named(table, columns, threads, most, monkeypatch):
+    monkeypatch.setattr("dplr.rows.threads.available_threads", lambda: 2)
+    part = Watched(table.slice(0, 10))
+    parts = LocalParts([part] * 8, table.slice(0, 0), threads).chosen([f"x{place}" for place in range(columns)])
+    seen = []
+    one_pass(parts, CountPass(), lambda rows: seen.append(len(part.passes)))
+    assert max(seen) == most
+
+
+FAR = dplr.Bounds({"age": (60, 61)})
+
+
+class Filters(MemoryPart):
+    """A part that notes the filters of warnings, and lets all warnings through, as another thread might."""
+
+    seen: ClassVar[list[int]] = []
+
+    def chosen(self, columns):
+        return self
+
+    def batches(self):
+        self.seen.append(len(warnings.filters))
+        warnings.simplefilter("always")
+        return super().batches()
+
+
+@pytest.mark.parametrize(("name", "inside"), [("output", "rows.one_pass"), ("weights", "recipe.weights_of")])
+def test_a_stream_leaves_the_filters_of_warnings_to_the_process(table, name, inside, monkeypatch):
+    """They belong to all threads: whoever puts them back as they were may end the silence of a strict fit beside."""
+    module, _, function = inside.partition(".")
+    noted = Noted(getattr(importlib.import_module(f"dplr.rows.streams.{module}"), function))
+    monkeypatch.setattr(f"dplr.rows.streams.{inside}", noted)
+    with warnings.catch_warnings(record=True):
+        filters = tuple(warnings.filters)
+        dplr.fit(parts_of(table, 7), "old", bounds=FAR, eps=1.0, **FITS[name])
+    assert set(noted.filters) == {filters}
+
+
+class Noted:
+    """A function, and the filters of warnings whenever it runs."""
+
+    def __init__(self, function):
+        self.function, self.filters = function, []
+
+    def __call__(self, *given):
+        self.filters.append(tuple(warnings.filters))
+        return self.function(*given)
+
+
+def test_a_strict_fit_is_silent_whatever_becomes_of_the_filters(table, tmp_path):
+    parts = LocalParts([Filters(table.slice(0, 9000)), Filters(table.slice(9000))], table.slice(0, 0), 1)
+    with warnings.catch_warnings(record=True) as told:
+        ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
+        dplr.fit(parts, "old", bounds=FAR, eps=1.0, mechanism="fm", ledger=ledger)
+    assert Filters.seen
+    assert [each for each in told if issubclass(each.category, (dplr.DataWarning, dplr.PrivacyWarning))] == []
 
 
 def test_parts_and_batches_without_rows_count_nothing(table):

@@ -12,7 +12,9 @@ from dplr.rows.files.stamp import Stamp, gone
 
 PART_ROWS = 1 << 20
 BATCH_ROWS = 1 << 17
-_BUFFER = 1 << 20  # bytes of a column read at a time: without it a whole row group is held
+_BATCH_BYTES = 3 << 22  # of a batch as eight bytes per number
+_BLOCK = 1 << 13  # rows that are summed together: batches are made of whole ones
+_BUFFER = 1 << 18  # bytes of a column read at a time: without it a whole row group is held
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes: the length of the footer, then the magic
 
@@ -55,7 +57,10 @@ class ParquetPart:
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
             for batch in _reader(file).iter_batches(
-                self.batch_rows, row_groups=list(self.groups), columns=list(self.columns), use_threads=False
+                _batch_rows(self.batch_rows, len(self.columns)),
+                row_groups=list(self.groups),
+                columns=list(self.columns),
+                use_threads=False,
             ):
                 found += batch.num_rows
                 columns = [batch.column(name) for name in self.columns]
@@ -109,6 +114,11 @@ def parquet_parts(
         )
         for groups in _runs(footer.group_rows, part_rows)
     ]
+
+
+def _batch_rows(most: int, columns: int) -> int:
+    """At most that many rows, and fewer of many columns."""
+    return min(most, max(_BATCH_BYTES // (8 * max(columns, 1)) // _BLOCK, 1) * _BLOCK)
 
 
 def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:

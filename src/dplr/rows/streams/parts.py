@@ -23,8 +23,9 @@ S = TypeVar("S")
 Answer = TypeVar("Answer")
 Seen = Callable[[int], None]
 
-# Parts that are read at once by default: each holds a few batches in memory.
+# Parts that are read at once by default: each holds a few batches in memory, and some pages of each column.
 _MOST_THREADS = 2
+_MOST_COLUMNS = 2**6  # of all parts that are read at once
 
 
 class Part(Protocol):
@@ -118,13 +119,16 @@ class LocalParts:
     ----------
     parts : in their order.
     empty : a table without rows, with the columns and types of all parts.
-    threads : how many parts are read at once; None for two, where there are two cores.
+    threads : how many parts are read at once; None for two, or one of many columns, where there are two cores.
+    columns : how many are read of each; None for few.
     """
 
     is_local = True
 
-    def __init__(self, parts: Sequence[Part], empty: Any, threads: int | None = None) -> None:
-        self.parts, self.empty, self._threads = tuple(parts), empty, threads
+    def __init__(
+        self, parts: Sequence[Part], empty: Any, threads: int | None = None, columns: int | None = None
+    ) -> None:
+        self.parts, self.empty, self._threads, self._columns = tuple(parts), empty, threads, columns
 
     @property
     def rows(self) -> int | None:
@@ -138,11 +142,12 @@ class LocalParts:
 
     def chosen(self, columns: Sequence[str]) -> LocalParts:
         """The same rows, of which only these columns need to be read."""
-        return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads)
+        return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
     def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
         """The state of each part, in order."""
-        threads = min(self._threads or min(_pool.available_threads(), _MOST_THREADS), len(self.parts))
+        few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))
+        threads = min(self._threads or few, len(self.parts))
         if threads <= 1 or not _pool.can_start(threads):
             yield from (state_of(job, part, seen) for part in self.parts)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplr._validation import sentence
-from dplr._warnings import DataWarning
+from dplr._warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.labels import LabelRule, Labels
@@ -46,8 +45,7 @@ class Weighing:
         factors = None if self.class_weight is None or labels is None else class_factors(labels, self.class_weight)[0]
         given = (None if name is None else _column(table, name) for name in (self.person, self.weight))
         ids, weights = given
-        with warnings.catch_warnings():  # about shares of one batch, which say nothing of the whole
-            warnings.simplefilter("ignore", DataWarning)
+        with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
             return weights_of(
                 len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors, self.strict
             )

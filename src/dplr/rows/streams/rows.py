@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from dplr._core import LossRows
 from dplr._validation import sentence
-from dplr._warnings import DataWarning
+from dplr._warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
@@ -38,7 +37,7 @@ Vector = NDArray[np.float64]
 # Shows how far a pass is: (what it is called, rows if known) -> a context that takes numbers of rows.
 Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Seen]]
 # Rows of a sample are held in memory: at most this many bytes of them.
-_MOST_SAMPLED_BYTES = 2**25
+_MOST_SAMPLED_BYTES = 3 * 2**23
 # Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
 _PASSES_READ = 2
 
@@ -83,9 +82,8 @@ class StreamSource:
                 rows += more
                 show(more)
 
-            with warnings.catch_warnings():
-                if self.passes > 1:  # what parts warn of was said in the first pass
-                    warnings.simplefilter("ignore", DataWarning)
+            # What parts warn of was said in the first pass.
+            with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
                 return one_pass(self.parts, job, seen)
 
     def check_count(self, totals: Sequence[Any]) -> None:

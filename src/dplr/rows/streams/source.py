@@ -28,7 +28,7 @@ class Stream:
     keep : a folder of this machine where a fit that reads rows hundreds of times may keep them, encoded, in a file
         without a name, while it runs. None for the system's folder of temporary files, False for nowhere. Such a file
         is as private as the rows, and not encrypted.
-    threads : how many parts this process reads at once; None for two.
+    threads : how many parts this process reads at once; None for two, or for one where more than 32 columns are read.
     workers : whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None for
         this process. Tables on a cluster are read there in any case.
 
