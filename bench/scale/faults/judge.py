@@ -159,7 +159,9 @@ class Case:
             yield f"spent {spent} for {draws} draws and {delivered} models"
         if abs(spent - EPS * sum(map(_counts, entries))) > 1e-9:
             yield f"spent {spent} for the entries {[entry.state for entry in entries]}"
-        if self.returns and not self.killed and not draws and spent:
+        # Whoever presses Ctrl-C after a draw was announced, and before it is made, has spent it.
+        announced = any(run.status == 130 for run in self.runs) and entries[-1].state == "drawing"
+        if self.returns and not self.killed and not draws and spent and not announced:
             yield f"spent {spent}, and nobody drew noise"
         if self.returns and any(entry.state == "reserved" for entry in entries):
             yield "an entry is still reserved"
