@@ -773,6 +773,7 @@ module.{name} = interrupted
     [
         ({"module": "dplr.mechanisms.functional.spec", "name": "Fit"}, 0.5, "stays spent: entry 1"),
         ({"module": "dplr.mechanisms.functional.spec", "name": "Moments"}, 0.0, "nothing was spent"),
+        ({"module": "dplr.cli._fit", "name": "read_rows"}, 0.0, "nothing was spent"),
     ],
 )
 def test_ctrl_c_says_truly_whether_the_reservation_stays_spent(folder, place, cost, said):

@@ -205,6 +205,17 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
     assert states(ledger) == left
 
 
+def test_what_went_wrong_is_said_though_the_ledger_cannot_be_read(ledger, monkeypatch):
+    def broken(*_):
+        raise OSError("`ledger` could not be written to disk; got 'budget.db'. Make room.")
+
+    monkeypatch.setattr(_Held, "commit", broken)
+    monkeypatch.setattr(Ledger, "entries_of", broken)
+    said = command(*FIT, code=3)
+    assert said.startswith("Error: `ledger` could not be written to disk; got 'budget.db'. Make room. What it left in")
+    assert states(ledger) == ["drawing"]
+
+
 def test_a_fit_that_was_given_back_meanwhile_says_so(ledger, monkeypatch):
     sampler = Source._sampler.fget
 
@@ -216,6 +227,20 @@ def test_a_fit_that_was_given_back_meanwhile_says_so(ledger, monkeypatch):
     monkeypatch.setattr(Source, "_sampler", property(late))
     assert "Its entry was given back, or another process resumed it" in command(*FIT, code=3)
     assert states(ledger) == ["refunded"]
+
+
+def test_a_fit_that_another_resumed_says_nothing_of_the_noise_of_the_other(ledger, monkeypatch):
+    sampler = Source._sampler.fget
+
+    def late(source):
+        monkeypatch.setattr(Source, "_sampler", property(sampler))
+        command(*FIT, "--resume")
+        return sampler(source)
+
+    monkeypatch.setattr(Source, "_sampler", property(late))
+    said = command(*FIT[:-4], "--ledger", "budget.db", "--mechanism", "fm", "--overwrite", code=3)
+    assert said.endswith("No noise was drawn. Fit again.\n")
+    assert states(ledger) == ["committed"]
 
 
 def test_resuming_needs_a_ledger(ledger):

@@ -23,7 +23,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
+from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._rows import named_files, read_rows
 from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
@@ -100,28 +100,29 @@ def fit(
     ledger = payer(ledger_path, label, share)
     job = job_of(ledger, (*files, public), target, resume)
     with told():
-        with blamed(FILE):
-            known = _read_bounds(bounds)
-        with blamed(USAGE):
-            kinds, further = _kinds(known, target, model, units)
-        with blamed(FILE):
-            X, y = read_rows(files, kinds | further, target, form, keep)
-            other = None if public is None else _read(public, kinds, target, form)
-            persons = persons_in(X, units, known)
-        options: dict[str, Any] = {
-            "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
-            "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
-            "large_delta": large_delta, "aim": aim,
-        }  # fmt: skip
-        sample_weight = units.pop("sample_weight")
-        options |= units
-        public_rows = n_rows if neighbouring == "add_remove" else persons
-        with blamed(USAGE):
-            if neighbouring == "replace_one" and n_rows not in (None, public_rows):
-                kind = "persons" if units["person"] or known.person else "records"
-                whole = f"{public_rows}, as many {kind} as the data have"
-                raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
-            _check_plan(options, public_rows, None if resume else ledger, ledger_path)
+        with unspent():
+            with blamed(FILE):
+                known = _read_bounds(bounds)
+            with blamed(USAGE):
+                kinds, further = _kinds(known, target, model, units)
+            with blamed(FILE):
+                X, y = read_rows(files, kinds | further, target, form, keep)
+                other = None if public is None else _read(public, kinds, target, form)
+                persons = persons_in(X, units, known)
+            options: dict[str, Any] = {
+                "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
+                "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
+                "large_delta": large_delta, "aim": aim,
+            }  # fmt: skip
+            sample_weight = units.pop("sample_weight")
+            options |= units
+            public_rows = n_rows if neighbouring == "add_remove" else persons
+            with blamed(USAGE):
+                if neighbouring == "replace_one" and n_rows not in (None, public_rows):
+                    kind = "persons" if units["person"] or known.person else "records"
+                    whole = f"{public_rows}, as many {kind} as the data have"
+                    raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
+                _check_plan(options, public_rows, None if resume else ledger, ledger_path)
         bars = bars_wanted(progress)
         est = _fitted(
             X,

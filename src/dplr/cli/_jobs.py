@@ -64,11 +64,19 @@ def delivered(job: Job | None) -> None:
 
 def left_behind(job: Job | None) -> str:
     """What a fit that did not end leaves in the ledger, and what to do, in words; empty for nothing."""
-    from dplr.ledger.recording import has_journal
-
     if job is None or job.token is None:
         return ""
-    last = job.ledger.entries_of(job.token)[-1]
+    try:
+        return _left_by(job, job.token)
+    except (OSError, RuntimeError, ValueError):
+        return "What it left in the ledger could not be read. `dplr ledger show` tells it, once it can be."
+
+
+def _left_by(job: Job, token: str) -> str:
+    """What the last entry of a reservation says."""
+    from dplr.ledger.recording import has_journal
+
+    last = job.ledger.entries_of(token)[-1]
     entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
     if last.state == "refunded":
         return ""
@@ -78,6 +86,6 @@ def left_behind(job: Job | None) -> str:
         resumes = ", and the same command with --resume goes on with it" if job.fingerprint else ""
         return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
     said = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
-    if has_journal(job.ledger.path, job.token):
+    if has_journal(job.ledger.path, token):
         said += " Its noise is in a journal: the same command with --resume goes on with it."
     return said

@@ -22,7 +22,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted
+from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._summary import check_ending, show, table_options
 from dplr.cli._tables import feature_kinds, format_of, read_table
 from dplr.mechanisms.protocol import NOISES
@@ -110,11 +110,12 @@ def release(
         "large_delta": large_delta,
     }
     with told():
-        known = _declared(bounds, columns)
-        with blamed(FILE):
-            table = read_table(data, feature_kinds(known), form)
-        with blamed(USAGE):
-            _check_plan(known, table, facts, ledger, ledger_path)
+        with unspent():
+            known = _declared(bounds, columns)
+            with blamed(FILE):
+                table = read_table(data, feature_kinds(known), form)
+            with blamed(USAGE):
+                _check_plan(known, table, facts, ledger, ledger_path)
         import dplr
         from dplr.moments.file import text_of
 

@@ -52,6 +52,8 @@ def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyState
 
 def paid(job: Job | None, work: Callable[[], T]) -> T:
     """The release; whoever interrupts it, or meets a fault, is told what it leaves in the ledger."""
+    from dplr.ledger.budget import ReservationLost
+
     try:
         with blamed(FILE):
             return work()
@@ -59,7 +61,18 @@ def paid(job: Job | None, work: Callable[[], T]) -> T:
         said = left_behind(job) or "Nothing was released, and nothing was spent."
         raise Refused(f"interrupted. {said}", INTERRUPTED) from None
     except Refused as refused:
+        if isinstance(refused.__context__, ReservationLost):
+            raise  # what the entry says is of whoever ended it
         raise Refused(f"{refused.message} {left_behind(job)}".rstrip(), refused.exit_code) from None
+
+
+@contextmanager
+def unspent() -> Iterator[None]:
+    """Whoever presses Ctrl-C before anything is reserved is told so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Refused("interrupted. Nothing was released, and nothing was spent.", INTERRUPTED) from None
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import numpy as np
+
 from dplr._validation import sentence
 
 Item = TypeVar("Item")
@@ -16,6 +18,9 @@ Result = TypeVar("Result")
 
 # A sleeping core costs milliseconds to wake: below some 10 ms of work one thread is faster.
 _PRODUCTS_WORTH_A_CORE = 5e8
+
+# Room for a thread's stack and the first memory that it takes.
+_THREAD_BYTES = 2**24
 
 _pool: ThreadPoolExecutor | None = None
 _is_alone = contextvars.ContextVar("_is_alone", default=False)
@@ -48,15 +53,27 @@ def threads_for(products: float, asked: int | None = None) -> int:
     return asked or (available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1)
 
 
+def can_start(threads: int) -> bool:
+    """Whether there is memory for that many threads.
+
+    A thread that finds none when it begins ends before it says that it began, and Python waits for that word for ever.
+    """
+    try:
+        np.empty((threads, _THREAD_BYTES), np.uint8)  # never touched: it takes addresses, and no memory
+    except MemoryError:
+        return False
+    return True
+
+
 def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Results of work(item), with one thread per item; in the calling thread if there is only one item.
+    """Results of work(item), with one thread per item; in the calling thread for one item, or where memory is short.
 
     Each works in a copy of the caller's context: from Python 3.14 on it may hold the filters of warnings, and the
     context that a thread is born with is that of the fit that made the pool.
     """
     global _pool
-    if len(items) == 1:
-        return [work(items[0])]
+    if len(items) == 1 or not can_start(len(items)):
+        return [work(item) for item in items]
     if _pool is None:
         _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dplr")
     contexts = [contextvars.copy_context() for _ in items]

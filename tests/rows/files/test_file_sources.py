@@ -86,7 +86,8 @@ def test_folders_in_folders_are_refused_and_those_of_values_are_explained(folder
 
 def test_files_of_both_kinds_and_empty_ones_are_refused(folder):
     pathlib.Path("people/z.csv").write_text("age\n1\n")
-    with pytest.raises(ValueError, match=r"`people/a.parquet` and `people/z.csv` must be files of one kind; the first"):
+    said = r"`data` must be of one kind; `people/a.parquet` is Parquet, and `people/z.csv` is not\."
+    with pytest.raises(ValueError, match=said):
         files_of("people")
     pathlib.Path("people/z.csv").write_text("")
     with pytest.raises(ValueError, match=r"`people/z.csv` must have a header or a footer; it is empty"):

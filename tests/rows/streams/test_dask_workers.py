@@ -115,6 +115,39 @@ def test_workers_that_are_killed_again_and_again_end_a_fit_that_has_spent_nothin
     assert ledger.spent() == (0.0, 0.0)
 
 
+class Lost:
+    """A client whose scheduler is gone."""
+
+    def nthreads(self):
+        raise OSError("in <TCP (closed) ConnectionPool.ncores>: connection reset")
+
+
+def test_a_scheduler_that_is_gone_is_told_in_a_sentence(table):
+    parts = parts_of(table, 3)
+    with pytest.raises(WorkerFault, match="must be read by the workers of Dask, which gave up; got 'OSError'"):
+        list(DaskParts(parts.parts, parts.empty, Lost()).sums(CountPass(), lambda rows: None))
+
+
+@pytest.mark.parametrize("failures", [1, 2, 1000])
+def test_an_answer_that_no_worker_sends_is_not_fetched_for_ever(failures, client, table, monkeypatch):
+    asked, result = [], distributed.Future.result
+
+    def seldom(future, timeout=None):
+        asked.append(timeout)
+        if len(asked) <= failures:
+            raise TimeoutError
+        return result(future, timeout)
+
+    monkeypatch.setattr(distributed.Future, "result", seldom)
+    parts = DaskParts(parts_of(table, 1).parts, table.slice(0, 0), client)
+    if failures < 3:
+        assert one_pass(parts, CountPass()) == len(table)
+        return
+    with pytest.raises(WorkerFault, match="which gave up; got 'TimeoutError'"):
+        one_pass(parts, CountPass())
+    assert asked == [60.0] * 3
+
+
 def test_a_fault_on_a_worker_quotes_no_value(client, table):
     part = FaultyPart(table, identity="people.parquet, row group 3")
     with pytest.raises(WorkerFault, match="row group 3 could not be summed: its rows cannot be read") as caught:

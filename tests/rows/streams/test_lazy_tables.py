@@ -1,12 +1,19 @@
 """Lazy tables: a fit of one is the fit of its rows in memory; only chosen columns are read, again and again."""
 
+import os
+import pathlib
+import re
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 import dplr
+from dplr.rows.streams.parts import one_pass
+from dplr.rows.streams.passes import CountPass
 from streamed_rows import FITS, OF_PERSONS, assert_same, fitted, people
 
 FILES = 3
@@ -150,6 +157,57 @@ def test_a_dataset_that_names_a_file_twice_is_refused(kind, tmp_path):
     }[kind]()
     with pytest.raises(ValueError, match="its records would count twice, against the guarantee"):
         dplr.Stream(source)
+
+
+def rewritten(path):
+    table = read(path)
+    write(table.take(list(reversed(range(len(table))))), path)
+
+
+def half_of(path):
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def read(path):
+    return feather.read_table(path) if path.suffix == ".arrow" else parquet.read_table(path)
+
+
+def write(table, path):
+    feather.write_feather(table, path) if path.suffix == ".arrow" else parquet.write_table(table, path)
+
+
+def table_in_ipc(folder):
+    for path in folder.iterdir():
+        write(read(path), path.with_suffix(".arrow"))
+        path.unlink()
+    return ds.dataset(folder, format="ipc")
+
+
+@pytest.mark.parametrize("change", [rewritten, half_of, pathlib.Path.unlink])
+@pytest.mark.parametrize("kind", ["dataset", "filtered dataset", "ipc", "union"])
+def test_a_file_of_a_dataset_that_changes_between_passes_is_refused(kind, change, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "people")
+    source = {
+        **LAZY,
+        "ipc": table_in_ipc,
+        "union": lambda folder: ds.dataset([ds.dataset(path) for path in folder.iterdir()]),
+    }[kind](tmp_path / "people")
+    parts = dplr.Stream(source).parts
+    assert one_pass(parts, CountPass()) == len(people())
+    path = max((tmp_path / "people").iterdir())
+    change(path)
+    with pytest.raises(ValueError, match=re.escape(f"`{path}` was changed while it was read")):
+        one_pass(parts, CountPass())
+
+
+def test_a_file_of_a_dataset_that_changes_within_a_pass_is_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "people")
+    path = max((tmp_path / "people").iterdir())
+    batches = dplr.Stream(ds.dataset(path)).parts.parts[0].batches()
+    next(batches)
+    rewritten(path)
+    with pytest.raises(ValueError, match="was changed while it was read"):
+        list(batches)
 
 
 @pytest.mark.parametrize("value", [40, 300])

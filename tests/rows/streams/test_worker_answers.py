@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 
 from dplr.problem.losses import LOGISTIC
+from dplr.rows.files.stamp import gone
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Faults, Total
-from dplr.rows.streams.answers import WorkerFault, dump, load
+from dplr.rows.streams.answers import WorkerFault, dump, dump_fault, load
 from dplr.rows.streams.parts import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass, SumPass
 from streamed_rows import MemoryPart, people
@@ -160,6 +161,14 @@ def test_an_answer_that_is_too_deep_is_refused():
         load(b"[" * 100_000 + b"]" * 100_000 + b"\n")
 
 
+def test_text_of_a_worker_cannot_steer_a_terminal():
+    with pytest.raises(WorkerFault) as caught:
+        load(dump_fault("it is gone\x1b[2J\r", "people\x9b.parquet\nError: send money \u202e"))
+    said = r"people\x9b.parquet\nError: send money \u202e could not be summed: it is gone\x1b[2J\r."
+    assert str(caught.value) == said
+    assert said.isprintable()
+
+
 class Broken(MemoryPart):
     def batches(self):
         raise self.error
@@ -170,6 +179,7 @@ class Broken(MemoryPart):
     (MemoryError("Jane"), "the worker ran out of memory"),
     (FileNotFoundError(2, "Jane", "Jane"), "it cannot be read (FileNotFoundError: No such file or directory)"),
     (OSError("Jane"), "it cannot be read (OSError: no reason given)"),
+    (gone("Jane"), "it changed while it was read"),
 ])  # fmt: skip
 def test_a_fault_on_a_worker_quotes_no_value(error, said):
     part = Broken(people(3), identity="people.parquet, row group 3")

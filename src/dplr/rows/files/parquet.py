@@ -137,6 +137,14 @@ def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
         yield tuple(held)
 
 
+def told_by(path: str) -> bytes:
+    """The footer of a Parquet file, which tells what is in it; nothing for other files."""
+    if not is_parquet(path):
+        return b""
+    with _whole(path), _opened(path, path) as file:
+        return _footer(file)
+
+
 @contextlib.contextmanager
 def _opened(path: str, place: str, after: bool = False) -> Iterator[Any]:
     """The file as Arrow reads it; `after` it was looked at, it must still be there."""
@@ -181,9 +189,9 @@ def _whole(path: str) -> Iterator[None]:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"`{path}` must be a whole Parquet file; {first_line(error)}") from None
+        raise ValueError(f"`{path}` must be a whole Parquet file; {first_line(error)}.") from None
 
 
 def first_line(error: Exception) -> str:
-    """The beginning of what an error says."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+    """The beginning of what an error says, without a full stop."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120].rstrip(". ")

@@ -143,7 +143,5 @@ def _check_alike(files: Sequence[str]) -> None:
     first = is_parquet(files[0])
     for path in files:
         if is_parquet(path) is not first:
-            kind = "Parquet" if first else "CSV"
-            rule = f"must be files of one kind; the first is {kind}, and the second is not"
-            remedy = "Name those of one kind by a pattern, such as 'people/*.parquet'."
-            raise ValueError(f"`{files[0]}` and `{path}` {rule}. {remedy}")
+            rule = f"must be of one kind; `{files[0]}` is {'Parquet' if first else 'CSV'}, and `{path}` is not"
+            raise ValueError(f"`data` {rule}. Name those of one kind by a pattern, such as 'people/*.parquet'.")

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 _REMEDY = "Wait until nothing writes to it, and start again."
 
 
+class FileChanged(ValueError):
+    """A file is not what it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """What the file system says of a file, and a hash of its footer or header."""
@@ -30,21 +34,21 @@ class Stamp:
         return f"{self.place} {self.size} {self.mtime_ns} {self.digest}"
 
     def check(self, path: str, told: bytes | None = None) -> None:
-        """Raise ValueError where the file is another one now, or where its footer or header is."""
+        """Raise FileChanged where the file is another one now, or where its footer or header is."""
         try:
             now = os.stat(self.place)
         except FileNotFoundError:
             raise gone(path) from None
         if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns):
             got = f"{now.st_size} bytes, changed after the {self.size} that it had"
-            raise ValueError(f"{_rule(path)}; got {got}. {_REMEDY}")
+            raise FileChanged(f"{_rule(path)}; got {got}. {_REMEDY}")
         if told is not None and hashlib.sha256(told).hexdigest() != self.digest:
-            raise ValueError(f"{_rule(path)}; got other columns or row groups. {_REMEDY}")
+            raise FileChanged(f"{_rule(path)}; got other columns or row groups. {_REMEDY}")
 
 
-def gone(path: str) -> ValueError:
+def gone(path: str) -> FileChanged:
     """What is raised for a file that was there before."""
-    return ValueError(f"{_rule(path)}; it is gone. {_REMEDY}")
+    return FileChanged(f"{_rule(path)}; it is gone. {_REMEDY}")
 
 
 def _rule(path: str) -> str:

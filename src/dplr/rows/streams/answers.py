@@ -64,7 +64,7 @@ def load(data: bytes) -> list[AnyTotal]:
         reason = "it is cut off" if isinstance(error, _CutOff) else "its header cannot be read"
         raise ValueError(f"a worker's answer is none of ours: {reason}.") from None
     if fault is not None:
-        raise WorkerFault(f"{str(header.get('part'))[:200]} could not be summed: {str(fault)[:200]}.")
+        raise WorkerFault(f"{_shown(header.get('part'))} could not be summed: {_shown(fault)}.")
     numbers.check_end()
     return totals
 
@@ -81,6 +81,11 @@ def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
     counts = (*total.faults[:3], *total.faults.outside, *total.faults.marks)
     if not is_asked or min(counts) < 0 or len(total.faults.outside) != query.d + 1:
         raise ValueError("a worker's answer is not one to what was asked; is another version of dplr installed there?")
+
+
+def _shown(text: Any) -> str:
+    """Text of a worker, whose characters are all seen: what steers a terminal is spelt out."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(text)[:200])
 
 
 def _header(total: AnyTotal) -> dict[str, Any]:

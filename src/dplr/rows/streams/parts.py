@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dplr._validation import sentence
 from dplr.rows import threads as _pool
+from dplr.rows.files.stamp import FileChanged
 from dplr.rows.streams.answers import dump_fault
 
 S = TypeVar("S")
@@ -171,7 +172,7 @@ class LocalParts:
         """The state of each part, in order."""
         few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))
         threads = min(self._threads or few, len(self.parts))
-        if threads <= 1:
+        if threads <= 1 or not _pool.can_start(threads):
             yield from (state_of(job, part, seen) for part in self.parts)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
@@ -234,7 +235,7 @@ def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "no reason given"
         return dump_fault(f"it cannot be read ({type(error).__name__}: {reason})", reading)
-    except PartChanged:
+    except (PartChanged, FileChanged):
         return dump_fault("it changed while it was read", reading)
     except Exception as error:
         return dump_fault(f"its rows cannot be read as declared ({type(error).__name__})", reading)

@@ -1,17 +1,26 @@
-"""Datasets of pyarrow: a part per fragment. Readers can be read once, and are refused."""
+"""Datasets of pyarrow: a part per fragment. Readers can be read once, and are refused.
+
+Files on a disk of this machine have a stamp, and must be what they were whenever they are read. What lies elsewhere, in
+a bucket for example, has none: its rows are counted in every pass, and no more.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dplr._validation import sentence
 from dplr.rows import threads as _pool
+from dplr.rows.files.parquet import told_by
+from dplr.rows.files.stamp import Stamp
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
+
+# Columns, None for all -> record batches.
+Read = Callable[[list[str] | None], Iterator[Any]]
 
 
 def parts_of(source: Any, threads: int | None) -> LocalParts:
@@ -25,13 +34,14 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # a filter is known to the whole dataset alone
-        parts = [LazyPart(functools.partial(_batches, source, {}), "an Arrow dataset")]
+        stamps = [each for part in _children(source) for each in _stamps(part, getattr(part, "files", []))]
+        parts = [LazyPart(_resting(functools.partial(_batches, source, {}), stamps), "an Arrow dataset")]
     return LocalParts(parts, empty, threads)
 
 
 def _check_once(source: Any) -> None:
     """Raise where a dataset names a file twice, also by links; a union is asked for each of its datasets."""
-    files = [path for each in getattr(source, "children", [source]) for path in getattr(each, "files", [])]
+    files = [path for each in _children(source) for path in getattr(each, "files", [])]
     seen: dict[Any, str] = {}
     for path in files:
         place: Any = path
@@ -44,9 +54,16 @@ def _check_once(source: Any) -> None:
         seen[place] = path
 
 
+def _children(source: Any) -> Sequence[Any]:
+    """The datasets of a union; any other dataset itself."""
+    found: Sequence[Any] = getattr(source, "children", [source])
+    return found
+
+
 def _part(fragment: Any, schema: Any) -> LazyPart:
-    read = functools.partial(_batches, fragment, {"schema": schema})
     path = getattr(fragment, "path", None)
+    stamps = _stamps(fragment, [path] if path else [])
+    read = _resting(functools.partial(_batches, fragment, {"schema": schema}), stamps)
     if not path:
         return LazyPart(read, "a fragment in memory", fragment.count_rows())
     metadata = getattr(fragment, "metadata", None)
@@ -54,6 +71,35 @@ def _part(fragment: Any, schema: Any) -> LazyPart:
     file = fragment.filesystem.get_file_info(path)
     identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}"
     return LazyPart(read, "a file", rows, identity if file.mtime_ns else "")
+
+
+def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
+    """What the files are that a dataset or a fragment reads on this machine."""
+    if not paths or source.filesystem.type_name != "local":
+        return []
+    return [Stamp.of(path, told_by(path)) for path in paths]
+
+
+def _resting(read: Read, stamps: list[Stamp]) -> Read:
+    """The same batches; ValueError where a file is not what it was, before and after they are read."""
+    return functools.partial(_checked, read, stamps) if stamps else read
+
+
+def _checked(read: Read, stamps: list[Stamp], columns: list[str] | None) -> Iterator[Any]:
+    _check(stamps)
+    for stamp in stamps:
+        stamp.check(stamp.place, told_by(stamp.place))
+    try:
+        yield from read(columns)
+    except (ValueError, OSError):  # of Arrow, perhaps because a file changed
+        _check(stamps)
+        raise
+    _check(stamps)
+
+
+def _check(stamps: list[Stamp]) -> None:
+    for stamp in stamps:
+        stamp.check(stamp.place)
 
 
 def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:

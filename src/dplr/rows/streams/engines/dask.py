@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ S = TypeVar("S")
 # is its entries on the grid, as float32, and that many bytes.
 _MOST_LEARNT_BYTES = 2**29
 _LEARNT_A_ROW = 64
+# An answer is there, and is fetched: a worker that cannot send it is asked so often, for so many seconds each.
+_FETCHES, _FETCH_SECONDS = 3, 60.0
 
 
 class DaskParts(FarParts):
@@ -181,12 +184,21 @@ def _pieces(frame: Any, columns: list[str] | None) -> Iterator[Any]:
 
 
 def _cores(client: Any) -> int:
-    cores: int = sum(client.nthreads().values())
-    return max(1, cores)
+    threads: dict[str, int] = answer_of("Dask", client.nthreads)
+    return max(1, sum(threads.values()))
 
 
 def _wait(future: Any) -> Any:
-    return answer_of("Dask", future.result)
+    return answer_of("Dask", functools.partial(_fetched, future))
+
+
+def _fetched(future: Any) -> Any:
+    """The answer, however long it takes to make it. By itself Dask tries for ever to fetch what no worker sends."""
+    for _ in range(_FETCHES):
+        future.exception()  # once it is made, or failed
+        with contextlib.suppress(TimeoutError):
+            return future.result(timeout=_FETCH_SECONDS)
+    raise TimeoutError
 
 
 def _drop(future: Any) -> None:
