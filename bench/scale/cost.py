@@ -62,9 +62,9 @@ class Watch:
         self._run = StreamSource.run
         watch, run = self, self._run
 
-        def watched(source: StreamSource, job: Any, label: str) -> Any:
+        def watched(source: StreamSource, job: Any, label: str, rows_of: Any = None) -> Any:
             start = time.process_time()
-            found = run(source, job, label)
+            found = run(source, job, label, rows_of)
             seconds = time.process_time() - start
             dumped = len(job.dump(found)) if isinstance(job, SumPass) else 0
             watch.passes.append((type(job).__name__, seconds, dumped))

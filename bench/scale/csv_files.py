@@ -3,8 +3,8 @@
     python -m bench.scale.csv_files /folder/for/files bench/results/csv_files.csv --rows 2000000 --python old/bin/python
 
 Every figure is that of a whole process: imports and start are in it, and stand alone in the rows `start`. Memory is the
-largest resident memory, looked at 100 times per second. `--python` names the interpreter of another installation of
-dplr to compare with.
+largest that is the process's own, looked at 100 times per second: what it maps from files, the system takes back when
+it needs to. `--python` names the interpreter of another installation of dplr to compare with.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ def measured(command: list[str]) -> dict[str, float]:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             break
-        largest = max(largest, _largest(process.pid))
+        largest = max(largest, _own(process.pid))
         time.sleep(0.01)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command}: {process.returncode}")
     seconds, cores = time.perf_counter() - wall, used.ru_utime + used.ru_stime
-    return {"seconds": seconds, "cpu_seconds": cores, "mb": largest}
+    return {"seconds": seconds, "cpu_seconds": cores, "own_mb": largest}
 
 
-def _largest(pid: int) -> float:
-    """The largest resident memory of a process so far, in MB."""
+def _own(pid: int) -> float:
+    """The resident memory of a process that is its own, in MB."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((float(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM")), 0.0)
+    return next((float(line.split()[1]) / 1000 for line in lines if line.startswith("RssAnon")), 0.0)
 
 
 def tasks(folder: Path, kind: str, rows: int, others: list[str]) -> dict[str, list[str]]:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--keep",
     type=click.Path(exists=True, file_okay=False, writable=True),
     metavar="FOLDER",
-    help="Where a fit of large files that reads rows hundreds of times may keep them, encoded, while it runs. By "
+    help="Where a fit keeps rows of large CSV files, and rows that it reads hundreds of times, while it runs. By "
     "default the system's folder of temporary files.",
 )
 @click.option("--progress/--no-progress", default=None, help="Bars; by default where standard error is a terminal.")

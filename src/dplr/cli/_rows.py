@@ -31,4 +31,4 @@ def read_rows(
         return table.drop_columns([target]), table[target]
     from dplr.rows.streams.source import Stream, file_parts
 
-    return Stream(file_parts(files, list(kinds), kinds, form), keep=keep), target
+    return Stream(file_parts(files, list(kinds), kinds, form, keep=keep), keep=keep), target

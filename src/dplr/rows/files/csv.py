@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,19 +70,19 @@ class CsvPart:
         fields.tell()
 
     def _table(self, block: bytes, fields: Fields) -> Any:
-        """The columns of some whole rows; numbers by Arrow itself as long as it reads them all."""
+        """The columns of some whole rows; numbers by Arrow itself in columns of which it reads them all."""
         import pyarrow as pa
 
-        if fields.quick:
+        while fields.quick:
             with contextlib.suppress(pa.ArrowInvalid):
-                found = fields.typed(*self._read(block, fields.nulls))
+                found = fields.typed(*self._read(block, fields.nulls, fields.slow))
                 if found is not None:
                     return found
-            fields.quick = False
+            fields.learn(self._read(block, None)[0])
         return fields.typed(*self._read(block, None))
 
-    def _read(self, block: bytes, nulls: list[str] | None) -> tuple[Any, list[Any]]:
-        """The columns, and rows with another number of fields; all are text where `nulls` is None."""
+    def _read(self, block: bytes, nulls: list[str] | None, slow: Collection[str] = ()) -> tuple[Any, list[Any]]:
+        """The columns, and rows with another number of fields; `slow` ones are text, and all where `nulls` is None."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
@@ -91,7 +91,8 @@ class CsvPart:
         # A header of our own, also because Arrow would take a mark of UTF-8 away from the first field.
         header = self.form.delimiter.join(f'"{place}"' for place in range(len(names)))
         data = b"%b\n%b" % (header.encode(), block)
-        text = {place: nulls is None or kind.text for place, (_, kind) in zip(wanted, self.kinds, strict=True)}
+        as_text = [nulls is None or kind.text or name in slow for name, kind in self.kinds]
+        text = dict(zip(wanted, as_text, strict=True))
 
         def skip(row: Any) -> str:
             skipped.append(row)

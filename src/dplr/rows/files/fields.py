@@ -26,6 +26,14 @@ class Fields:
         self.nulls = [*(spelling for spelling in spellings if spelling == spelling.strip()), ""]
         self.quick = not any(re.search(_NUMBER, spelling) for spelling in self.nulls)
         self.quick &= all(kind.empty or kind.text for kind in kinds.values())
+        self.slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
+
+    def learn(self, table: Any) -> None:
+        """Find columns of numbers, here as text, that Arrow does not read by itself; if none is new, it reads none."""
+        known = len(self.slow)
+        numbers = [name for name, kind in self._kinds.items() if not kind.text]
+        self.slow |= {name for name in numbers if not _is_plain(table[name], self.nulls)}
+        self.quick = len(self.slow) > known
 
     @property
     def refused(self) -> bool:
@@ -88,6 +96,19 @@ class Fields:
             self._first_bad[name] = self._rows + compute.index(bad, True).as_py() + 1
         self._bad[name] += count or 0
         return values
+
+
+def _is_plain(fields: Any, nulls: Sequence[str]) -> bool:
+    """Whether Arrow reads all fields as numbers, none of them NaN."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    missing = compute.is_in(fields, pa.array(nulls, pa.string()))
+    try:
+        values = compute.if_else(missing, None, fields).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return not compute.any(compute.is_nan(values)).as_py()
 
 
 def _numbers(fields: Any, missing: Any) -> tuple[Any, Any]:

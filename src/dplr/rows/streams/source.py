@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dplr._validation import check_count, sentence
+from dplr.rows.files.csv import CsvPart
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import footer_of, is_parquet
 from dplr.rows.files.sources import files_of, schema_of
 from dplr.rows.files.sources import parts_of as parts_of_files
+from dplr.rows.files.spooled import Spooled
 from dplr.rows.persons import PersonCounts
 from dplr.rows.streams.engines import is_lazy, parts_of, placed
 from dplr.rows.streams.parts import LocalParts, Parts
@@ -103,7 +106,13 @@ def file_parts(
     kinds: Mapping[str, Kind] | None = None,
     form: Format | None = None,
     threads: int | None = None,
+    keep: str | None = None,
 ) -> LocalParts:
-    """The parts of files, with these columns; of CSV files `kinds` says what they hold."""
-    parts = parts_of_files(files, columns, kinds, form)
+    """The parts of files, with these columns; of CSV files `kinds` says what they hold.
+
+    Rows of CSV files are kept in the folder `keep` once they were read: in the system's folder for None.
+    """
+    folder = tempfile.gettempdir() if keep is None else keep
+    found = parts_of_files(files, columns, kinds, form)
+    parts = [Spooled(part, folder) if isinstance(part, CsvPart) else part for part in found]
     return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)

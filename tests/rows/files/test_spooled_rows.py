@@ -1,0 +1,116 @@
+"""A CSV file whose rows are written down when they are first read: the same rows, and the text is read once."""
+
+import os
+import shutil
+
+import pyarrow as pa
+import pytest
+
+from dplr.rows.files import spooled
+from dplr.rows.files.csv import CsvPart, csv_parts
+from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
+from dplr.rows.files.spooled import Spooled
+
+KINDS = {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}
+ROWS = 3000
+
+
+@pytest.fixture
+def path(tmp_path):
+    lines = [f"{row % 80},{'abc'[row % 3]},{'true' if row % 7 else 'false'}" for row in range(ROWS)]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["age,job,old", *lines, ""]))
+    return str(path)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often a file is read."""
+    seen, read = [], CsvPart.batches
+
+    def counted(part):
+        seen.append(part.path)
+        return read(part)
+
+    monkeypatch.setattr(CsvPart, "batches", counted)
+    return seen
+
+
+def part_of(path):
+    (part,) = csv_parts(path, KINDS, Format(), 4096)
+    return part
+
+
+def rows_of(part):
+    return pa.Table.from_batches(part.batches()).to_pylist()
+
+
+def test_the_text_is_read_once_and_the_rows_are_those_of_the_file(path, tmp_path, reads):
+    part = Spooled(part_of(path), str(tmp_path))
+    want = rows_of(part_of(path))
+    reads.clear()
+    assert part.rows is None
+    assert rows_of(part.chosen(["old"])) == [{"old": row["old"]} for row in want]
+    assert part.rows == ROWS
+    os.remove(path)
+    assert rows_of(part) == rows_of(part.chosen(["age", "job", "old"])) == want
+    assert list(rows_of(part.chosen(["job", "age"]))[0]) == ["job", "age"]
+    assert len(reads) == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_identities_are_those_of_the_file(path, tmp_path):
+    part, columns = Spooled(part_of(path), str(tmp_path)), ["job"]
+    assert part.identity == part_of(path).identity
+    assert part.chosen(columns).identity == part_of(path).chosen(columns).identity
+
+
+@pytest.mark.parametrize("full", ["no folder", "no room", "full"])
+def test_without_room_the_file_is_read_again(path, tmp_path, reads, full, monkeypatch):
+    folder = str(tmp_path / "none") if full == "no folder" else str(tmp_path)
+    usage = shutil.disk_usage(tmp_path)
+    if full == "no room":
+        frees = iter([10**9] + 10**6 * [10**8])
+        monkeypatch.setattr(spooled.shutil, "disk_usage", lambda folder: usage._replace(free=next(frees)))
+    if full == "full":
+
+        def stop(*given):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(pa.ipc, "new_stream", stop)
+    part = Spooled(part_of(path), folder)
+    assert rows_of(part) == rows_of(part) == rows_of(part_of(path))
+    assert (part.rows, len(reads)) == (None, 3)
+
+
+def test_a_file_that_is_refused_is_refused_again(path, tmp_path):
+    with open(path, "a") as file:
+        file.write("x,a,true\n")
+    part = Spooled(part_of(path), str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"column 'age' of .* must hold numbers; 1 of 3001 fields"):
+            rows_of(part.chosen(["job"]))
+    assert part.rows is None
+
+
+def test_a_file_that_changes_before_it_is_read_is_refused(path, tmp_path):
+    part = Spooled(part_of(path), str(tmp_path))
+    with open(path, "a") as file:
+        file.write("1,a,true\n")
+    with pytest.raises(ValueError, match="must stay as it is"):
+        rows_of(part)
+
+
+def test_columns_that_arrow_does_not_read_leave_the_others_to_it(path, monkeypatch):
+    """The words true and false in one column: numbers in others are read by Arrow itself, from the next block on."""
+    asked, read = [], CsvPart._read
+
+    def watched(part, block, nulls, slow=()):
+        asked.append(None if nulls is None else sorted(slow))
+        return read(part, block, nulls, slow)
+
+    monkeypatch.setattr(CsvPart, "_read", watched)
+    rows = rows_of(part_of(path))
+    assert [row["old"] for row in rows[:8]] == [0, 1, 1, 1, 1, 1, 1, 0]
+    assert asked[:3] == [[], None, ["old"]]
+    assert set(map(str, asked[3:])) == {"['old']"}
