@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class GridRows:
         y: NDArray[Any],
         row_map: RowMap,
         weights: NDArray[np.float64] | None = None,
+        room: Callable[[int], NDArray[np.float64]] | None = None,
     ) -> None: ...
     def keep(self, *, chosen: bool) -> None: ...
     def is_kept(self, *, chosen: bool) -> bool: ...

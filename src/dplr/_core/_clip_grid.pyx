@@ -14,6 +14,9 @@ from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, MOST_COLUMNS, TILE_ROWS, C
 from dplr._core._weights cimport check_weights
 
 
+_FEW_ROWS = 1 << 20  # whose targets are looked at together
+
+
 def _attach_rows(GridRows self, const floating[:, :] X):
     cdef const char *data = <const char *> &X[0, 0] if X.shape[0] else NULL
     self.base.X.data = data
@@ -31,6 +34,7 @@ cdef class GridRows:
     row_map : the way of a row into the scaled problem.
     weights : (n,) from 0 to 1: what residuals are multiplied by, and then truncated; None for ones. Referenced where
         they lie side by side.
+    room : where what is learnt of rows, and a copy of them, is written: n -> zeros (n,) of float64; None for memory.
 
     Attributes
     ----------
@@ -40,12 +44,12 @@ cdef class GridRows:
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
-    def __init__(self, X, y, RowMap row_map not None, weights=None):
+    def __init__(self, X, y, RowMap row_map not None, weights=None, room=None):
         cdef Py_ssize_t d, stride, j
         cdef const double[::1] factors
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
-        self.tiles, self.widest = row_map.tiles, row_map.widest
+        self.tiles, self.widest, self.room = row_map.tiles, row_map.widest, room or np.zeros
         _attach_rows(self, X)
         self.n, d = self.base.X.n, self.base.X.d
         if d != row_map.d or len(y) != self.n:
@@ -54,7 +58,7 @@ cdef class GridRows:
         self.base.stride = stride = (self.q + 7) // 8 * 8
         padded = np.zeros((5, stride))
         padded[4, d:self.q] = row_map.intercept * GRID
-        signs, targets = _targets(y, row_map)
+        signs, targets = _targets(y, row_map, self.room)
         table, constants, inverse = padded[:4], padded[4], signs
         for j in range(d):
             table[0, j], table[1, j] = row_map.map.shift[j], row_map.map.scale[j]
@@ -94,7 +98,8 @@ cdef class GridRows:
         with nogil:
             odd = survey_rows(&self.base, measure, &scratch[0], &inverse[0], &faults[0])
         if odd and not self.base.map.box:
-            scales = np.full(self.n, GRID)
+            scales = self.room(self.n)
+            scales[:] = GRID
             scale = scales
             self.owners.append(scales)
             with nogil:
@@ -113,7 +118,7 @@ cdef class GridRows:
         if self.n == 0 or self.is_kept(chosen=chosen):
             return
         numbers = tiles * TILE_ROWS * self.base.X.d if by_columns else self.n * self.base.stride
-        memory = np.zeros(numbers + 16, np.float32)
+        memory = self.room(numbers // 2 + 9).view(np.float32)
         kept = memory[-(memory.ctypes.data // 4) % 16:]    # whole vectors never cross a cache line
         self.copy_rows(by_columns, &kept[0])
         self.owners.append(memory)
@@ -164,21 +169,22 @@ cdef class GridRows:
         return self.n * self.base.stride * sizeof(float)
 
 
-def _targets(y, RowMap row_map):
+def _targets(y, RowMap row_map, room):
     """Signs of the labels, 0 for an unknown one, and None; or ones and the targets on the grid. NaN: not finite."""
-    cdef Py_ssize_t d = row_map.d
-    raw = np.asarray(y, dtype=np.float64)
-    finite = np.isfinite(raw)
-    if row_map.map.labels:
-        signs = (raw == row_map.map.positive).astype(np.float64)
-        signs -= raw == row_map.map.negative
-    else:
-        signs = np.ones(len(raw))
-    signs[~finite] = np.nan
-    if row_map.map.labels:
-        return signs, None
-    with np.errstate(over="ignore"):
-        targets = np.clip(
-            (np.where(finite, raw, 0.0) - row_map.map.shift[d]) * row_map.map.scale[d], row_map.map.low[d],
-            row_map.map.high[d])
-    return signs, np.rint(targets) / GRID
+    cdef Py_ssize_t d = row_map.d, start
+    numbers = np.asarray(y, dtype=np.float64)
+    signs, targets = room(len(numbers)), None if row_map.map.labels else room(len(numbers))
+    for start in range(0, len(numbers), _FEW_ROWS):
+        some = slice(start, start + _FEW_ROWS)
+        raw = numbers[some]
+        finite = np.isfinite(raw)
+        if row_map.map.labels:
+            signs[some] = raw == row_map.map.positive
+            signs[some] -= raw == row_map.map.negative
+        else:
+            signs[some] = 1
+            with np.errstate(over="ignore"):
+                scaled = (np.where(finite, raw, 0.0) - row_map.map.shift[d]) * row_map.map.scale[d]
+            targets[some] = np.rint(np.clip(scaled, row_map.map.low[d], row_map.map.high[d])) / GRID
+        signs[some][~finite] = np.nan
+    return signs, targets

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.rows import threads as _pool
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
+from dplr.rows.queries.clipped import ClippedGradient, Room, clipped_rows
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.totals import Faults, Total, normalised, stack
 from dplr.rows.selection import spans
@@ -39,6 +39,7 @@ class ClippedSums:
     prep : the row's way into the scaled problem.
     threads : number of threads; None for as many as the work is worth. No sum depends on it.
     weights : how much each row counts; None for whole.
+    room : where what is learnt of rows is written; None for memory.
 
     Attributes
     ----------
@@ -46,9 +47,15 @@ class ClippedSums:
     """
 
     def __init__(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, threads: int | None = None, weights: Weights = None
+        self,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        prep: Prep,
+        threads: int | None = None,
+        weights: Weights = None,
+        room: Room | None = None,
     ) -> None:
-        self.kernel = clipped_rows(X, y, prep, weights)
+        self.kernel = clipped_rows(X, y, prep, weights, room)
         self._n, self._d, self._threads, self._reads = len(y), prep.geometry.d, threads, 0
         non_finite, unknown = self.kernel.faults.tolist()
         self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))

@@ -21,7 +21,7 @@ from dplr.rows.array import minimise as _minimise
 from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
 from dplr.rows.array.clipped import ClippedSums
 from dplr.rows.faults import refuse, warn_outside
-from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.clipped import ClippedGradient, Room
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import LossGradient, RealTotal
@@ -52,6 +52,7 @@ class ArrayRows:
     weights : how much each row counts, and of which unit it is; None where every row is a unit, and counts whole.
     block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
+    room : where what passes of clipped gradients learn of rows is written; None for memory.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class ArrayRows:
         weights: RowWeights | None = None,
         block_rows: int | None = None,
         threads: int | None = None,
+        room: Room | None = None,
     ) -> None:
         table = as_table(X)
         source: Any = X if table is None else table
@@ -74,6 +76,7 @@ class ArrayRows:
         self._block_rows = block_rows
         self._threads = threads
         self._told = False
+        self._room = room
 
     @property
     def geometry(self) -> Geometry:
@@ -270,7 +273,7 @@ class ArrayRows:
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
-        return ClippedSums(*self._whole().arrays(), self._prep, self._threads, self._of_rows)
+        return ClippedSums(*self._whole().arrays(), self._prep, self._threads, self._of_rows, self._room)
 
     def mapped(self, prep: Prep) -> ArrayRows:
         """The same rows, which take another way into a scaled problem."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from dplr.rows.selection import ALL, Selection
 from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
+Room = Callable[[int], NDArray[np.float64]]
 # Norm of coefficients at which margins are exact, a little less than 2^12: rounding must not lead beyond.
 LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
 
@@ -107,9 +109,11 @@ class ClippingRows(Protocol):
         ...
 
 
-def clipped_rows(X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None) -> ClippedRows:
-    """Rows with what every pass of clipped gradients needs to know of them."""
-    return ClippedRows(X, y, row_map(prep), weights)
+def clipped_rows(
+    X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None, room: Room | None = None
+) -> ClippedRows:
+    """Rows with what every pass of clipped gradients needs to know of them, in memory or where there is room."""
+    return ClippedRows(X, y, row_map(prep), weights, room)
 
 
 def on_coef_grid(coefs: Vector) -> Vector:

@@ -7,6 +7,8 @@ rows, and not encrypted.
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import shutil
 import tempfile
 import threading
@@ -38,11 +40,13 @@ class Kept:
     X: NDArray[Any]
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
+    folder: str
 
     def rows(self, prep: Prep) -> ArrayRows:
-        """The rows, on a way into a scaled problem."""
+        """The rows, on a way into a scaled problem; what passes learn of them lies in mapped files too."""
         weights = None if self.weights is None else RowWeights(self.weights, None, len(self.y))
-        return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights)
+        room = functools.partial(mapped_zeros, self.folder)
+        return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights, room=room)
 
 
 def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]) -> Kept | None:
@@ -58,7 +62,7 @@ def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[P
         if run(job, "keeping rows") != count:
             return None
         X, y, *weights = job.arrays(count, [size for _, size in kinds])
-        return Kept(X, y[:, 0], weights[0][:, 0] if weights else None)
+        return Kept(X, y[:, 0], weights[0][:, 0] if weights else None, folder)
     return None
 
 
@@ -95,6 +99,14 @@ class _KeepPass:
             found.append(np.asarray(np.memmap(file, kind, "r", shape=(count, size))))
             file.close()
         return found
+
+
+def mapped_zeros(folder: str, n: int) -> NDArray[np.float64]:
+    """Zeros (n,) in a mapped file without a name; in memory where the disk has no room, or cannot say that it has."""
+    with contextlib.suppress(OSError, AttributeError), nameless(folder) as file:
+        os.posix_fallocate(file.fileno(), 0, 8 * max(n, 1))  # a page that the disk cannot hold would end the process
+        return np.asarray(np.memmap(file, np.float64, "r+", shape=(n,)))
+    return np.zeros(n)
 
 
 def nameless(folder: str) -> IO[bytes]:
