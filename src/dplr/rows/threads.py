@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-
-import numpy as np
 
 from dplr._validation import sentence
 
@@ -58,9 +57,12 @@ def can_start(threads: int) -> bool:
 
     A thread that finds none when it begins ends before it says that it began, and Python waits for that word for ever.
     """
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
+        return True
     try:
-        np.empty((threads, _THREAD_BYTES), np.uint8)  # never touched: it takes addresses, and no memory
-    except MemoryError:
+        # Never touched: it takes addresses, and no memory.
+        mmap.mmap(-1, threads * _THREAD_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
         return False
     return True
 
