@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,9 @@ from dplr._validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
+
+# Formats whose options change no number: of others nobody knows how another process would read them.
+_PLAIN = ("ParquetFileFormat", "IpcFileFormat")
 
 
 def parts_of(source: Any, threads: int | None) -> LocalParts:
@@ -49,11 +53,14 @@ def _part(fragment: Any, schema: Any) -> LazyPart:
     path = getattr(fragment, "path", None)
     if not path:
         return LazyPart(read, "a fragment in memory", fragment.count_rows())
-    metadata = getattr(fragment, "metadata", None)
-    rows = None if metadata is None else metadata.num_rows
+    groups = getattr(fragment, "row_groups", None)  # of a Parquet file, of which a dataset may have some alone
+    rows = None if groups is None else sum(group.num_rows for group in groups)
     file = fragment.filesystem.get_file_info(path)
-    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}"
-    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "")
+    chosen = None if groups is None else [group.id for group in groups]
+    way = hashlib.sha256(f"{schema}\n{fragment.partition_expression}\n{chosen}".encode()).hexdigest()[:16]
+    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}, read as {way}"
+    lasts = type(fragment.format).__name__ in _PLAIN
+    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "", lasts=lasts)
 
 
 def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
