@@ -51,7 +51,7 @@ def test_records_are_read_back_in_their_order_and_go_on(ledger):
 
 
 def test_what_it_found_stays_and_what_it_wrote_is_in_the_file_alone(ledger):
-    """Sums of a thousand columns are 8 MB per record, and a long pass writes a hundred of them."""
+    """Sums of a thousand columns are 16 MB per record, and a long pass writes many of them."""
     written(ledger, ("found", b"found" * 9))
     with Journal.reopen(ledger, TOKEN, "f") as journal:
         tracemalloc.start()
