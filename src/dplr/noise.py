@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
-from dplr._recorder import Recorder, numbers_as_bytes, numbers_of
+from dplr._recorder import Recorder, digest, numbers_as_bytes, numbers_of
 from dplr._validation import check_count, sentence
 from dplr.privacy.calibration import RATE_UNITS
 
@@ -51,6 +51,7 @@ class Source:
         self._waiting: list[Callable[[], object]] = []
         self.recorder: Recorder | None = None
         self._calls, self._is_recorded = 0, False  # of `once`; whether what is drawn now is written down
+        self._subject = ""
         _ALIVE.add(self)
 
     @property
@@ -72,8 +73,11 @@ class Source:
                 self._waiting.remove(hook)
 
     @contextlib.contextmanager
-    def recording(self, recorder: Recorder | None) -> Iterator[None]:
-        """Write down what a fit has done in here, as long as it draws by `once` alone; of nested fits the outer one."""
+    def recording(self, recorder: Recorder | None, subject: Callable[[], str] = str) -> Iterator[None]:
+        """Write down what a fit has done in here, as long as it draws by `once` alone; of nested fits the outer one.
+
+        The subject tells its sums from those of other columns of the same data.
+        """
         if recorder is None or self.recorder is not None:
             if recorder is not None and recorder.begun:  # its noise would be drawn again
                 raise ValueError(
@@ -81,7 +85,7 @@ class Source:
                 )
             yield
             return
-        self.recorder, self._calls = recorder, 0
+        self.recorder, self._calls, self._subject = recorder, 0, subject()
         try:
             yield
         finally:
@@ -131,7 +135,7 @@ class Source:
             What is recorded under the number is about something else.
         """
         self._calls += 1
-        number = self._calls
+        number, about = self._calls, digest(self._subject, about)
         found = None if self.recorder is None else self.recorder.get(f"sum {number}")
         if found is not None:
             return numbers_of(found, about)

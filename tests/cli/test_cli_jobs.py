@@ -78,7 +78,7 @@ def test_a_full_ledger_resumes_what_it_has_paid_for(ledger):
     assert states(ledger) == ["committed"] * 2
 
 
-@pytest.mark.parametrize("change", ["rows", "time", "target", "eps"])
+@pytest.mark.parametrize("change", ["rows", "time", "form", "target", "eps"])
 def test_another_job_is_not_resumed(ledger, change):
     killed_at(Source, "_sampler")
     options, said = [*FIT, "--resume"], "Entry 1 has this statement and other data"
@@ -86,6 +86,8 @@ def test_another_job_is_not_resumed(ledger, change):
         write_people(seed=1)
     elif change == "time":
         os.utime("people.csv", ns=(0, 0))
+    elif change == "form":
+        options += ["--missing", "?"]
     elif change == "target":
         with open("bounds.toml", "r+") as file:
             text = file.read().replace("age", "years")

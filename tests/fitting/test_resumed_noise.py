@@ -7,14 +7,17 @@ import signal
 import warnings
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 import dplr
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
 from dplr.ledger.reservation import _Held
+from dplr.model_file import encode_model
 from dplr.noise import Source
 from dplr.rows.array.rows import ArrayRows
+from own_losses import own_logistic
 from streamed_rows import BOUNDS, COLUMNS, parts_of, people
 
 STEPS = 3
@@ -233,6 +236,43 @@ def test_other_parameters_do_not_use_its_noise(stopped):
     assert states(stopped) == ["committed"]
 
 
+WEIGHTS = {"weight_bounds": (0, 1.5)}
+COLUMNS_OF_FITS = {
+    "target": ({"y": "old"}, {"y": "young"}),
+    "weights": ({"sample_weight": "weight", **WEIGHTS}, {"sample_weight": "other", **WEIGHTS}),
+    "loss": tuple({"model": own_logistic(lipschitz=1.0, smoothness=0.3, reach=reach)} for reach in (16, 12)),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS_OF_FITS)
+def test_noise_about_other_columns_is_not_used(ledger, monkeypatch, name):
+    """The statement names none of them, nor what a loss is besides its name; and every descent begins at zero."""
+    plain, calls, (first, then) = ArrayRows.totals, [], COLUMNS_OF_FITS[name]
+    wide = TABLE.append_column("young", pc.subtract(1, TABLE["old"]))
+    wide = wide.append_column("other", pc.subtract(2.0, TABLE["weight"]))
+
+    def columns_of(given):  # a statement names all columns of X, also those that are not used
+        used = [*COLUMNS, given.get("y", "old"), *([given["sample_weight"]] if "sample_weight" in given else [])]
+        monkeypatch.setitem(ROWS, "memory", lambda: wide.select(used))
+        return given
+
+    def unreadable(*given):
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(5, "the file server is away")
+        return plain(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayRows, "totals", unreadable)
+        with pytest.raises(OSError, match="is away"):
+            fit(ledger.job("f"), mechanism=RAW, **columns_of(first))
+    with pytest.raises(ValueError, match="must be of the fit that is resumed"):
+        resumed(ledger, **columns_of(then))
+    assert states(ledger) == ["drawing"]
+    resumed(ledger, **columns_of(first))
+    assert states(ledger) == ["committed"]
+
+
 def test_another_order_of_draws_is_refused_before_any_noise(stopped, monkeypatch):
     once = Source.once
     monkeypatch.setattr(Source, "once", lambda source, *given: source.laplace(3, 1) is None or once(source, *given))
@@ -346,6 +386,17 @@ def test_a_full_disk_costs_the_journal_and_neither_the_fit_nor_its_noise(ledger,
     lost = 0 if record == "holder" else int(record[-1]) - record.startswith("draw")
     assert held == [1] * lost + [0] * (STEPS - lost)
     assert (states(ledger), journals_of(ledger)) == (["committed"], [])
+
+
+def test_whoever_delivers_a_release_leaves_no_journal(ledger, monkeypatch):
+    """A process that died between its commit and the removal has left one."""
+    with monkeypatch.context() as patch:
+        patch.setattr(_Held, "_end_recording", lambda held: None)
+        fit(ledger.job("f", keep=encode_model), mechanism=RAW)
+    assert (states(ledger), ledger.kept(), len(journals_of(ledger))) == (["committed"], [1], 1)
+    ledger.recover(1)
+    ledger.delivered(1)
+    assert (ledger.kept(), journals_of(ledger)) == ([], [])
 
 
 def test_a_fit_inside_another_does_not_forget_noise():

@@ -53,6 +53,11 @@ BROKEN = {
         NOISE + "other_parameters_do_not_use_its_noise",
         "DID NOT RAISE",
     ),
+    "noise about other columns is used": (
+        [(NOISE_FILE, "digest(self._subject, about)", 'digest("", about)')],
+        NOISE + "noise_about_other_columns_is_not_used",
+        "DID NOT RAISE",
+    ),
     "a part is added twice": (
         [(FINISHED, "job.merge(state, fresh), job.zero(), place\n", "job.merge(state, fresh), fresh, place\n")],
         LEFT,

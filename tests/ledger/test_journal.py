@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
@@ -47,6 +48,21 @@ def test_records_are_read_back_in_their_order_and_go_on(ledger):
         with pytest.raises(ValueError, match="`key` must be new"):
             journal.record("part 2", b"another")
     assert list(read(ledger).items()) == [*RECORDS, ("part 4", b"4")]
+
+
+def test_what_it_found_stays_and_what_it_wrote_is_in_the_file_alone(ledger):
+    """Sums of a thousand columns are 16 MB per record, and a long pass writes many of them."""
+    written(ledger, ("found", b"found" * 9))
+    with Journal.reopen(ledger, TOKEN, "f") as journal:
+        tracemalloc.start()
+        for number in range(8):
+            journal.record(f"sum {number}", bytes([number]) * 2**20)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < 2**20
+        assert all(journal.get(f"sum {number}") == bytes([number]) * 2**20 for number in range(8))
+        journal.remove()
+        assert (journal.get("found"), journal.get("sum 3")) == (b"found" * 9, None)
 
 
 def test_it_is_made_once_for_its_owner_alone_and_says_that_it_is_secret(ledger, path):

@@ -219,7 +219,7 @@ class Points:
         plain = streamed.StreamSource.run
 
         @functools.wraps(plain)
-        def counted(source: Any, job: Any, label: str) -> Any:
+        def counted(source: Any, job: Any, label: str, *rows_of: Any) -> Any:
             self.reach("pass")
             bar = source.bar
 
@@ -230,7 +230,7 @@ class Points:
 
             source.bar = counting
             try:
-                return plain(source, job, label)
+                return plain(source, job, label, *rows_of)
             finally:
                 source.bar = bar
 

@@ -98,7 +98,7 @@ def fit(
         form = format_of(encoding, delimiter, spellings)
         units = units_of(units)
     ledger = payer(ledger_path, label, share)
-    job = job_of(ledger, (*files, public), target, resume)
+    job = job_of(ledger, (*files, public), target, form, resume)
     with told():
         with unspent():
             with blamed(FILE):

@@ -13,6 +13,7 @@ from dplr.cli._faults import FILE, USAGE, Refused, blamed
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
     from dplr.ledger.job import Job
+    from dplr.rows.files.kinds import Format
 
 _LISTED = 8  # of more files only a hash of their fingerprints is kept
 _ENDS = 1 << 16  # bytes that are hashed at each end: the end of a Parquet file holds its footer
@@ -25,7 +26,7 @@ resume_option = click.option(
 )
 
 
-def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, resume: bool) -> Job | None:
+def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, form: Format, resume: bool) -> Job | None:
     """What pays for one fit of these files, can be resumed, and keeps the model until its file is written."""
     if ledger is None:
         if resume:
@@ -35,7 +36,7 @@ def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, re
         known = "; ".join(fingerprint(path) for path in paths if path is not None)
     if len(paths) > _LISTED:
         known = f"{len(paths)} files, {hashlib.sha256(known.encode()).hexdigest()}"
-    return ledger.job(f"target {target}; {known}", resume, lambda est: _file_of(est, target))
+    return ledger.job(f"target {target}, {form}; {known}", resume, lambda est: _file_of(est, target))
 
 
 def fingerprint(path: str) -> str:

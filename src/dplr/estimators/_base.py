@@ -299,7 +299,7 @@ class PrivateLinearModel(Exports, Inference, BaseEstimator):  # type: ignore[mis
         facts = PublicFacts.of(self, bounds, known, d, columns, labels, said, features, unit)
         if streaming is not None:
             streaming = streaming.described(facts, rule)
-        return Ready(X, y, facts, labels, named, weights, streaming)
+        return Ready(X, y, facts, labels, named, weights, streaming, given.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """The columns of X that are seen, in the order of `coef_`."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track
+from dplr._recorder import digest
 from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
@@ -41,6 +42,7 @@ class Ready:
     name : of the target; None for none.
     weights : how much each row counts; None where every row counts whole.
     streaming : the rows, where they are streamed; X and y are then without rows.
+    weight_column : of the weights; None for none.
     """
 
     X: Any
@@ -50,6 +52,14 @@ class Ready:
     name: str | None
     weights: RowWeights | None = None
     streaming: Streaming | None = None
+    weight_column: str | None = None
+
+    def subject(self) -> str:
+        """Tells sums of these columns from those of other columns, losses, or ways of a row: public facts."""
+        facts, layout = self.facts, self.facts.layout
+        columns = () if layout is not None and layout.named else facts.columns  # the layout of the prep has them
+        names = [repr(each) for each in (*(columns or ()), *(facts.classes or ()))]
+        return digest(self.name, self.weight_column, names, facts.unit, facts.loss, facts.prep)
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
         """Some of the rows, and how many of them are public."""
@@ -126,7 +136,7 @@ def release(
             made.append(_released(ready.facts, ready.labels, plan.mechanism, statement, each))
         return None if keep is None else keep(made)
 
-    fitting.run(models, planned, classes, ledger, source, track, finish)
+    fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
     return made
 
 

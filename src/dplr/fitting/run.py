@@ -52,6 +52,7 @@ def run(
     source: Source,
     track: Track = silent,
     keep: Callable[[list[tuple[PrivacyStatement, Done]]], bytes | None] | None = None,
+    subject: Callable[[], str] = str,
 ) -> list[tuple[PrivacyStatement, Done]]:
     """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
 
@@ -69,7 +70,7 @@ def run(
         recorded = models if source.recorder is None else functools.partial(_recorded, models, source.recorder)
         return list(zip(statements, _fits(recorded, plans, classes, source, track), strict=True))
 
-    return accounted(ledger, statements, source, work, keep)
+    return accounted(ledger, statements, source, work, keep, subject)
 
 
 def _fits(
@@ -128,18 +129,19 @@ def accounted(
     source: Source,
     work: Callable[[], T],
     keep: Callable[[T], bytes | None] | None = None,
+    subject: Callable[[], str] = str,
 ) -> T:
     """Reserve before the first row is read; commit, or give back where no noise was drawn.
 
     The ledger is told before the first draw, whoever draws: if it no longer holds the budget, nothing is drawn.
     What `keep` makes of the release is written in the step that commits it, so that no crash comes between. What the
-    fit writes down for whoever goes on with it is removed when the reservation ends.
+    fit writes down for whoever goes on with it is removed when the reservation ends; `subject` tells what it sums.
     """
     reservation = ledger.reserve(*statements)
     drawing, done = _Drawing(reservation), None
     with silence() if ledger.strict else contextlib.nullcontext():
         try:
-            with source.told_first(drawing), source.recording(reservation.recorder):
+            with source.told_first(drawing), source.recording(reservation.recorder, subject):
                 done = work()
         except BaseException as error:
             with _closed(reservation.recorder):

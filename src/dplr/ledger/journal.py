@@ -39,7 +39,8 @@ class Journal:
 
     def __init__(self, path: str, descriptor: int, token: str, fingerprint: str) -> None:
         self._path, self._descriptor, self._process = path, descriptor, os.getpid()
-        self._digest, self._size, self._records = b"", 0, dict[str, bytes]()
+        self._digest, self._size = b"", 0
+        self._records = dict[str, bytes | tuple[int, int]]()  # what was read; where in the file what is written
         self._broken = False
         self._lock()
         self._read()
@@ -69,8 +70,15 @@ class Journal:
         return made
 
     def get(self, key: str) -> bytes | None:
-        """What was recorded under that key; None for nothing."""
-        return self._records.get(key)
+        """What was recorded under that key; None for nothing.
+
+        What this process wrote is not kept in memory, where sums of many columns would add up, and is gone with the
+        file. What it found stays.
+        """
+        found = self._records.get(key)
+        if not isinstance(found, tuple):
+            return found
+        return None if self._descriptor < 0 else os.pread(self._descriptor, *found)
 
     def keys(self) -> list[str]:
         """All keys, in the order in which they were recorded."""
@@ -85,8 +93,9 @@ class Journal:
         if key in self._records:
             raise ValueError(sentence("key", "must be new", key, "What was recorded stays."))
         name = key.encode()
+        begin = self._size + _FRAME.size + _KEY.size + len(name)
         self._append(_KEY.pack(len(name)) + name + payload)
-        self._records[key] = payload
+        self._records[key] = len(payload), begin
 
     def remove(self) -> None:
         """Delete the file: the reservation has ended."""

@@ -243,10 +243,14 @@ class Recovery:
         return found
 
     def delivered(self, name: int | str) -> None:
-        """Keep the file of a release no longer: it is where it belongs, and the ledger stays small."""
+        """Keep the file of a release no longer: it is where it belongs, and the ledger stays small.
+
+        Journals that a process left when it died, and with which nobody goes on, are removed too.
+        """
         with self._writing() as (connection, _):
             token, _ = self._named(connection, name)
             transactions.drop(connection, token)
+        self._sweep()
 
     def kept(self) -> list[int]:
         """The entries whose release is kept for `recover`."""

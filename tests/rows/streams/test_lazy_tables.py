@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 
 import dplr
+from dplr.rows.streams.engines.arrow import parts_of
 from dplr.rows.streams.parts import one_pass
 from dplr.rows.streams.passes import CountPass
 from streamed_rows import FITS, OF_PERSONS, assert_same, fitted, people
@@ -95,6 +96,57 @@ def as_arrow(batch):
     if isinstance(batch, pa.Table):
         return batch
     return batch.to_arrow() if hasattr(batch, "to_arrow") else pa.Table.from_pandas(batch, preserve_index=False)
+
+
+def only_part(path, **options):
+    return only_part_of(ds.dataset(path, **options))
+
+
+def only_part_of(dataset):
+    (part,) = parts_of(dataset, None).parts
+    return part, [value for batch in part.batches() for value in batch["x"].to_pylist()]
+
+
+def test_files_that_are_read_in_another_way_have_another_identity(tmp_path):
+    """Sums of their parts are recorded under it: of a fit that was killed none is used that was made in another way."""
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": [1.1, 2.5]}), path)
+    (wide, numbers), (narrow, rounded) = (
+        only_part(path, schema=pa.schema([("x", kind)])) for kind in (pa.float64(), pa.float32())
+    )
+    assert numbers != rounded
+    assert wide.identity != narrow.identity
+    assert wide.identity == only_part(path, schema=pa.schema([("x", pa.float64())]))[0].identity
+    assert wide.lasts
+
+
+def test_some_row_groups_of_a_file_have_rows_and_an_identity_of_their_own(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": [1.0, 2.0, 3.0]}), path, row_group_size=2)
+    whole = ds.dataset(path)
+    (fragment,) = whole.get_fragments()
+    (first, low), (second, high) = (
+        only_part_of(
+            ds.FileSystemDataset([fragment.subset(row_group_ids=[group])], whole.schema, whole.format, whole.filesystem)
+        )
+        for group in (0, 1)
+    )
+    assert (low, high) == ([1.0, 2.0], [3.0])
+    assert (first.rows, second.rows) == (2, 1)
+    assert len({first.identity, second.identity, only_part_of(ds.dataset(path, schema=whole.schema))[0].identity}) == 3
+
+
+def test_text_that_a_dataset_reads_has_an_identity_in_this_process_alone(tmp_path):
+    """Nobody knows which fields another process would take for missing values."""
+    path = tmp_path / "a.csv"
+    path.write_text("x\n1\n-1\n")
+    scan = ds.CsvFragmentScanOptions(convert_options=csv.ConvertOptions(null_values=["-1"]))
+    (plain, all_there), (other, missing) = (
+        only_part(path, format=ds.CsvFileFormat(default_fragment_scan_options=found)) for found in (None, scan)
+    )
+    assert (all_there, missing) == ([1, -1], [1, None])
+    assert plain.identity == other.identity
+    assert (plain.lasts, other.lasts) == (False, False)
 
 
 @pytest.mark.parametrize("kind", ["dataset in memory", "polars", "duckdb"])

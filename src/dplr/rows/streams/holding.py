@@ -82,6 +82,7 @@ class Held:
             return sum_part(job, *self.parts)
         if self._rows is None:
             return self.answer  # which says why
+        self.answer = b""  # the driver has it: a pass begins when the one before has ended
         job, held = self._learnt(job, self._rows)
         return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, held, strict=True)))
 
@@ -107,7 +108,7 @@ class Held:
         with contextlib.suppress(OSError):  # a folder that is not there, or cannot be written: rows are read again
             free = shutil.disk_usage(folder or own_folder).free
             if free >= ROOM * 8 * width * (count or 0):
-                return _File(self.shelf, opened.enter_context(nameless(folder or own_folder)))
+                return _File(self.shelf, opened.enter_context(nameless(folder or own_folder)), folder or own_folder)
         return None
 
 
@@ -149,9 +150,9 @@ class _Memory:
 class _File(_Memory):
     """Arrays in a file without a name, which the system frees when nothing maps it, or when the process ends."""
 
-    def __init__(self, shelf: Shelf, file: Any) -> None:
+    def __init__(self, shelf: Shelf, file: Any, folder: str) -> None:
         super().__init__(shelf)
-        self._file, self._full = file, False
+        self._file, self._folder, self._full = file, folder, False
         self._places: list[list[list[tuple[int, str, tuple[int, ...]]]]] = []
 
     def begin(self) -> None:
@@ -159,10 +160,11 @@ class _File(_Memory):
         self._places.append([])
 
     def add(self, arrays: Arrays) -> None:
-        """Write the rows of a batch; a disk that is full is told by `rows`."""
-        if self._full:
-            return
+        """Write the rows of a batch; a disk without room for them is told by `rows`."""
         try:
+            self._full = self._full or not self._has_room(sum(each.nbytes for each in arrays if each is not None))
+            if self._full:
+                return
             kinds = (self._shelf.kind, "<f8", "<f8")
             pairs = zip(arrays, kinds, strict=True)
             self._places[-1].append([self._written(array, kind) for array, kind in pairs if array is not None])
@@ -180,6 +182,11 @@ class _File(_Memory):
         mapped = np.memmap(self._file, np.uint8, "r")
         self._held = [[self._mapped(mapped, batch) for batch in part] for part in self._places]
         return super().rows()
+
+    def _has_room(self, size: int) -> bool:
+        """Whether the disk keeps its share of room: parts may not know how many rows they have."""
+        free: int = shutil.disk_usage(self._folder).free
+        return free >= size + (ROOM - 1) * int(self._file.tell() + size)
 
     def _written(self, array: NDArray[Any], kind: str) -> tuple[int, str, tuple[int, ...]]:
         self._file.write(bytes(-self._file.tell() % _ALIGNED))

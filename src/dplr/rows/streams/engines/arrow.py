@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ from dplr.rows.streams.parts import LocalParts
 
 # Columns, None for all -> record batches.
 Read = Callable[[list[str] | None], Iterator[Any]]
+# Formats whose options change no number: of others nobody knows how another process would read them.
+_PLAIN = ("ParquetFileFormat", "IpcFileFormat")
 
 
 def parts_of(source: Any, threads: int | None) -> LocalParts:
@@ -66,11 +69,14 @@ def _part(fragment: Any, schema: Any) -> LazyPart:
     read = _resting(functools.partial(_batches, fragment, {"schema": schema}), stamps)
     if not path:
         return LazyPart(read, "a fragment in memory", fragment.count_rows())
-    metadata = getattr(fragment, "metadata", None)
-    rows = None if metadata is None else metadata.num_rows
+    groups = getattr(fragment, "row_groups", None)  # of a Parquet file, of which a dataset may have some alone
+    rows = None if groups is None else sum(group.num_rows for group in groups)
     file = fragment.filesystem.get_file_info(path)
-    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}"
-    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "")
+    chosen = None if groups is None else [group.id for group in groups]
+    way = hashlib.sha256(f"{schema}\n{fragment.partition_expression}\n{chosen}".encode()).hexdigest()[:16]
+    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}, read as {way}"
+    lasts = type(fragment.format).__name__ in _PLAIN
+    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "", lasts=lasts)
 
 
 def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
