@@ -49,6 +49,8 @@ def fits(monkeypatch):
 
 
 class Done:
+    recorder = None
+
     def commit(self, outbox=None):
         """Nothing to do."""
 

@@ -46,8 +46,8 @@ class Diary:
     def told_first(self, hook):
         return self.source.told_first(hook)
 
-    def recording(self, recorder):
-        return self.source.recording(recorder)
+    def recording(self, recorder, subject=str):
+        return self.source.recording(recorder, subject)
 
     def draw(self):
         self.events.append("draw")
