@@ -87,7 +87,7 @@ def _of_series(X: Table, place: int) -> Native | None:
         return None
     series = X.native_column(place)
     if not X.in_pandas:
-        return Native(arrow_values(series.__arrow_c_stream__())) if hasattr(series, "__arrow_c_stream__") else None
+        return _of_stream(series)
     if isinstance(series.dtype, np.dtype):
         return Native(array_values(series.to_numpy()))
     if hasattr(series.array, "categories"):
@@ -95,7 +95,12 @@ def _of_series(X: Table, place: int) -> Native | None:
         return Native(array_values(series.array.codes), names) if names else None
     if not is_arrow(series.dtype) or is_arrow_dictionary(series.dtype):
         return None
-    return Native(arrow_values(series.array.__arrow_array__().__arrow_c_stream__()))
+    return _of_stream(series.array.__arrow_array__())
+
+
+def _of_stream(column: Any) -> Native | None:
+    """A column of Arrow; None from libraries that do not give it away, such as pyarrow before 16."""
+    return Native(arrow_values(column.__arrow_c_stream__())) if hasattr(column, "__arrow_c_stream__") else None
 
 
 def _of_number(native: Native, first: int, filler: float | None = None, mark: int = 0) -> Feature | None:
