@@ -237,6 +237,21 @@ def test_other_parameters_do_not_use_its_noise(stopped):
 
 
 WEIGHTS = {"weight_bounds": (0, 1.5)}
+
+
+def unreadable(calls):
+    """Sums of clipped gradients, the second of which cannot be read."""
+    plain = ArrayRows.totals
+
+    def totals(*given):
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(5, "the file server is away")
+        return plain(*given)
+
+    return totals
+
+
 COLUMNS_OF_FITS = {
     "target": ({"y": "old"}, {"y": "young"}),
     "weights": ({"sample_weight": "weight", **WEIGHTS}, {"sample_weight": "other", **WEIGHTS}),
@@ -247,7 +262,7 @@ COLUMNS_OF_FITS = {
 @pytest.mark.parametrize("name", COLUMNS_OF_FITS)
 def test_noise_about_other_columns_is_not_used(ledger, monkeypatch, name):
     """The statement names none of them, nor what a loss is besides its name; and every descent begins at zero."""
-    plain, calls, (first, then) = ArrayRows.totals, [], COLUMNS_OF_FITS[name]
+    calls, (first, then) = [], COLUMNS_OF_FITS[name]
     wide = TABLE.append_column("young", pc.subtract(1, TABLE["old"]))
     wide = wide.append_column("other", pc.subtract(2.0, TABLE["weight"]))
 
@@ -256,14 +271,8 @@ def test_noise_about_other_columns_is_not_used(ledger, monkeypatch, name):
         monkeypatch.setitem(ROWS, "memory", lambda: wide.select(used))
         return given
 
-    def unreadable(*given):
-        calls.append(1)
-        if len(calls) == 2:
-            raise OSError(5, "the file server is away")
-        return plain(*given)
-
     with monkeypatch.context() as patch:
-        patch.setattr(ArrayRows, "totals", unreadable)
+        patch.setattr(ArrayRows, "totals", unreadable(calls))
         with pytest.raises(OSError, match="is away"):
             fit(ledger.job("f"), mechanism=RAW, **columns_of(first))
     with pytest.raises(ValueError, match="must be of the fit that is resumed"):
@@ -323,16 +332,10 @@ def test_a_driver_that_sleeps_is_not_replaced(ledger, monkeypatch):
 
 
 def test_a_fault_between_steps_ends_the_run_and_not_the_fit(ledger, monkeypatch):
-    plain, calls = ArrayRows.totals, []
-
-    def unreadable(*given):
-        calls.append(1)
-        if len(calls) == 2:
-            raise OSError(5, "the file server is away")
-        return plain(*given)
+    calls = []
 
     with monkeypatch.context() as patch:
-        patch.setattr(ArrayRows, "totals", unreadable)
+        patch.setattr(ArrayRows, "totals", unreadable(calls))
         with pytest.raises(OSError, match="is away"):
             fit(ledger.job("f"), mechanism=RAW)
         assert (states(ledger), len(journals_of(ledger))) == (["drawing"], 1)

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from pyarrow import parquet
 
 import dplr
 from dplr.rows.streams import LocalParts
@@ -22,6 +21,7 @@ from streamed_rows import (
     fitted,
     parts_of,
     people,
+    written,
 )
 
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -54,10 +54,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, table):
-    found = tmp_path_factory.mktemp("people")
-    for number, part in enumerate(parts_of(table, 7).parts):
-        parquet.write_table(part.table, found / f"{number}.parquet", row_group_size=1001)
-    return found
+    return written(tmp_path_factory.mktemp("people"), table, row_group_size=1001)
 
 
 def on_workers(parts, client, **options):

@@ -6,13 +6,12 @@ import sys
 
 import pyarrow.dataset as ds
 import pytest
-from pyarrow import parquet
 
 import dplr
 from dplr.rows.streams.answers import WorkerFault
 from dplr.rows.streams.parts import one_pass
 from dplr.rows.streams.passes import CountPass
-from streamed_rows import FITS, DeadlyPart, FarParts, FaultyPart, assert_same, fitted, parts_of, people
+from streamed_rows import FITS, DeadlyPart, FarParts, FaultyPart, assert_same, fitted, people, written
 
 ray = pytest.importorskip("ray", reason="the extra `ray` is not installed: `make ray` has it")
 pytest.importorskip("ray.data", reason="the extra `ray` is not installed: `make ray` has it")
@@ -33,10 +32,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("people")
-    for number, part in enumerate(parts_of(people(N), 7).parts):
-        parquet.write_table(part.table, found / f"{number}.parquet")
-    return found
+    return written(tmp_path_factory.mktemp("people"), people(N))
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -21,6 +21,8 @@ from dplr.rows.streams.answers import dump_fault
 
 S = TypeVar("S")
 Answer = TypeVar("Answer")
+Task = TypeVar("Task")
+Handle = TypeVar("Handle")
 Seen = Callable[[int], None]
 
 # Parts that are read at once by default: each holds a few batches in memory, and some pages of each column.
@@ -132,7 +134,30 @@ class Holder(Protocol):
         ...
 
 
-class LocalParts:
+class PartList:
+    """Parts in their order, whoever reads them.
+
+    Parameters
+    ----------
+    parts : in their order.
+    empty : a table without rows, with the columns and types of all parts.
+    """
+
+    def __init__(self, parts: Sequence[Part], empty: Any) -> None:
+        self.parts, self.empty = tuple(parts), empty
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows; None where a part does not know."""
+        return total_rows(part.rows for part in self.parts)
+
+    @property
+    def identity(self) -> str:
+        """The identities of all parts."""
+        return "\n".join(part.identity for part in self.parts)
+
+
+class LocalParts(PartList):
     """Parts that this process reads, some of them at once.
 
     Parameters
@@ -148,17 +173,8 @@ class LocalParts:
     def __init__(
         self, parts: Sequence[Part], empty: Any, threads: int | None = None, columns: int | None = None
     ) -> None:
-        self.parts, self.empty, self._threads, self._columns = tuple(parts), empty, threads, columns
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows; None where a part does not know."""
-        return total_rows(part.rows for part in self.parts)
-
-    @property
-    def identity(self) -> str:
-        """The identities of all parts."""
-        return "\n".join(part.identity for part in self.parts)
+        super().__init__(parts, empty)
+        self._threads, self._columns = threads, columns
 
     def chosen(self, columns: Sequence[str]) -> LocalParts:
         """The same rows, of which only these columns need to be read."""
@@ -176,30 +192,29 @@ class LocalParts:
             yield from (state_of(job, part, seen) for part in self.parts)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
-            yield from in_order(pool, lambda part: state_of(job, part, seen), self.parts, threads)
+
+            def begin(part: Part) -> Future[S]:
+                return pool.submit(contextvars.copy_context().run, state_of, job, part, seen)
+
+            yield from in_order(begin, Future.result, Future.cancel, self.parts, threads)
 
 
 def in_order(
-    pool: ThreadPoolExecutor, work: Callable[[Part], Answer], parts: Sequence[Part], ahead: int
-) -> Iterator[Answer]:
-    """Answers in the order of the parts, with that many begun before they are asked for."""
-    waiting: collections.deque[Future[Answer]] = collections.deque()
-    left = iter(parts)
-
-    def begin(part: Part) -> None:
-        waiting.append(pool.submit(contextvars.copy_context().run, work, part))
-
+    begin: Callable[[Task], Handle], wait: Callable[[Handle], Answer], drop: Callable[[Handle], object],
+    tasks: Iterable[Task], ahead: int,
+) -> Iterator[Answer]:  # fmt: skip
+    """Answers in the order of the tasks, each taken once, with that many begun before they are asked for."""
+    left, begun = iter(tasks), collections.deque[Handle]()
     try:
-        for part in itertools.islice(left, ahead):
-            begin(part)
-        while waiting:
-            answer = waiting.popleft().result()
-            for part in itertools.islice(left, 1):
-                begin(part)
+        begun.extend(begin(task) for task in itertools.islice(left, ahead))
+        while begun:
+            answer = wait(begun[0])
+            drop(begun.popleft())
+            begun.extend(begin(task) for task in itertools.islice(left, 1))
             yield answer
     finally:
-        for future in waiting:
-            future.cancel()
+        for handle in begun:
+            drop(handle)
 
 
 def state_of(job: Pass[S], part: Part, seen: Seen | None = None) -> S:

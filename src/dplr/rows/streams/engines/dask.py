@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
-from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_order, remote, states
+from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
 from dplr.rows.streams.holding import Held, Shelf
 from dplr.rows.streams.keeping import kind_of
-from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, Sums, sum_part
+from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, Sums, in_order, sum_part
 from dplr.rows.streams.recipe import Recipe
 
 S = TypeVar("S")

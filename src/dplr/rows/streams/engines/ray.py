@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
-from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, in_order, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, sum_part
+from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
+from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, in_order, sum_part
 
 S = TypeVar("S")
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import collections
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 from dplr._validation import sentence
 from dplr.rows.streams.answers import WorkerFault
-from dplr.rows.streams.parts import Part, Pass, RemotePass, Seen, total_rows
+from dplr.rows.streams.parts import Part, PartList, Pass, RemotePass, Seen
 
 S = TypeVar("S")
-Task = TypeVar("Task")
-Handle = TypeVar("Handle")
 
 # Rows that a core sums in about half a second.
 _TASK_ROWS = 2**22
@@ -21,7 +17,7 @@ _TASK_ROWS = 2**22
 _TASKS_PER_CORE = 4
 
 
-class FarParts:
+class FarParts(PartList):
     """Parts that workers read.
 
     Parameters
@@ -34,17 +30,8 @@ class FarParts:
     is_local = False
 
     def __init__(self, parts: Sequence[Part], empty: Any, workers: Any) -> None:
-        self.parts, self.empty, self._workers = tuple(parts), empty, workers
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows; None where a part does not know."""
-        return total_rows(part.rows for part in self.parts)
-
-    @property
-    def identity(self) -> str:
-        """The identities of all parts."""
-        return "\n".join(part.identity for part in self.parts)
+        super().__init__(parts, empty)
+        self._workers = workers
 
     def chosen(self, columns: Sequence[str]) -> Self:
         """The same rows, of which only these columns need to be read."""
@@ -57,24 +44,6 @@ def grouped(parts: Sequence[Part], cores: int) -> list[tuple[Part, ...]]:
     rows = max((part.rows or _TASK_ROWS for part in parts), default=_TASK_ROWS)
     size = 2 ** (max(1, min(most, _TASK_ROWS // rows)).bit_length() - 1)
     return [tuple(parts[start : start + size]) for start in range(0, len(parts), size)]
-
-
-def in_order(
-    begin: Callable[[Task], Handle], wait: Callable[[Handle], Any], drop: Callable[[Handle], None],
-    tasks: Iterable[Task], ahead: int,
-) -> Iterator[Any]:  # fmt: skip
-    """Answers in the order of the tasks, each taken once, with that many begun before they are asked for."""
-    left, begun = iter(tasks), collections.deque[Handle]()
-    try:
-        begun.extend(begin(task) for task in itertools.islice(left, ahead))
-        while begun:
-            answer = wait(begun[0])
-            drop(begun.popleft())
-            begun.extend(begin(task) for task in itertools.islice(left, 1))
-            yield answer
-    finally:
-        for handle in begun:
-            drop(handle)
 
 
 def remote(job: Pass[Any]) -> RemotePass[Any]:
