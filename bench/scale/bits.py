@@ -29,6 +29,7 @@ import pyarrow.dataset as ds
 from pyarrow import parquet
 
 import dplr
+from bench.scale.written import write_rows
 from dplr.mechanisms.perturbation import minimisation
 from dplr.rows import ArrayRows
 from dplr.rows.streams import StreamedRows
@@ -264,10 +265,7 @@ def added(lines: list[dict[str, Any]], path: Path) -> None:
     """Write lines in the place of earlier ones of their ways."""
     ways = {line["way"] for line in lines}
     every = [line for line in read(path) if line["way"] not in ways] + lines
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(every[0]))
-        writer.writeheader()
-        writer.writerows(every)
+    write_rows(path, every)
 
 
 def page(lines: list[dict[str, str]]) -> str:

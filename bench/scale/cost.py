@@ -10,7 +10,6 @@ disk and its cores. Nobody ran it.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import time
 import warnings
@@ -23,6 +22,7 @@ import numpy as np
 import dplr
 from bench.data import large
 from bench.scale.streams import raw
+from bench.scale.written import write_rows
 from dplr.rows.streams.passes import SumPass
 from dplr.rows.streams.rows import StreamSource
 
@@ -142,10 +142,7 @@ def main() -> None:
         for name, seconds, tasks, cause in jobs(costs):
             print(f"  {name:26} {seconds:8.1f} s, of which {tasks:5.1f} s scheduling; bottleneck: {cause}", flush=True)
     if given.output:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(table[0]))
-            writer.writeheader()
-            writer.writerows(table)
+        write_rows(given.output, table)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ it needs to. `--python` names the interpreter of another installation of dplr to
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from pyarrow import csv as arrow_csv
 
 from bench.data import large
+from bench.scale.written import write_rows
 
 READS = {
     "polars": "import sys, polars; polars.read_csv(sys.argv[1])",
@@ -106,10 +106,7 @@ def main() -> None:
             print({key: round(value, 2) if isinstance(value, float) else value for key, value in table[-1].items()})
             sys.stdout.flush()
     if given.output:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(table[0]))
-            writer.writeheader()
-            writer.writerows(table)
+        write_rows(given.output, table)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ are those of the process and of all its children: workers, and the virtual machi
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
@@ -25,6 +24,7 @@ import pyarrow.dataset as ds
 
 import dplr
 from bench.data import large
+from bench.scale.written import write_rows
 
 FITS: dict[str, dict[str, Any]] = {
     "fm": {"mechanism": "fm"},
@@ -165,15 +165,7 @@ def main() -> None:
             print({key: round(value, 2) if isinstance(value, float) else value for key, value in rows[-1].items()})
             sys.stdout.flush()
             if given.output:
-                write(given.output, rows)
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """All rows so far, as a table."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+                write_rows(given.output, rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ to. A share is raw seconds by fitted seconds, both wall time.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from pyarrow import parquet
 
 import dplr
 from bench.data import large
+from bench.scale.written import write_rows
 
 FITS: dict[str, dict[str, Any]] = {
     "fm": {"mechanism": "fm"},
@@ -133,10 +133,7 @@ def main() -> None:
         rows.append({"kind": given.kind, "rows": given.rows, "task": task, **found})
         print(rows[-1], f"{given.rows / found['seconds']:.3g} rows/s", flush=True)
     if given.output:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(given.output, rows)
 
 
 if __name__ == "__main__":

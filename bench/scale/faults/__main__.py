@@ -11,7 +11,6 @@ and `--verbose` shows what processes said. `python -m bench.scale.faults.page` w
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import tempfile
 import warnings
@@ -25,6 +24,7 @@ from bench.scale.faults.driver import run
 from bench.scale.faults.judge import ERROR, SAME, Case, Verdict
 from bench.scale.faults.kinds import Disk, Kind
 from bench.scale.faults.world import LAYOUTS, MECHANISMS, World, write
+from bench.scale.written import write_rows
 
 
 class Lab:
@@ -164,7 +164,7 @@ def main() -> int:
                 verdicts.append(lab.inject(kind, mechanism, seed))
                 say(verdicts[-1], given.verbose)
                 if given.output:
-                    save(given.output, table(verdicts))
+                    write_rows(given.output, table(verdicts))
         finally:
             lab.close()
     bad = [each for each in verdicts if each.wrong or each.budget or each.twice]
@@ -179,14 +179,6 @@ def say(verdict: Verdict, verbose: bool) -> None:
     for line in [*bad, *(verdict.told if verbose or bad else [])]:
         print(f"    {line}")
     sys.stdout.flush()
-
-
-def save(path: Path, rows: list[dict[str, Any]]) -> None:
-    """All rows so far."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 if __name__ == "__main__":
