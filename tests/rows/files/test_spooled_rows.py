@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -81,6 +83,27 @@ def test_without_room_the_file_is_read_again(path, tmp_path, reads, full, monkey
     part = Spooled(part_of(path), folder)
     assert rows_of(part) == rows_of(part) == rows_of(part_of(path))
     assert (part.rows, len(reads)) == (None, 3)
+
+
+LIMITED = """
+import resource, signal, sys
+from dplr.rows.files.csv import csv_parts
+from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
+from dplr.rows.files.spooled import Spooled
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+(part,) = csv_parts(sys.argv[1], {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}, Format(), 4096)
+part = Spooled(part, sys.argv[2])
+print([sum(batch.num_rows for batch in part.batches()) for _ in range(2)], part.rows)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of files are those of Linux")
+def test_a_disk_that_is_full_ends_no_read(path, tmp_path):
+    """Also where the last bytes wait in a buffer when the file is closed."""
+    done = subprocess.run([sys.executable, "-c", LIMITED, path, str(tmp_path)], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": ":".join(sys.path)}, check=False)  # fmt: skip
+    assert done.stdout == f"[{ROWS}, {ROWS}] None\n", done.stderr
 
 
 def test_a_file_that_is_refused_is_refused_again(path, tmp_path):

@@ -77,6 +77,7 @@ class _Spool:
             for batch in self._part.batches():
                 rows += batch.num_rows
                 if writer is not None and not writer.write(batch):
+                    writer.close()
                     writer = None
                 yield batch
             if writer is None or not rows or (data := writer.mapped()) is None:
@@ -104,9 +105,16 @@ class _Writer:
     def opened(cls, folder: str, until: contextlib.ExitStack) -> _Writer | None:
         """None where there is no such folder, or no file can be made in it."""
         try:
-            return cls(folder, until.enter_context(tempfile.TemporaryFile(dir=folder, prefix="dplr-")))
+            writer = cls(folder, tempfile.TemporaryFile(dir=folder, prefix="dplr-"))  # noqa: SIM115 - closed below
         except OSError:
             return None
+        until.callback(writer.close)
+        return writer
+
+    def close(self) -> None:
+        """Let go of the file; what could not be written, on a full disk, is not wanted."""
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def write(self, batch: Any) -> bool:
         """Whether there was room."""
