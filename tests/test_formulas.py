@@ -16,7 +16,7 @@ COMMANDS = (
     "xi pi rho sigma tau phi varphi chi psi omega ell Gamma Delta Theta "
     "Lambda Sigma Phi Psi Omega arccos cos cosh det dim exp inf lim ln log "
     "max min sin sinh sup tan tanh approx ast cap cdot cdots circ cup "
-    "dots enspace equiv forall ge gg gt in infty int lang langle lbrace lceil "
+    "dots enspace equiv forall ge gg gt in infty int lang langle lbrace lceil leftarrow "
     "ldots le left lfloor ll lt lVert lvert mapsto mid mp nabla ne notin "
     "otimes partial perp pm prec preceq prime prod propto qquad quad rang rangle rbrace "
     "rceil rfloor right rVert rvert setminus sim simeq sqrt subset subseteq succ succeq sum "
@@ -65,7 +65,7 @@ def test_formulas_of_a_page_can_be_read_by_both_renderers(page):
 
 def test_pages_with_formulas_are_looked_at():
     with_formulas = {page.stem for page in PAGES if DISPLAY.search(page.read_text())}
-    assert {"fourier", "histogram", "layout", "tuning"} <= with_formulas
+    assert {"functional", "intervals", "layout", "loss", "tuning"} <= with_formulas
 
 
 @pytest.mark.parametrize(
