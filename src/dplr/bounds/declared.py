@@ -194,7 +194,7 @@ information: drop it.
         """
         text = write_file(self.to_dict())
         if path is not None:
-            with open(path, "x", encoding="utf-8") as file:
+            with open(path, "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         return text
 

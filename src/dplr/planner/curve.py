@@ -143,7 +143,7 @@ class Curve:
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write the records as a CSV file; an older one is replaced."""
         target = Path(path)
-        target.write_text(self.csv_text(), encoding="utf-8")
+        target.write_text(self.csv_text(), encoding="utf-8", newline="\n")
         return target
 
     def typical(self, point: Point, what: str = "coef_distance") -> float:
