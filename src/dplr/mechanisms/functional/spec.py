@@ -103,7 +103,7 @@ class FunctionalMechanism(Mechanism):
 
     References
     ----------
-    Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), Algorithms 1 and 2; Wang 2018 (AdaSSP). Proofs:
+    Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), Algorithms 1 and 2; Wang 2018, Algorithm 2 (AdaSSP). Proofs:
     functional.md, theorems 1, 4 and 6.
 
     Examples
