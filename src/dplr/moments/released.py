@@ -161,7 +161,7 @@ class ReleasedMoments:
 
     @cached_property
     def tied(self) -> Matrix:
-        """What the noise of the intercept's cell is multiplied by in a diagonal cell that follows from it; 0 else. Private."""
+        """Factor of the noise of the intercept's cell in a diagonal cell that follows from it; 0 else. Private."""
         found = np.zeros(self.problem.geometry.n_coefs)
         columns, factor = functional.derived(self.problem.geometry)
         found[columns] = factor
