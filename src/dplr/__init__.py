@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
+        Comparison,
         HuberRegressor,
         HuberSVC,
         LinearRegression,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         PrivateSearch,
         RandomFourierFeatures,
         ResidualRegressor,
+        UnitBall,
         compare,
         fit,
         fit_many,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
     from dplr.moments.file import load_moments
+    from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
     from dplr.moments.released import ReleasedMoments
     from dplr.planner import Assumptions, plan
@@ -52,6 +55,7 @@ __all__ = [
     "Bounds",
     "BoundsEncoder",
     "BudgetExceeded",
+    "Comparison",
     "DataCheck",
     "DataWarning",
     "FunctionalMechanism",
@@ -64,6 +68,7 @@ __all__ = [
     "Loss",
     "MarginClassifier",
     "ModelFileError",
+    "MomentModel",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
@@ -79,6 +84,7 @@ __all__ = [
     "ScoreRelease",
     "Stream",
     "Summary",
+    "UnitBall",
     "check",
     "compare",
     "fit",
@@ -99,6 +105,7 @@ _HOMES = {
     "Bounds": "dplr.bounds",
     "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
+    "Comparison": "dplr.estimators",
     "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
@@ -110,6 +117,7 @@ _HOMES = {
     "Loss": "dplr.problem.losses",
     "MarginClassifier": "dplr.estimators",
     "ModelFileError": "dplr.model_file",
+    "MomentModel": "dplr.moments.model",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
@@ -124,6 +132,7 @@ _HOMES = {
     "Stream": "dplr.rows.streams.source",
     "Summary": "dplr.summary.table",
     "ScoreRelease": "dplr.mechanisms",
+    "UnitBall": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "fit": "dplr.estimators",
@@ -142,8 +151,6 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("dplr")
-    if name == "composition":  # the module's place in earlier versions
-        return importlib.import_module("dplr.privacy.composition")
     if name not in _HOMES:
         raise AttributeError(f"module 'dplr' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -205,7 +205,7 @@ information: drop it.
 
     @cached_property
     def layout(self) -> Layout:
-        """The columns of the model."""
+        """The columns of the model. Private."""
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
         return Layout(features, self.columns, self.names is not None, self.products)
 
@@ -258,7 +258,7 @@ information: drop it.
         return self._units.weight_max
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
-        """The layout for a table of d columns; raises ValueError where they do not fit together."""
+        """The layout for a table of d columns; raises ValueError where they do not fit together. Private."""
         layout = self.layout
         if self.names is None:
             if len(self.columns) != d:
@@ -280,7 +280,7 @@ information: drop it.
         return layout
 
     def target_pair(self) -> Pair | None:
-        """Bounds of a numeric target, or None when not declared."""
+        """Bounds of a numeric target, or None when not declared. Private."""
         kind, values = self._target or ("", ())
         if kind in ("classes", "threshold"):
             rule = 'must have lower and upper as target with model="linear"'
@@ -288,7 +288,7 @@ information: drop it.
         return read_pair("the target", values) if kind else None
 
     def target_classes(self) -> tuple[Any, ...] | None:
-        """Declared labels of a classifier's target, those of a threshold included; None when not declared."""
+        """Declared labels of a classifier's target, those of a threshold included; None when not declared. Private."""
         kind, values = self._target or ("", ())
         if kind == "range":
             rule = "must have classes or a threshold as target of a classifier"

@@ -1,4 +1,4 @@
-"""scikit-learn estimators and dplr.fit: the only room that imports scikit-learn."""
+"""scikit-learn estimators and dplr.fit: the only room that imports scikit-learn. Private."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ class UnitBall(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: 
 
     Examples
     --------
-    >>> from dplr.estimators import UnitBall
-    >>> UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
+    >>> import dplr
+    >>> dplr.UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
     array([[0.6, 0.8],
            [0.3, 0.4]])
     """

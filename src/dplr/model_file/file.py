@@ -17,8 +17,6 @@ from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
 
-__all__ = ["FORMAT", "VERSION", "ModelFileError", "encode_model", "load_model", "save_model"]
-
 FORMAT, VERSION = "dplr model", 1
 
 _FILE = Envelope(FORMAT, VERSION, "model", "model file")
