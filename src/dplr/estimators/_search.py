@@ -5,24 +5,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
+from dplr.estimators._chosen import ChosenModel
 from dplr.estimators._strict import check_types
-from dplr.estimators._trials import Trial, cost
-from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
+from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.run import accounted
 from dplr.fitting.search import (
@@ -61,18 +60,7 @@ class _Choice(NamedTuple):
     noisy: int | None = None
 
 
-def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    """Whether the models of the search have a method."""
-
-    def check(search: Any) -> bool:
-        getattr(getattr(search, "best_estimator_", search.estimator), name)
-        return True
-
-    decorator: Callable[[Callable[..., Any]], Any] = available_if(check)
-    return decorator
-
-
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
@@ -184,7 +172,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Plan, reserve all of it, check the values, then search."""
         eps = self.estimator.eps
         trials = [Trial.of(model, params, X, y, eps) for model, params in candidates]
-        _check_same_target(trials)
+        check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
         if self.method == PARTITION:
@@ -198,7 +186,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 
         def work() -> _Choice:
-            _check_values(trials, plan)
+            check_all_values(trials, plan)
             with silence():  # how often a warning is repeated would tell the number of runs
                 choice: _Choice = search(source)
             return choice
@@ -218,8 +206,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         eps, n_rows = self.estimator.eps, self._public_rows(X)
         with silence():  # eps of fits to public rows promises nothing, and need not
             trials = [Trial.of(model, params, *self.public, eps) for model, params in candidates]
-            _check_same_target(trials)
-            _check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
+            check_same_target(trials)
+            check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)
         chosen, params = candidates[place]
         model = clone(chosen)
@@ -306,50 +294,6 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(sentence("mechanism", "must be private in a private search", model.mechanism, remedy))
         return model
 
-    @property
-    def cv_results_(self) -> NoReturn:
-        """There are none: a score of every candidate would be a release of its own."""
-        raise AttributeError(
-            "a private search has no `cv_results_`: the scores or models of all candidates would each cost privacy. "
-            "What was released is `best_estimator_`, `best_params_` and `privacy_`."
-        )
-
-    @property
-    def classes_(self) -> Any:
-        """The labels of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns that the chosen model sees."""
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("a search has `n_features_in_` after its fit")
-        return int(self.best_estimator_.n_features_in_)
-
-    @_best_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Predictions of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    @_best_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_best_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Margins of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def score(self, X: Any, y: Any) -> float:
-        """Accuracy or R^2 of the chosen model; on private rows it is not private."""
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y))
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
 
@@ -375,40 +319,6 @@ def _refuse_units(model: Any) -> None:
 
 def _words(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in params.items())
-
-
-def _check_same_target(trials: Sequence[Trial]) -> None:
-    """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
-    first = trials[0].ready
-    for each in (trial.ready for trial in trials[1:]):
-        same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
-        same = same and _threshold(each.facts) == _threshold(first.facts)
-        if not same or (each.facts.classes or []) != (first.facts.classes or []):
-            remedy = "Their scores could not be compared."
-            raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
-
-
-def _threshold(facts: PublicFacts) -> float | None:
-    """Above which number a target is the second label; None for labels, and for numbers."""
-    return None if facts.bounds is None else facts.bounds.threshold
-
-
-def _check_same_columns(public: Trial, private: Trial) -> None:
-    """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
-    looks = [(each.ready.facts.n_features, each.ready.facts.features) for each in (public, private)]
-    if looks[0] != looks[1]:
-        rule = "must have the columns of the private rows, made by the same features"
-        raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
-
-
-def _check_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
-    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
-    seen: list[tuple[Any, ...]] = []
-    for trial, planned in zip(trials, plan.planned, strict=True):
-        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
-        if read not in seen:
-            trial.check_values(planned)
-            seen.append(read)
 
 
 def _partition(trials: Sequence[Trial], plan: SearchPlan, parts: Sequence[Any], eps: float, source: Source) -> _Choice:
