@@ -8,11 +8,24 @@ import pkgutil
 import re
 from collections import Counter
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dplr
 from privacy_section import is_private
-from public_api import PUBLIC, ROOT, function_of, gaps, members, objects, private_results, public_names
+from public_api import (
+    PUBLIC,
+    ROOT,
+    documented,
+    function_of,
+    gaps,
+    members,
+    objects,
+    private_results,
+    public_names,
+    sections,
+)
 
 SOURCE = ROOT / "src" / "dplr"
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -122,3 +135,41 @@ def test_members_of_public_classes_are_looked_at():
     found = {name for _, thing in objects() if inspect.isclass(thing) for name, _, _ in members(thing)}
     assert {"fit", "predict", "predict_proba", "conf_int", "reserve", "from_toml", "spent", "to_html"} <= found
     assert function_of(vars(dplr.Bounds)["from_toml"]) is not None
+
+
+def fitted():
+    """One model of every class of models, fitted to a table with names."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(0, 1, (2000, 2)), columns=["a", "b"])
+    features, number = {"a": (0, 1), "b": (0, 1)}, frame["a"].rename("number")
+    label, labels, numbers = (number > 0.5), dplr.Bounds(features), dplr.Bounds(features, target=(0, 2))
+
+    def value(r):
+        return np.sqrt(0.01 + r**2) / 10
+
+    own = dplr.residual_loss(
+        value, lambda r: r / np.sqrt(0.01 + r**2) / 10, lambda r: 0.001 * (0.01 + r**2) ** -1.5, name="own"
+    )
+    yield dplr.LogisticRegression(bounds=labels).fit(frame, label)
+    yield dplr.HuberSVC(bounds=labels).fit(frame, label)
+    yield dplr.MarginClassifier(loss=dplr.smoothed_hinge(0.5), bounds=labels).fit(frame, label)
+    yield dplr.LinearRegression(bounds=numbers).fit(frame, number)
+    yield dplr.HuberRegressor(bounds=numbers).fit(frame, number)
+    yield dplr.PoissonRegressor(bounds=numbers).fit(frame, number)
+    yield dplr.ResidualRegressor(loss=own, bounds=numbers).fit(frame, number)
+    search = dplr.PrivateSearch(dplr.LogisticRegression(bounds=labels, mechanism="fm"), {"l2": [0.01, 1.0]})
+    yield search.fit(frame, label)
+    yield dplr.RandomFourierFeatures(5).fit(frame)
+
+
+def learnt(est):
+    """Names that a fit adds: attributes of the object, and properties of its class; a search has some of its model."""
+    names = {*vars(est), *(name for name, _, shown in members(type(est)) if isinstance(shown, property))}
+    chosen = {"classes_", "n_features_in_", "cv_results_"} if isinstance(est, dplr.PrivateSearch) else set()
+    return {name for name in names if name.endswith("_") and not name.startswith("_")} - chosen
+
+
+def test_what_a_fit_sets_is_documented_and_what_is_documented_is_set():
+    differ = {type(est).__name__: learnt(est) ^ documented(sections(type(est)), "Attributes") for est in fitted()}
+    assert len(differ) == 9
+    assert {name: names for name, names in differ.items() if names} == {}

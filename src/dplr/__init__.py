@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         fit_many,
     )
     from dplr.fitting.checking import DataCheck, check
+    from dplr.inference.intervals import ScoreTest
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms import (
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
+    from dplr.rows.streams.source import Stream
+    from dplr.rows.tables.survey import Survey
     from dplr.summary.table import Summary
 
 __all__ = [
@@ -82,8 +85,10 @@ __all__ = [
     "ReleasedMoments",
     "ResidualRegressor",
     "ScoreRelease",
+    "ScoreTest",
     "Stream",
     "Summary",
+    "Survey",
     "UnitBall",
     "check",
     "compare",
@@ -132,6 +137,8 @@ _HOMES = {
     "Stream": "dplr.rows.streams.source",
     "Summary": "dplr.summary.table",
     "ScoreRelease": "dplr.mechanisms",
+    "ScoreTest": "dplr.inference.intervals",
+    "Survey": "dplr.rows.tables.survey",
     "UnitBall": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",

@@ -127,15 +127,13 @@ def gaps_of_class(cls):
     ignored = {**NOT_ASKED, **({"SA01": "", "EX01": "", "PR01": ""} if is_exception(cls) else {})}
     doc = sections(cls)
     attributes = documented(doc, "Attributes")
-    if fields(cls) and fields(cls) <= attributes:  # instances are made by dplr
-        ignored["PR01"] = "The fields are attributes."
+    if getattr(cls, "_is_protocol", False) or (fields(cls) and fields(cls) <= attributes):
+        ignored["PR01"] = "Fields are documented as attributes, and nobody makes a protocol."
     codes = [] if "__doc__" in vars(cls) else ["GL08"]
     codes += numpydoc_codes(cls, ignored)
     codes += ["XA" for part in doc["Attributes"] if not part.type or not "".join(part.desc).endswith(".")]
-    maker = next(
-        (vars(cls)[name] for name in ("__init__", "__post_init__") if inspect.isfunction(vars(cls).get(name))), None
-    )
-    made_here = maker and maker.__code__.co_filename != "<string>"
+    maker = next((vars(cls)[name] for name in ("__init__", "__post_init__") if name in vars(cls)), None)
+    made_here = getattr(maker, "__module__", "").startswith("dplr") and maker.__code__.co_filename != "<string>"
     if made_here and raises(maker) and not doc["Raises"]:
         codes.append("XR")
     return codes if doc["Privacy"] else [*codes, "XP"]

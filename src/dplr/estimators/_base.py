@@ -111,26 +111,35 @@ class PrivateLinearModel(Fitted, Exports, Inference, BaseEstimator):  # type: ig
         aim: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """Make another model from the same release: post-processing, without further privacy loss.
+        """Make another model from the same release.
+
+        It is post-processing, without further privacy loss. Only releases by `"fm"` hold more than one model.
 
         Parameters
         ----------
-        l2 : ridge of the new model, or `"auto"`; None leaves it as it was.
-        approximation : of the logistic loss, as in `FunctionalMechanism`; None leaves it as it was.
-        aim : `"coefficients"` for the options that bias them least, `"prediction"` for the usual ones; None for no
-            change.
-        columns : names of columns, or of coefficients, that the new model is made of; the others get a coefficient of
-            0. None leaves them as they were.
+        l2 : float, "auto" or None, default=None
+            Ridge of the new model. None leaves it as it was.
+        approximation : {"minimax", "taylor", "stein"} or None, default=None
+            Quadratic for the logistic loss, as in `FunctionalMechanism`. None leaves it as it was.
+        aim : {"coefficients", "prediction"} or None, default=None
+            `"coefficients"` takes the options that bias them least, `"prediction"` the usual ones. None leaves them as
+            they were.
+        columns : sequence of str or None, default=None
+            Names of columns, or of coefficients, that the new model is made of. The others get a coefficient of 0. None
+            leaves them as they were.
 
         Returns
         -------
-        A new fitted estimator. This one stays as it is. Both hold the same `released_`, and together they have spent
-        what the statement says, once.
+        estimator
+            A new fitted estimator of this class. This one stays as it is. Both hold the same `released_`, and together
+            they have spent what the statement says, once.
 
         Raises
         ------
+        NotFittedError
+            `fit` was not called.
         ValueError
-            An option is outside its range.
+            An option is outside its range, or the mechanism releases a single model.
 
         Privacy
         -------

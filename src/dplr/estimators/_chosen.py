@@ -27,7 +27,17 @@ class ChosenModel:
 
     @property
     def cv_results_(self) -> NoReturn:
-        """There are none: a score of every candidate would be a release of its own."""
+        """There are none: a score of every candidate would be a release of its own.
+
+        Raises
+        ------
+        AttributeError
+            Always; the message says what was released instead.
+
+        Privacy
+        -------
+        The scores or models of all candidates would each cost privacy.
+        """
         raise AttributeError(
             "a private search has no `cv_results_`: the scores or models of all candidates would each cost privacy. "
             "What was released is `best_estimator_`, `best_params_` and `privacy_`."
@@ -35,36 +45,136 @@ class ChosenModel:
 
     @property
     def classes_(self) -> Any:
-        """The labels of the chosen model."""
+        """Labels of the chosen model.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        """
         check_is_fitted(self)
         return self.best_estimator_.classes_
 
     @property
     def n_features_in_(self) -> int:
-        """The number of columns that the chosen model sees."""
+        """Number of columns that the chosen model sees.
+
+        Raises
+        ------
+        AttributeError
+            `fit` was not called.
+        """
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("a search has `n_features_in_` after its fit")
         return int(self.best_estimator_.n_features_in_)
 
     @_best_has("predict")
     def predict(self, X: Any) -> Any:
-        """Predictions of the chosen model."""
+        """Predict with the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that the chosen model saw.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels or numbers.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        AttributeError
+            The chosen model has no such method.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
     @_best_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the chosen model."""
+        """Predict probabilities with the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that the chosen model saw.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        AttributeError
+            The chosen model has no such method.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
     @_best_has("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Margins of the chosen model."""
+        """Compute the margins of the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that the chosen model saw.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Margins, positive for ``classes_[1]``. With more than two classes there is one column per class.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        AttributeError
+            The chosen model has no such method.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy or R^2 of the chosen model; on private rows it is not private."""
+        """Compute the accuracy or R^2 of the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that the chosen model saw.
+        y : array-like of shape (n_rows,)
+            Their labels or numbers.
+
+        Returns
+        -------
+        float
+            Share of right labels, or R^2.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+
+        Privacy
+        -------
+        Nothing protects the score: on private rows it is not private.
+        """
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))

@@ -20,21 +20,47 @@ class Fitted:
 
     @property
     def coef_names_(self) -> tuple[str, ...]:
-        """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
+        """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing".
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        """
         check_is_fitted(self)
         fitted: Any = self
         return names_of(fitted._record.prep.layout, getattr(self, "feature_names_in_", None), fitted.n_features_in_)
 
     @property
     def trimmed_(self) -> int | None:
-        """Directions of the released moments that `"fm"` dropped, as noise drowns them; None for other mechanisms."""
+        """Number of directions that `"fm"` dropped, as noise drowns them; None for other mechanisms.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+
+        Privacy
+        -------
+        A function of what was released.
+        """
         check_is_fitted(self)
         record = self._record
         return record.mechanism.trimmed(record.plan, record.parts[0])
 
     @property
     def ranges_(self) -> dict[str, tuple[float, float]]:
-        """Name -> the range to which a fit and its predictions clip a number; empty where none were released."""
+        """Name to the range to which a fit and its predictions clip a number; empty where none were released.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+
+        Privacy
+        -------
+        The ranges were released, and paid for by the fit.
+        """
         check_is_fitted(self)
         limits = self._record.prep.limits
         if limits is None:
@@ -44,13 +70,25 @@ class Fitted:
 
     @property
     def features_(self) -> RandomFourierFeatures | None:
-        """The transformer of the raw rows, as `RandomFourierFeatures` handed it over; None where there was none."""
+        """Transformer of the raw rows, as `RandomFourierFeatures` handed it over; None where there was none.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        """
         check_is_fitted(self)
         features = self._record.features
         return None if features is None else transformer_of(features)
 
     @property
     def named_coef_(self) -> dict[str, Any]:
-        """Name -> coefficient, a number; for several classes (n_classes,) numbers."""
+        """Name to coefficient, a number; with more than two classes an array of shape (n_classes,).
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        """
         names, coef = self.coef_names_, np.atleast_2d(self.coef_)
         return dict(zip(names, coef[0].tolist() if len(coef) == 1 else coef.T, strict=True))

@@ -164,14 +164,61 @@ class LogisticRegression(PrivateClassifier):
         return LOGISTIC
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, n_classes) probabilities, columns in the order of ``classes_``; normalised with more than two classes."""
+        """Predict probabilities of the labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw. They are counted as in the fit: clipped to the bounds, or projected
+            onto the unit ball.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities, columns in the order of ``classes_``. With more than two classes those of the models are
+            normalised to a sum of 1.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         margins = self._margins(X)
         if margins.ndim == 1:
             return np.column_stack([expit(-margins), expit(margins)])
         return np.asarray(softmax(log_expit(margins), axis=1))  # each over their sum, also where all are tiny
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, n_classes) logarithms of the probabilities."""
+        """Predict logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw. They are counted as in the fit: clipped to the bounds, or projected
+            onto the unit ball.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Natural logarithms of what `predict_proba` returns, without its underflow.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         margins = self._margins(X)
         if margins.ndim == 1:
             return np.column_stack([log_expit(-margins), log_expit(margins)])

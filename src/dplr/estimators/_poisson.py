@@ -120,7 +120,35 @@ class PoissonRegressor(PrivateRegressor):
     _kind: ClassVar[str] = "poisson"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the Poisson deviance that is explained, as in scikit-learn's own Poisson regression."""
+        """Compute the share of the Poisson deviance that is explained.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw.
+        y : array-like of shape (n_rows,)
+            Their counts.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            Weights of the rows. None counts all alike.
+
+        Returns
+        -------
+        float
+            D^2, as scikit-learn's own Poisson regression defines it: at most 1, and 0 for a model that predicts the
+            mean.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        Nothing protects the score: on private rows it is not private. Compute it on public rows, or keep it to
+        yourself.
+        """
         predicted = np.maximum(self.predict(X), np.finfo(float).tiny)
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 

@@ -68,42 +68,62 @@ class PrivateSearch(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ig
 
     Parameters
     ----------
-    estimator : any estimator of dplr. Its `eps`, `delta`, `ledger` and `rng` are
-        those of the whole search.
-    candidates : parameters to try, from public knowledge: a mapping of lists as of `GridSearchCV`, or a sequence of
-        mappings, such as ``list(ParameterSampler(..., random_state=0))``. Each of them may change anything except eps,
-        delta, neighbouring, n_rows, classes, large_delta, ledger, rng and progress; bounds must keep their target.
-        Neither the estimator nor a candidate may have persons or weights.
-    method : one of
+    estimator : estimator of dplr
+        Model to be fitted. Its `eps`, `delta`, `ledger` and `rng` are those of the whole search. It must not have
+        persons or weights.
+    candidates : mapping of str to sequence, or sequence of mappings
+        Parameters to try, from public knowledge: lists as of `GridSearchCV`, or sets such as
+        ``list(ParameterSampler(..., random_state=0))``. A candidate may change anything except eps, delta,
+        neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, large_delta, ledger, rng
+        and progress. Bounds must keep their target.
+    method : {"partition", "random_stopping", "public"}, default="partition"
+        How a candidate is chosen.
 
         - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
           exponential mechanism on a last part (Chaudhuri, Monteleoni and Sarwate 2011). Under replace_one only.
         - `"random_stopping"`: as often as a secret random number says, a candidate is drawn, fitted to all rows and
-          scored with noise; the best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
+          scored with noise. The best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
         - `"public"`: candidates are compared on public rows, and only the best is fitted to the private ones.
-    scoring : None for the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the
-        square of the width of the target's declared range. There is no other: a score must be bounded and private.
-    runs : expected number of runs of random stopping, above 1.
-    shape : of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost
-        2 + shape times a run; Poisson needs delta and Gaussian noise (`"ngd"`).
-    public : (X, y) for `"public"`: rows that are disjoint from the private data and were not selected using it.
-    seed : cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
+    scoring : {"errors", "squared_error"} or None, default=None
+        None takes the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the square
+        of the width of the target's declared range. There is no other: a score must be bounded and private.
+    runs : float, default=10.0
+        Expected number of runs of random stopping, above 1.
+    shape : float, default=0.0
+        Shape of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost 2 +
+        shape times a run. Poisson needs delta and Gaussian noise (`"ngd"`).
+    public : tuple of (X, y) or None, default=None
+        Rows for `"public"` that are disjoint from the private data and were not selected using it.
+    seed : int, default=0
+        What cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
 
     Attributes
     ----------
-    best_estimator_ : the model that was chosen. Its statement is that of the whole search.
-    best_params_ : its parameters, and `best_index_` their position.
-    best_loss_ : its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a
-        little too good. None except with random stopping and a public number of rows.
-    privacy_ : the `PrivacyStatement` of the whole search.
-    naive_cost_ : (eps, delta) of one such fit of each candidate, released one after the other: what a grid search
-        costs, its scores not yet private.
+    best_estimator_ : estimator
+        The model that was chosen. Its statement is that of the whole search.
+    best_params_ : dict
+        Its parameters.
+    best_index_ : int
+        Their position among the candidates.
+    best_loss_ : float or None
+        Its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a little too
+        good. None except with random stopping and a public number of rows.
+    privacy_ : PrivacyStatement
+        What is promised for the whole search.
+    naive_cost_ : tuple of (float, float)
+        Eps and delta of one such fit of each candidate, released one after the other: what a grid search costs, its
+        scores not yet private.
 
     Privacy
     -------
     All that is set by `fit` has together at most the loss that `privacy_` states (tuning.md). There is no
     `cv_results_`: a score or a model of every candidate would be a release of its own. The number of runs is secret;
     the time that `fit` takes depends on it, and must not be published.
+
+    See Also
+    --------
+    dplr.fit : Fit one model, which the defaults are made for.
+    dplr.LinearRegression.refit : Try other ridges on one release, at no cost.
 
     Examples
     --------
@@ -143,8 +163,17 @@ class PrivateSearch(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ig
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels or numbers.
+        X : array-like of shape (n_rows, n_features), or table
+            Array, or table of pandas, polars or Arrow.
+        y : array-like of shape (n_rows,)
+            Labels or numbers.
+        **refused : object
+            Nothing else is taken: the error says so.
+
+        Returns
+        -------
+        self
+            The search, with the chosen model.
 
         Raises
         ------
@@ -152,6 +181,11 @@ class PrivateSearch(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ig
             A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
             The ledger cannot pay for the search. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Every call is a search of its own, and spends eps and delta anew. The Privacy section of the class says what is
+        released.
         """
         if refused:
             remedy = "A private search protects records that count alike."
