@@ -1,11 +1,13 @@
 """What is public is listed once, told apart from what is private, and documented without a gap."""
 
 import ast
+import functools
 import importlib
 import inspect
 import pathlib
 import pkgutil
 import re
+import types
 from collections import Counter
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 import pytest
 
 import dplr
+import privacy_section
 from privacy_section import is_private
 from public_api import (
     PUBLIC,
@@ -131,6 +134,11 @@ def test_gaps_are_seen_where_there_are_any(monkeypatch):
     assert {"SS03", "PR01", "RT01", "SA01", "EX01"} <= found
 
 
+def test_a_docstring_that_cannot_be_parsed_is_a_gap(monkeypatch):
+    monkeypatch.setattr(inspect.unwrap(dplr.fit), "__doc__", "Fit.\n\nSee Also\n--------\nnot an entry. a : b\n")
+    assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XS"]
+
+
 def test_members_of_public_classes_are_looked_at():
     found = {name for _, thing in objects() if inspect.isclass(thing) for name, _, _ in members(thing)}
     assert {"fit", "predict", "predict_proba", "conf_int", "reserve", "from_toml", "spent", "to_html"} <= found
@@ -173,3 +181,21 @@ def test_what_a_fit_sets_is_documented_and_what_is_documented_is_set():
     differ = {type(est).__name__: learnt(est) ^ documented(sections(type(est)), "Attributes") for est in fitted()}
     assert len(differ) == 9
     assert {name: names for name, names in differ.items() if names} == {}
+
+
+def test_the_site_shows_privacy_and_leaves_out_what_is_private(monkeypatch):
+    from numpydoc.docscrape_sphinx import SphinxDocString
+
+    monkeypatch.setattr(SphinxDocString, "_str_section", SphinxDocString._str_section)  # put back afterwards
+    handlers = {}
+    privacy_section.setup(types.SimpleNamespace(connect=handlers.__setitem__))
+    shown = str(SphinxDocString(inspect.getdoc(dplr.fit)))
+    assert ".. rubric:: Privacy\n\n" in shown
+    assert "Protects one record" in shown
+    skips = functools.partial(handlers["autodoc-skip-member"], None, "class", "")
+    assert skips(dplr.Bounds.for_columns, False, None)
+    assert skips(dplr.FunctionalMechanism.plan, False, None)
+    assert skips(vars(dplr.Bounds)["layout"], False, None)
+    assert not skips(dplr.Bounds.to_toml, False, None)
+    assert not skips(dplr.LogisticRegression.predict, False, None)
+    assert not skips(dplr.fit, False, None)

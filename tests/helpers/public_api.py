@@ -5,6 +5,7 @@ A gap is a code of numpydoc.validate, or one of ours:
 XP  no Privacy section; every class and function needs one, and every method that takes rows, a path or a ledger
 XR  no Raises section, although the code raises or checks a parameter
 XA  an attribute without a type and a description that ends with a full stop, or a constant without words of its own
+XS  sections that numpydoc cannot parse
 ->  a result whose class is not public
 """
 
@@ -123,6 +124,21 @@ def is_exception(thing):
     return inspect.isclass(thing) and issubclass(thing, Exception)
 
 
+def unparsed(gaps_of):
+    """The gaps of a docstring, or XS where numpydoc cannot parse it."""
+
+    @functools.wraps(gaps_of)
+    def found(thing, *rest):
+        try:
+            sections(thing)
+        except ValueError:
+            return ["XS"]
+        return gaps_of(thing, *rest)
+
+    return found
+
+
+@unparsed
 def gaps_of_class(cls):
     ignored = {**NOT_ASKED, **({"SA01": "", "EX01": "", "PR01": ""} if is_exception(cls) else {})}
     doc = sections(cls)
@@ -139,6 +155,7 @@ def gaps_of_class(cls):
     return codes if doc["Privacy"] else [*codes, "XP"]
 
 
+@unparsed
 def gaps_of_function(function, shown, ignored, privacy):
     codes = numpydoc_codes(shown, ignored)
     doc = sections(function)
