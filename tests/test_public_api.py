@@ -134,6 +134,14 @@ def test_gaps_are_seen_where_there_are_any(monkeypatch):
     assert {"SS03", "PR01", "RT01", "SA01", "EX01"} <= found
 
 
+def test_a_default_that_is_not_that_of_the_code_is_a_gap(monkeypatch):
+    thing = inspect.unwrap(dplr.fit)
+    monkeypatch.setattr(
+        thing, "__doc__", thing.__doc__.replace("delta : float, default=0.0", "delta : float, default=0.1")
+    )
+    assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XD"]
+
+
 def test_a_docstring_that_cannot_be_parsed_is_a_gap(monkeypatch):
     monkeypatch.setattr(inspect.unwrap(dplr.fit), "__doc__", "Fit.\n\nSee Also\n--------\nnot an entry. a : b\n")
     assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XS"]

@@ -5,12 +5,14 @@ A gap is a code of numpydoc.validate, or one of ours:
 XP  no Privacy section; every class and function needs one, and every method that takes rows, a path or a ledger
 XR  no Raises section, although the code raises or checks a parameter
 XA  an attribute without a type and a description that ends with a full stop, or a constant without words of its own
+XD  a default that the type does not state as `default=...`, or states otherwise
 XS  sections that numpydoc cannot parse
 ->  a result whose class is not public
 """
 
 import ast
 import dataclasses
+import enum
 import functools
 import importlib
 import inspect
@@ -120,6 +122,20 @@ def numpydoc_codes(thing, ignored):
     return [code for code, _ in validate(get_doc_object(thing))["errors"] if code not in ignored]
 
 
+def wrong_defaults(function, doc):
+    """Names of parameters whose type does not end with their default."""
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    for part in doc["Parameters"]:
+        for name in part.name.split(", "):
+            default = defaults.get(name, inspect.Parameter.empty)
+            shown = f'"{default}"' if isinstance(default, str) and '"' not in default else repr(default)
+            if default is inspect.Parameter.empty:
+                if "default=" in part.type:
+                    yield name
+            elif not part.type.endswith(f", default={shown}"):
+                yield name
+
+
 def is_exception(thing):
     return inspect.isclass(thing) and issubclass(thing, Exception)
 
@@ -143,13 +159,17 @@ def gaps_of_class(cls):
     ignored = {**NOT_ASKED, **({"SA01": "", "EX01": "", "PR01": ""} if is_exception(cls) else {})}
     doc = sections(cls)
     attributes = documented(doc, "Attributes")
-    if getattr(cls, "_is_protocol", False) or (fields(cls) and fields(cls) <= attributes):
-        ignored["PR01"] = "Fields are documented as attributes, and nobody makes a protocol."
+    not_made = issubclass(cls, enum.Enum) or getattr(cls, "_is_protocol", False)
+    if not_made or (fields(cls) and fields(cls) <= attributes):
+        ignored["PR01"] = (
+            "Fields are documented as attributes, and nobody makes a protocol or a value of an enumeration."
+        )
     codes = [] if "__doc__" in vars(cls) else ["GL08"]
     codes += numpydoc_codes(cls, ignored)
     codes += ["XA" for part in doc["Attributes"] if not part.type or not "".join(part.desc).endswith(".")]
     maker = next((vars(cls)[name] for name in ("__init__", "__post_init__") if name in vars(cls)), None)
     made_here = getattr(maker, "__module__", "").startswith("dplr") and maker.__code__.co_filename != "<string>"
+    codes += [] if is_exception(cls) else ["XD" for _ in wrong_defaults(cls, doc)]
     if made_here and raises(maker) and not doc["Raises"]:
         codes.append("XR")
     return codes if doc["Privacy"] else [*codes, "XP"]
@@ -159,6 +179,7 @@ def gaps_of_class(cls):
 def gaps_of_function(function, shown, ignored, privacy):
     codes = numpydoc_codes(shown, ignored)
     doc = sections(function)
+    codes += ["XD" for _ in wrong_defaults(function, doc)]
     if raises(function) and not doc["Raises"]:
         codes.append("XR")
     if privacy and not doc["Privacy"]:

@@ -153,7 +153,7 @@ class Bounds:
 
         Parameters
         ----------
-        path : path
+        path : path-like
             A TOML file. Its keys are those of the mappings that `Bounds` takes.
 
         Returns
@@ -231,7 +231,7 @@ class Bounds:
 
         Parameters
         ----------
-        path : path or None, default=None
+        path : path-like or None, default=None
             File to which the text is written too. None writes none.
 
         Returns

@@ -76,7 +76,7 @@ def fit(
 
     Parameters
     ----------
-    X : array-like, table, path, or Stream
+    X : array-like, table, path-like or Stream
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
         of a Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
         `dplr.Stream`.
@@ -92,7 +92,7 @@ def fit(
     model : str or Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and of y. Numbers as y require a target in it. None assumes that rows lie in the
         unit ball, and projects those outside onto it.
     classes : sequence, "from_data" or None, default=None
@@ -128,7 +128,7 @@ def fit(
         True says that a `delta` of 1/n or more is meant. It is refused otherwise.
     aim : {"prediction", "coefficients"}, default="prediction"
         What the options of the mechanism are best for, as in `LogisticRegression`.
-    ledger : Ledger, path or None, default=None
+    ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
         None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.
@@ -219,7 +219,7 @@ def fit_many(
 
     Parameters
     ----------
-    X : array-like, table, path, or Stream
+    X : array-like, table, path-like or Stream
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
         of a Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
         `dplr.Stream`.

@@ -28,7 +28,7 @@ class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    bounds : Bounds, mapping or path
+    bounds : Bounds, mapping or path-like
         The declared columns. The target is not used.
     ranges : mapping of str to (float, float), or None, default=None
         Name of a column of the model to the narrower range to which a fitted model clips it, such as ``est.ranges_``.

@@ -103,7 +103,7 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
         two rows are at most 2 apart; without bounds the user's. It is public.
     seed : int, default=0
         What the frequencies are drawn from: at least 0 and below 2^63. It is public.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the raw columns: rows are encoded, missing values and levels included, and scaled to the unit
         ball. A model behind it takes its target from them. None takes numbers as they stand, which then need no bounds:
         the norm is 1 for every number.

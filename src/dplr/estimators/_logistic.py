@@ -26,7 +26,7 @@ class LogisticRegression(PrivateClassifier):
         `"auto"` takes the one that was best on the project's tables. It is a function of public facts, and the
         statement says which one it took and why. `"ngd"` and `"score"` need delta > 0. A spec sets options, such as
         ``FunctionalMechanism(calibration="paper")``.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns: a `Bounds`, the mapping that makes one, or the path of a bounds file. With bounds
         by name, columns that they do not name are ignored. None assumes that rows lie in the unit ball, and projects
         those outside onto it. Predictions count rows in the same way.
@@ -84,7 +84,7 @@ class LogisticRegression(PrivateClassifier):
         `"coefficients"` takes options that bias coefficients less and make them noisier. Only `"fm"` has such: no
         ridge, directions dropped only where the noise is half of them, and for logistic models lengths after Stein. The
         options of the other mechanisms are best for both (decision record 26).
-    ledger : Ledger, path or None, default=None
+    ledger : Ledger, path-like or None, default=None
         Budget that pays: a `Ledger`, or the path of one that exists. None counts nothing. If the budget cannot pay for
         a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
     rng : int or None, default=None

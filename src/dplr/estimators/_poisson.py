@@ -28,7 +28,7 @@ class PoissonRegressor(PrivateRegressor):
     mechanism : {"auto", "objective", "output", "ngd", "none"} or spec, default="auto"
         `"auto"` is a function of public facts. `"ngd"` needs delta > 0. The functional mechanism has no expansion of
         this loss.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the target. Their target is the smallest and the largest count, at least 0,
         and required. Counts outside are clipped.
     fit_intercept : bool, default=True
@@ -57,7 +57,7 @@ class PoissonRegressor(PrivateRegressor):
         True says that a `delta` of 1/n or more is meant. It is refused otherwise.
     aim : {"prediction", "coefficients"}, default="prediction"
         What the options of the mechanism are best for, as in `LogisticRegression`.
-    ledger : Ledger, path or None, default=None
+    ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
         None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.

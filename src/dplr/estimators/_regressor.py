@@ -25,7 +25,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : array-like, table, path, or Stream
+        X : array-like, table, path-like or Stream
             Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the
             path of a Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
             `dplr.Stream`.

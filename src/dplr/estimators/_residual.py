@@ -26,7 +26,7 @@ class ResidualRegressor(PrivateRegressor):
         such losses.
     loss : Loss or None, default=None
         Loss of the residual, made by `residual_loss`. It is required.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the target. Their target is ``(lower, upper)`` of y, and required. None
         assumes that rows lie in the unit ball, and y in [-1, 1].
     fit_intercept : bool, default=True
@@ -55,7 +55,7 @@ class ResidualRegressor(PrivateRegressor):
         True says that a `delta` of 1/n or more is meant. It is refused otherwise.
     aim : {"prediction", "coefficients"}, default="prediction"
         What the options of the mechanism are best for, as in `LogisticRegression`.
-    ledger : Ledger, path or None, default=None
+    ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
         None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.

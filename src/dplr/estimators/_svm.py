@@ -32,7 +32,7 @@ class HuberSVC(PrivateClassifier):
     width : float, default=0.5
         Half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for |1 - y z|
         <= h. A wider corner has less curvature, which costs less of eps.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the labels. None assumes that rows lie in the unit ball, and projects those
         outside onto it.
     classes : sequence, "from_data" or None, default=None
@@ -66,7 +66,7 @@ class HuberSVC(PrivateClassifier):
         True says that a `delta` of 1/n or more is meant. It is refused otherwise.
     aim : {"prediction", "coefficients"}, default="prediction"
         What the options of the mechanism are best for, as in `LogisticRegression`.
-    ledger : Ledger, path or None, default=None
+    ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
         None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.

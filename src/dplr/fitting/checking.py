@@ -121,7 +121,7 @@ def check(
         Array, or table of pandas, polars or Arrow.
     y : array-like of shape (n_rows,) or None, default=None
         Labels or numbers. None leaves the target out.
-    bounds : Bounds, mapping, path or None, default=None
+    bounds : Bounds, mapping, path-like or None, default=None
         What is declared of the columns and of y, as in `fit`.
     model : str or Loss, default="logistic"
         What y is: a name or a loss, as in `fit`.

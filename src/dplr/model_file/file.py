@@ -33,7 +33,7 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     ----------
     est : fitted estimator of dplr
         The model. Of a pipeline take the last step.
-    path : path
+    path : path-like
         Name of the file.
 
     Raises
@@ -132,7 +132,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Parameters
     ----------
-    path : path
+    path : path-like
         A file that `save_model` wrote.
 
     Returns

@@ -24,11 +24,11 @@ class Stream:
 
     Parameters
     ----------
-    source : path, list of paths, lazy table, or parts
+    source : path-like, list of path-like, lazy table or parts
         A Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of pyarrow, a
         LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, or a Dataset of Ray. `fit` takes a path
         or a lazy table without this class, which holds options.
-    keep : path, False or None, default=None
+    keep : path-like, False or None, default=None
         Folder where a fit that reads rows hundreds of times may keep them, encoded, in a file without a name, while it
         runs: of this machine, or of each worker of Dask. None takes the system's folder of temporary files, or the
         worker's own. False keeps them nowhere. Such a file is as private as the rows, and not encrypted.
