@@ -15,11 +15,23 @@ _muted = contextvars.ContextVar[tuple[type[Warning], ...]]("_muted", default=())
 
 
 class PrivacyWarning(UserWarning):
-    """The promise is weaker than it looks: it covers less, or hardly anything, or the noise can be drawn again."""
+    """The promise is weaker than it looks: it covers less, or hardly anything, or the noise can be drawn again.
+
+    Privacy
+    -------
+    It is for the data holder, and not part of a release.
+    """
 
 
 class DataWarning(UserWarning):
-    """What the rows are like: how many values were clipped or are unknown. It is not private: never publish it."""
+    """What the rows are like: how many values were clipped or are unknown.
+
+    It is not private: never publish it.
+
+    Privacy
+    -------
+    It shows shares of private rows, without noise, to the data holder alone. A strict ledger silences it.
+    """
 
 
 @contextlib.contextmanager
