@@ -250,7 +250,8 @@ def log_density_ratio(
 
     See Also
     --------
-    dplr.audit.search : Looks for the worst pair of neighbours. dplr.audit.hockey_stick : The delta of a pair.
+    dplr.audit.search : Looks for the worst pair of neighbours.
+    dplr.audit.hockey_stick : The delta of a pair.
 
     References
     ----------

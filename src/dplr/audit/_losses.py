@@ -51,6 +51,10 @@ class MarginLoss(Protocol):
         -------
         ndarray
             Derivatives, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         ...
 
@@ -68,6 +72,10 @@ class MarginLoss(Protocol):
         -------
         ndarray
             Derivatives, at least 0, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         ...
 
@@ -111,6 +119,10 @@ class Logistic:
         -------
         ndarray
             Derivatives, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         return -y * special.expit(-y * margin)
 
@@ -128,6 +140,10 @@ class Logistic:
         -------
         ndarray
             Derivatives in [0, 1/4], of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         return special.expit(margin) * special.expit(-margin)
 
@@ -179,6 +195,10 @@ class HuberSVM:
         -------
         ndarray
             Derivatives, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         return -y * np.clip((1 + self.width - y * margin) / (2 * self.width), 0, 1)
 
@@ -196,6 +216,10 @@ class HuberSVM:
         -------
         ndarray
             Derivatives, at least 0, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         return np.where(np.abs(1 - y * margin) <= self.width, 1 / (2 * self.width), 0.0)
 
@@ -247,6 +271,10 @@ class SoftLogistic:
         -------
         ndarray
             Derivatives, at most `cut` in size, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         size, rest, bent = self._parts(y * margin)
         return -y * np.where(bent, self.cut - rest, size)
@@ -265,6 +293,10 @@ class SoftLogistic:
         -------
         ndarray
             Derivatives in [0, 1/4], of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         size, rest, bent = self._parts(y * margin)
         return np.where(bent, rest, size * (1 - size))
@@ -322,6 +354,10 @@ class SoftHuber:
         -------
         ndarray
             Derivatives, at most `width` in size, of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         r = margin - y
         return -self.width * np.sign(r) * np.expm1(-np.abs(r) / self.width)
@@ -340,5 +376,9 @@ class SoftHuber:
         -------
         ndarray
             Derivatives in [0, 1], of the same shape.
+
+        Privacy
+        -------
+        Uses no noise: for rows that were made up for an audit.
         """
         return np.exp(-np.abs(margin - y) / self.width)

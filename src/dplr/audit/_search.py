@@ -168,7 +168,7 @@ def search(
     body : sequence of (float, int) or None, default=None
         Half-width and columns of each group of columns, without the constant: rows lie in this body instead of the
         ball, and the noise has its gauge. A group of several columns is a one-hot block.
-    pairs : int, default=100_000
+    pairs : int, default=100000
         Number of pairs to look at.
     rng : int, default=0
         Seed.

@@ -260,6 +260,11 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         weights : ndarray of shape (cells,)
             Noisy counts; with `FilterPriority` weights of the sample.
 
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+
         Privacy
         -------
         A function of `released_` and of public facts.
@@ -272,7 +277,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_names_(self) -> tuple[str, ...]:
-        """Names of the entries of `coef_`, a tuple of str."""
+        """Names of the entries of `coef_`, a tuple of str.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        """
         check_is_fitted(self)
         names: tuple[str, ...] = self._model.coef_names_
         return names
@@ -289,6 +300,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n,)
             Predictions.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
 
         Privacy
         -------
@@ -311,6 +329,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n, 2)
             Probabilities, columns in the order of `classes_`.
 
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
+
         Privacy
         -------
         A function of X and of the released model: as private as X.
@@ -331,6 +356,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n,)
             Margins.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
 
         Privacy
         -------
@@ -353,6 +385,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         -------
         float
             The score, at most 1.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit, or y has another length.
 
         Privacy
         -------

@@ -81,8 +81,8 @@ class DPME(TableModel):
 
     See Also
     --------
-    dplr.fit : Better models at the same eps; this one is for comparisons. dplr.baselines.FilterPriority : Tables of any
-    number of cells.
+    dplr.fit : Better models at the same eps; this one is for comparisons.
+    dplr.baselines.FilterPriority : Tables of any number of cells.
 
     References
     ----------
@@ -201,8 +201,8 @@ class FilterPriority(TableModel):
 
     See Also
     --------
-    dplr.fit : Better models at the same eps; this one is for comparisons. dplr.baselines.DPME : All cells of smaller
-    tables.
+    dplr.fit : Better models at the same eps; this one is for comparisons.
+    dplr.baselines.DPME : All cells of smaller tables.
 
     References
     ----------

@@ -55,7 +55,8 @@ def truncated(
 
     See Also
     --------
-    dplr.FunctionalMechanism : The private algorithm. dplr.NoPrivacy : Without truncation.
+    dplr.FunctionalMechanism : The private algorithm.
+    dplr.NoPrivacy : Without truncation.
 
     References
     ----------

@@ -94,8 +94,8 @@ class Ledger(Recovery):
 
     See Also
     --------
-    dplr.plan : What a fit would cost, before any row is read. dplr.ledger.Allotment : Room for a number of fits, such
-    as those of a search.
+    dplr.plan : What a fit would cost, before any row is read.
+    dplr.ledger.Allotment : Room for a number of fits, such as those of a search.
 
     References
     ----------

@@ -264,7 +264,8 @@ class Price:
 
     See Also
     --------
-    dplr.Ledger.price : Makes one. dplr.Plan.cost : Makes one for a plan.
+    dplr.Ledger.price : Makes one.
+    dplr.Plan.cost : Makes one for a plan.
 
     Examples
     --------

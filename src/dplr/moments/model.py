@@ -31,6 +31,19 @@ class MomentModel(Inference):
 
     `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
 
+    Parameters
+    ----------
+    released : dplr.ReleasedMoments
+        Where the model comes from.
+    target : object
+        The column or level that it is about, as `regress` and `probability` look it up.
+    columns : object
+        The columns of the model, as `regress` looks them up.
+    l2 : float, "auto" or "cv"
+        Ridge, as in `regress`.
+    kind : str
+        What the model is of: a number, or the probability of a level.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_coefs,)
@@ -50,6 +63,8 @@ class MomentModel(Inference):
         Ridge on the scaled moments.
     privacy_ : dplr.PrivacyStatement
         The statement of the release: the model adds nothing to it.
+    reading_ : object
+        The noisy equation that estimates and intervals come from.
 
     Privacy
     -------
@@ -57,7 +72,8 @@ class MomentModel(Inference):
 
     See Also
     --------
-    dplr.ReleasedMoments.regress : Makes one for a number. dplr.ReleasedMoments.probability : Makes one for a level.
+    dplr.ReleasedMoments.regress : Makes one for a number.
+    dplr.ReleasedMoments.probability : Makes one for a level.
     dplr.Summary : The table of its coefficients.
 
     Examples

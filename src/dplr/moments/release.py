@@ -113,7 +113,8 @@ def release_moments(
 
     See Also
     --------
-    dplr.load_moments : Reads what was saved. dplr.fit : One model, which may also be of labels.
+    dplr.load_moments : Reads what was saved.
+    dplr.fit : One model, which may also be of labels.
 
     References
     ----------

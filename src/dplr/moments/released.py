@@ -74,7 +74,8 @@ class ReleasedMoments:
 
     See Also
     --------
-    dplr.release_moments : Makes one from a table. dplr.load_moments : Reads one from a file.
+    dplr.release_moments : Makes one from a table.
+    dplr.load_moments : Reads one from a file.
 
     Examples
     --------

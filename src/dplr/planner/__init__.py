@@ -199,8 +199,9 @@ def plan(
 
     See Also
     --------
-    dplr.fit : Makes the fit. dplr.Ledger.price : What a plan would cost a ledger. dplr.utility : Bounds of the error
-    that are proved.
+    dplr.fit : Makes the fit.
+    dplr.Ledger.price : What a plan would cost a ledger.
+    dplr.utility : Bounds of the error that are proved.
 
     Examples
     --------

@@ -118,8 +118,9 @@ class Curve:
 
     See Also
     --------
-    dplr.plan : Makes one, with `curve=True`. dplr.plots.plot_curve : Draws it. dplr.report.write_curve : Writes a page
-    with sliders.
+    dplr.plan : Makes one, with `curve=True`.
+    dplr.plots.plot_curve : Draws it.
+    dplr.report.write_curve : Writes a page with sliders.
 
     Examples
     --------

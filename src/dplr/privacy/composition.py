@@ -157,7 +157,8 @@ def basic(statements: Iterable[Priced]) -> tuple[float, float]:
 
     See Also
     --------
-    dplr.privacy.zcdp : Less for many releases. dplr.Ledger : Keeps account in a file.
+    dplr.privacy.zcdp : Less for many releases.
+    dplr.Ledger : Keeps account in a file.
 
     References
     ----------
@@ -194,13 +195,19 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
     tuple of (float, float)
         The pair (eps, delta) of all together; eps = inf where delta is not enough.
 
+    Raises
+    ------
+    ValueError, TypeError
+        `delta` is outside its range.
+
     Privacy
     -------
     Reads public facts alone. The promise holds for releases that are chosen one after the other.
 
     See Also
     --------
-    dplr.privacy.basic : Without a delta. dplr.Ledger : Keeps account in a file.
+    dplr.privacy.basic : Without a delta.
+    dplr.Ledger : Keeps account in a file.
 
     References
     ----------
@@ -251,7 +258,8 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
 
     See Also
     --------
-    dplr.fit_many : Many fits of the same rows. dplr.privacy.zcdp : What given releases cost.
+    dplr.fit_many : Many fits of the same rows.
+    dplr.privacy.zcdp : What given releases cost.
 
     References
     ----------

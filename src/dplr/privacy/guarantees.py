@@ -91,7 +91,7 @@ class Pure:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """mu-Gaussian differential privacy: as hard to tell apart as N(0, 1) and N(mu, 1).
+    """Gaussian differential privacy: as hard to tell apart as N(0, 1) and N(mu, 1).
 
     The noise is the discrete Gaussian, for which the statement's (eps, delta) is corrected and holds as it stands.
 
@@ -102,8 +102,8 @@ class Gaussian:
 
     Privacy
     -------
-    A promise about a release: neighbouring data sets are as hard to tell apart as N(0, 1) and N(mu, 1). The value
-    itself is public.
+    A promise about a release: no test tells neighbouring data sets apart better than a test of N(0, 1) against N(mu,
+    1). The value itself is public.
 
     See Also
     --------

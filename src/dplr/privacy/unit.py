@@ -25,13 +25,6 @@ class Unit:
     class_weights : tuple of (str, float), default=()
         Label, as text, and its public factor; divided by the largest.
 
-    Attributes
-    ----------
-    person : what a person is called, such as the column of the ids; None where every row is a unit of its own.
-    rows_per_person : k; a row of a person with m rows counts min(1, k / m) / k.
-    weight_max : what weights are clipped to and divided by; None where rows have none.
-    class_weights : label, as text, and public factor; divided by the largest.
-
     Privacy
     -------
     The rule is public: it says whom a guarantee protects, and holds nothing of any row.

@@ -50,7 +50,8 @@ class History:
 
     See Also
     --------
-    dplr.NoisyGradientDescent : The mechanism that has one. dplr.plots.plot_history : Draws it.
+    dplr.NoisyGradientDescent : The mechanism that has one.
+    dplr.plots.plot_history : Draws it.
 
     Examples
     --------

@@ -100,7 +100,8 @@ class Plan:
 
     See Also
     --------
-    dplr.plan : Makes one. dplr.Ledger : Takes a plan where it takes a statement.
+    dplr.plan : Makes one.
+    dplr.Ledger : Takes a plan where it takes a statement.
 
     Examples
     --------

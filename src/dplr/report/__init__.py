@@ -64,7 +64,8 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
 
     See Also
     --------
-    dplr.report.report_html : The page as text. dplr.save_model : The model as a file.
+    dplr.report.report_html : The page as text.
+    dplr.save_model : The model as a file.
 
     Examples
     --------

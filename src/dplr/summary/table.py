@@ -77,7 +77,8 @@ class Summary:
 
     See Also
     --------
-    dplr.LinearRegression.summary : Makes one. dplr.MomentModel : Makes one from released moments.
+    dplr.LinearRegression.summary : Makes one.
+    dplr.MomentModel : Makes one from released moments.
 
     Examples
     --------

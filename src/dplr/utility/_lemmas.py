@@ -116,7 +116,8 @@ def excess_risk(
 
     See Also
     --------
-    dplr.utility.sample_size : The inverse. dplr.utility.expected_excess_risk : On new data.
+    dplr.utility.sample_size : The inverse.
+    dplr.utility.expected_excess_risk : On new data.
 
     References
     ----------
@@ -192,7 +193,8 @@ def sample_size(
 
     See Also
     --------
-    dplr.utility.excess_risk : The inverse. dplr.plan : The same by simulation, for every mechanism.
+    dplr.utility.excess_risk : The inverse.
+    dplr.plan : The same by simulation, for every mechanism.
 
     References
     ----------

@@ -133,7 +133,8 @@ def expected_excess_risk(
 
     See Also
     --------
-    dplr.utility.expected_sample_size : The inverse. dplr.utility.excess_risk : On the training data.
+    dplr.utility.expected_sample_size : The inverse.
+    dplr.utility.excess_risk : On the training data.
 
     References
     ----------

@@ -98,8 +98,9 @@ class FunctionalMechanism(Mechanism):
 
     See Also
     --------
-    dplr.fit : Takes it as `mechanism`; its shorthand is `"fm"`. dplr.release_moments : The moments of a table, for many
-    models. dplr.ObjectivePerturbation : Smaller errors with labels and delta = 0.
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"fm"`.
+    dplr.release_moments : The moments of a table, for many models.
+    dplr.ObjectivePerturbation : Smaller errors with labels and delta = 0.
 
     References
     ----------

@@ -91,7 +91,8 @@ class NoisyGradientDescent(Mechanism):
 
     See Also
     --------
-    dplr.fit : Takes it as `mechanism`; its shorthand is `"ngd"`. dplr.History : Where the descent went.
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"ngd"`.
+    dplr.History : Where the descent went.
     dplr.plots.plot_history : Draws it.
 
     References

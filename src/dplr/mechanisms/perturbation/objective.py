@@ -84,8 +84,9 @@ class ObjectivePerturbation(Mechanism):
 
     See Also
     --------
-    dplr.fit : Takes it as `mechanism`; its shorthand is `"objective"`. dplr.ScoreRelease : Log odds with intervals, for
-    delta > 0. dplr.audit.log_density : The exact density of what it releases.
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"objective"`.
+    dplr.ScoreRelease : Log odds with intervals, for delta > 0.
+    dplr.audit.log_density : The exact density of what it releases.
 
     References
     ----------

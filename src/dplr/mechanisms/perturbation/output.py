@@ -65,8 +65,8 @@ class OutputPerturbation(Mechanism):
 
     See Also
     --------
-    dplr.fit : Takes it as `mechanism`; its shorthand is `"output"`. dplr.ObjectivePerturbation : Less noise for the
-    same promise.
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"output"`.
+    dplr.ObjectivePerturbation : Less noise for the same promise.
 
     References
     ----------

@@ -61,7 +61,8 @@ class ScoreRelease(Mechanism):
 
     See Also
     --------
-    dplr.fit : Takes it as `mechanism`; its shorthand is `"score"`. dplr.Summary : The table of its intervals.
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"score"`.
+    dplr.Summary : The table of its intervals.
 
     References
     ----------

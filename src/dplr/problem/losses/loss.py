@@ -46,31 +46,14 @@ class Loss:
     one_signed : bool, default=False
         Whether dl/dz has the sign of -y for every z (objective.md, theorem 3).
     slope, curvature : float, default=0.0
-        l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared); 0 where the
-        functional mechanism has no expansion.
+        Constants of l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared); 0
+        where the functional mechanism has no expansion.
     knots : object or None, default=None
         What kernels know of it instead of its name, as `margin_loss` makes it; None for those above.
     link : {"identity", "log"}, default="identity"
         `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
     fall : float, default=0.0
         With knots, how far a loss at z = 0 may be above its smallest value.
-
-    Attributes
-    ----------
-    name : what statements call it, and kernels where it has no knots: `"logistic"`, `"squared"`, `"huber_svm"`,
-        `"huber_residual"`, `"soft_logistic"` or `"soft_huber"`.
-    classification : True when y is one of the labels -1 and +1.
-    lipschitz, smoothness : largest |dl/dz| and d2l/dz2 over all z.
-    width : where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
-    fading : what d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for
-        min(s (1 - s), C - s), `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s),
-        the relation that objective.md's theorem 2 needs.
-    one_signed : dl/dz has the sign of -y for every z (objective.md, theorem 3).
-    slope, curvature : l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared);
-        0 where the functional mechanism has no expansion.
-    knots : what kernels know of it instead of its name; None for those above.
-    link : `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
-    fall : with knots, how far a loss at z = 0 may be above its smallest value.
 
     Raises
     ------
@@ -83,7 +66,8 @@ class Loss:
 
     See Also
     --------
-    dplr.margin_loss : A loss of a margin, for labels. dplr.residual_loss : A loss of a residual, for numbers.
+    dplr.margin_loss : A loss of a margin, for labels.
+    dplr.residual_loss : A loss of a residual, for numbers.
     dplr.smoothed_hinge : The hinge with a rounded corner.
 
     Examples

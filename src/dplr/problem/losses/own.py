@@ -69,7 +69,8 @@ def margin_loss(
 
     See Also
     --------
-    dplr.MarginClassifier : A classifier with such a loss. dplr.residual_loss : The same for numbers.
+    dplr.MarginClassifier : A classifier with such a loss.
+    dplr.residual_loss : The same for numbers.
 
     References
     ----------
@@ -135,7 +136,8 @@ def residual_loss(
 
     See Also
     --------
-    dplr.ResidualRegressor : A regression with such a loss. dplr.margin_loss : The same for labels.
+    dplr.ResidualRegressor : A regression with such a loss.
+    dplr.margin_loss : The same for labels.
 
     References
     ----------

@@ -42,7 +42,8 @@ def smoothed_hinge(width: float = 0.5) -> Loss:
 
     See Also
     --------
-    dplr.MarginClassifier : Takes it as `loss`. dplr.HuberSVC : The hinge whose corner lies around 1.
+    dplr.MarginClassifier : Takes it as `loss`.
+    dplr.HuberSVC : The hinge whose corner lies around 1.
 
     References
     ----------
