@@ -20,6 +20,16 @@ class PrivacyWarning(UserWarning):
     Privacy
     -------
     It is for the data holder, and not part of a release.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = dplr.fit(X, X[:, 0] > 0, eps=1.0, rng=0)  # a seed protects nobody
+    >>> any(issubclass(each.category, dplr.PrivacyWarning) for each in caught)
+    True
     """
 
 
@@ -31,6 +41,16 @@ class DataWarning(UserWarning):
     Privacy
     -------
     It shows shares of private rows, without noise, to the data holder alone. A strict ledger silences it.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(0, 2, (1000, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = dplr.fit(X, X[:, 0] > 1, bounds=dplr.Bounds([(0, 1), (0, 2)]), eps=1.0)
+    >>> any(issubclass(each.category, dplr.DataWarning) for each in caught)
+    True
     """
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from dplr.privacy.composition import basic, equal_shares, zcdp
@@ -19,6 +20,7 @@ __all__ = [
     "PrivacyStatement",
     "Pure",
     "Release",
+    "Unit",
     "basic",
     "equal_shares",
     "zcdp",
