@@ -142,6 +142,13 @@ def test_a_default_that_is_not_that_of_the_code_is_a_gap(monkeypatch):
     assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XD"]
 
 
+def test_marks_that_the_site_would_misread_are_a_gap(monkeypatch):
+    thing = inspect.unwrap(dplr.fit)
+    broken = thing.__doc__.replace("Protects one record,", "Protects *.csv,")
+    monkeypatch.setattr(thing, "__doc__", broken)
+    assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XM"]
+
+
 def test_a_docstring_that_cannot_be_parsed_is_a_gap(monkeypatch):
     monkeypatch.setattr(inspect.unwrap(dplr.fit), "__doc__", "Fit.\n\nSee Also\n--------\nnot an entry. a : b\n")
     assert [line for line in gaps() if line.startswith("dplr.fit ")] == ["dplr.fit XS"]

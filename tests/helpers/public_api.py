@@ -6,6 +6,7 @@ XP  no Privacy section; every class and function needs one, and every method tha
 XR  no Raises section, although the code raises or checks a parameter
 XA  an attribute without a type and a description that ends with a full stop, or a constant without words of its own
 XD  a default that the type does not state as `default=...`, or states otherwise
+XM  marks that reStructuredText misreads, such as a lone * or a name that ends with _
 XS  sections that numpydoc cannot parse
 ->  a result whose class is not public
 """
@@ -16,13 +17,19 @@ import enum
 import functools
 import importlib
 import inspect
+import io
 import pathlib
 import sys
 import textwrap
 import tomllib
 import typing
 
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives, roles
+from docutils.parsers.rst.directives.admonitions import Note
 from numpydoc.docscrape import NumpyDocString, get_doc_object
+from numpydoc.docscrape_sphinx import SphinxDocString
 from numpydoc.validate import validate
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -31,6 +38,8 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 from privacy_section import is_private_member, learn  # noqa: E402
 
 learn()
+roles.register_generic_role("obj", nodes.literal)  # Sphinx has these, docutils has not
+directives.register_directive("seealso", Note)
 
 PUBLIC = tomllib.loads((ROOT / "docs" / "reference" / "public.toml").read_text())["modules"]
 # Codes that are switched off, with the reason.
@@ -136,6 +145,15 @@ def wrong_defaults(function, doc):
                 yield name
 
 
+def misread(thing):
+    """Warnings of docutils about a docstring as the site shows it."""
+    warnings = io.StringIO()
+    settings = {"report_level": 2, "halt_level": 6, "warning_stream": warnings}
+    shown = SphinxDocString(inspect.cleandoc(thing.__doc__ or ""))
+    publish_doctree("\n".join([str(shown), "", *shown["Privacy"]]), settings_overrides=settings)
+    return warnings.getvalue().splitlines()
+
+
 def is_exception(thing):
     return inspect.isclass(thing) and issubclass(thing, Exception)
 
@@ -169,6 +187,7 @@ def gaps_of_class(cls):
     codes += ["XA" for part in doc["Attributes"] if not part.type or not "".join(part.desc).endswith(".")]
     maker = next((vars(cls)[name] for name in ("__init__", "__post_init__") if name in vars(cls)), None)
     made_here = getattr(maker, "__module__", "").startswith("dplr") and maker.__code__.co_filename != "<string>"
+    codes += ["XM" for _ in misread(cls)]
     codes += [] if is_exception(cls) else ["XD" for _ in wrong_defaults(cls, doc)]
     if made_here and raises(maker) and not doc["Raises"]:
         codes.append("XR")
@@ -179,6 +198,7 @@ def gaps_of_class(cls):
 def gaps_of_function(function, shown, ignored, privacy):
     codes = numpydoc_codes(shown, ignored)
     doc = sections(function)
+    codes += ["XM" for _ in misread(function)]
     codes += ["XD" for _ in wrong_defaults(function, doc)]
     if raises(function) and not doc["Raises"]:
         codes.append("XR")

@@ -78,7 +78,7 @@ def fit(
     ----------
     X : array-like, table, path-like or Stream
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
-        of a Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
+        of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
         `dplr.Stream`.
     y : array-like of shape (n_rows,), or str
         Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
@@ -221,7 +221,7 @@ def fit_many(
     ----------
     X : array-like, table, path-like or Stream
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
-        of a Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
+        of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
         `dplr.Stream`.
     y : array-like of shape (n_rows,), or str
         Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.

@@ -112,7 +112,7 @@ class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[mi
     ----------
     n_features_in_ : int
         Number of columns that `fit` saw, without bounds. With bounds these say it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of these columns, where X has any.
 
     Raises

@@ -91,7 +91,7 @@ class HuberRegressor(PrivateRegressor):
         publish.
     n_features_in_ : int
         Number of columns that `fit` saw, as in scikit-learn.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of these columns, where X has any.
     target_name_ : str or None
         Name of y, where it is a column with a name.

@@ -30,8 +30,8 @@ class HuberSVC(PrivateClassifier):
         `"auto"` is a function of public facts. `"ngd"` needs delta > 0. The functional mechanism has no expansion of
         this loss.
     width : float, default=0.5
-        Half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for |1 - y z|
-        <= h. A wider corner has less curvature, which costs less of eps.
+        Half-width h of the rounded corner on the scale of margins, in [0.01, 10]: the hinge is quadratic for
+        ``|1 - y z| <= h``. A wider corner has less curvature, which costs less of eps.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the labels. None assumes that rows lie in the unit ball, and projects those
         outside onto it.
@@ -101,7 +101,7 @@ class HuberSVC(PrivateClassifier):
         publish.
     n_features_in_ : int
         Number of columns that `fit` saw, as in scikit-learn.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of these columns, where X has any.
     target_name_ : str or None
         Name of y, where it is a column with a name.
