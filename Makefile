@@ -4,11 +4,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
+.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
+# What attacks and measures for longer than a change can wait: audits of whole fits, copies that are broken on purpose,
+# faults, real data. With the oracles.
+thorough: $(VENV)/.oracle
+	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m thorough -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
 # Spark and Ray pin other packages than dplr's other tools: each has an environment of its own.

@@ -33,6 +33,7 @@ def acs():
     return acs, acs.load(os.environ["DPLR_DATA"])
 
 
+@pytest.mark.thorough
 @pytest.mark.realdata
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("model", "eps", "delta"), LIMITS)
@@ -53,6 +54,7 @@ def adult():
     return adult.load(os.environ["DPLR_DATA"])
 
 
+@pytest.mark.thorough
 @pytest.mark.realdata
 @pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 @pytest.mark.parametrize("eps", ADULT_LIMITS)
@@ -122,6 +124,7 @@ def synthetic_errors(population, model, eps, fits, **spec):
     return np.array(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("model", "eps", "excess"), [("logistic", 0.8, 1.02), ("logistic", 0.1, 1.08), ("linear", 0.8, 1.06)]
 )

@@ -24,6 +24,7 @@ def inject(*options, package=None):
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
 
 
+@pytest.mark.thorough
 def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
     done = inject("--quick")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -31,6 +32,7 @@ def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
     assert int(count) >= 12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "mechanism", "module", "good", "bad", "complaint"), [
     (
         "rewritten, same size, between", "fm", "rows/files/stamp.py",

@@ -16,6 +16,7 @@ def run(*arguments):
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", cpu_paths())
 @pytest.mark.parametrize("kernel", fenced.KERNELS)
 def test_kernel_reads_and_writes_nothing_outside_its_arrays(path, kernel):

@@ -79,6 +79,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_journal_is_seen(tmp_path, name):
     assert_red(tmp_path, *BROKEN[name])

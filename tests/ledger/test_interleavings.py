@@ -103,6 +103,7 @@ CASTS = {
 REACHED = [{"A", "B", "refunded"}, {"B", "refunded"}, {"A", "B"}, {"drawing"}]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cast", "reached"), list(zip(CASTS, REACHED, strict=True)), ids=list(CASTS))
 def test_in_every_order_one_draws_and_one_delivers_what_is_paid(monkeypatch, cast, reached):
     found, refused = collections.Counter(), collections.Counter()

@@ -227,6 +227,7 @@ CASES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unrecorded", [False, True])
 @pytest.mark.parametrize(("drivers", "mortals", "others", "sums", "expected"), CASES.values(), ids=list(CASES))
 def test_no_noise_is_drawn_twice_whoever_dies_sleeps_or_goes_on(

@@ -13,6 +13,7 @@ import dplr
 
 FAULTS = pathlib.Path(__file__).parent / "faults" / "run.py"
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(sys.platform != "linux", reason="the shim is written for Linux"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="the shim needs a C compiler"),
 ]

@@ -115,6 +115,7 @@ def test_weights_of_one_change_no_bit_of_any_sum(path, kind, loss, d):
     assert_array_equal(*fine)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.label)
 def test_gradients_of_many_models_have_weights_too(path, kind, loss):

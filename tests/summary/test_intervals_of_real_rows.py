@@ -8,6 +8,7 @@ import dplr
 from bench.studies.acs_intervals import measure, population
 
 
+@pytest.mark.thorough
 @pytest.mark.realdata
 @pytest.mark.parametrize("setting", [("linear", "robust", 10_000, 3.0), ("log odds", "", 10_000, 3.0)])
 def test_intervals_hold_the_population(setting):

@@ -20,6 +20,7 @@ def references(files):
     return {mechanism: bits.fitted(bits.LOCAL[bits.REFERENCE](files), mechanism) for mechanism in bits.FITS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", [*bits.LOCAL])
 def test_a_way_to_read_rows_has_the_bits_of_an_array(way, files, references):
     if way in NEEDS:

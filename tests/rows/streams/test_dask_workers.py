@@ -87,6 +87,7 @@ def test_the_client_in_scope_reads_a_dask_dataframe(client, folder):
     assert isinstance(dplr.Stream(dd.read_parquet(folder)).parts, LocalParts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", KILLED)
 def test_a_worker_that_is_killed_changes_no_bit(name, client, table, tmp_path):
     parts = parts_of(table, 7)
@@ -98,6 +99,7 @@ def test_a_worker_that_is_killed_changes_no_bit(name, client, table, tmp_path):
     assert read % 7, "the parts of the killed worker were read again"
 
 
+@pytest.mark.thorough
 def test_workers_that_are_killed_again_and_again_end_a_fit_that_has_spent_nothing(client, table, tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget", eps=9)
     (tmp_path / "reads").mkdir()
