@@ -1,32 +1,14 @@
-"""The pictures of docs/explanation: the idea of a mechanism at a glance, alike in every run, for light and dark pages.
+"""The ideas of noisy sums, intervals and tuning, as pictures for docs/explanation. See `idea_pictures.py`."""
 
-python -m bench.figures.ideas docs/images
-
-The background is transparent, and every color keeps a contrast of 3 to white and to a dark page.
-"""
-
-import pathlib
-import sys
-
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from bench.figures.colors import INK, NOISY, SECOND, TRUTH
 from dplr.fitting.search import _SCORE_SHARE
 from dplr.privacy.sensitivity import box_replace_one
 from dplr.tuning.calibration import run_eps
 from dplr.tuning.counts import NegativeBinomial
 
-INK, TRUTH, NOISY, SECOND = "#7a7a7a", "#2f8f5b", "#3b82c4", "#c8722a"
-TEXT = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
-STYLE = {
-    "svg.hashsalt": "dplr",
-    "svg.fonttype": "path",
-    "font.size": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    **dict.fromkeys(TEXT, INK),
-}
 FITS = 12
 SLOPE = 0.5
 
@@ -93,13 +75,4 @@ def tuning():
     return figure
 
 
-def draw(folder):
-    """Write one file for each picture, the same bytes in every run."""
-    for idea in (functional, intervals, tuning):
-        with mpl.rc_context(STYLE):
-            path = pathlib.Path(folder) / f"idea_{idea.__name__}.svg"
-            idea().savefig(path, transparent=True, metadata={"Date": None, "Creator": None})
-
-
-if __name__ == "__main__":
-    draw(sys.argv[1])
+PICTURES = {"functional": functional, "intervals": intervals, "tuning": tuning}

@@ -1,21 +1,11 @@
-"""The ideas of perturbation, noisy descent and scores in pictures for docs/explanation, the same in every run.
+"""The ideas of perturbation, noisy descent and scores, as pictures for docs/explanation: see `idea_pictures.py`."""
 
-    python -m bench.figures.mechanisms docs/images            # all pictures
-    python -m bench.figures.mechanisms docs/images output     # one of them
-
-The rows are made up. Colors and background are those of `ideas.py`.
-"""
-
-import pathlib
-import sys
-
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy.special import expit
 
-from bench.figures.ideas import INK, NOISY, SECOND, STYLE, TRUTH
+from bench.figures.colors import INK, NOISY, SECOND, TRUTH
 
 ROWS = 400
 RIDGE = 8.0
@@ -213,15 +203,3 @@ def tangents():
 
 
 PICTURES = {"output": output, "objective": tilted, "noisy_gd": descent, "score": tangents}
-
-
-def main(folder: str, *names: str) -> None:
-    """Draw the pictures of these names, or all."""
-    for name in names or PICTURES:
-        with mpl.rc_context(STYLE | {"font.size": 10, "axes.titlesize": 10}):
-            file = pathlib.Path(folder, f"idea_{name}.svg")
-            PICTURES[name]().savefig(file, transparent=True, metadata={"Date": None, "Creator": None})
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
