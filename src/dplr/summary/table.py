@@ -65,7 +65,7 @@ class Summary:
     title : str
         What was fitted, and how.
     facts : mapping of str to str
-        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"level"` and `"coefficients"`, as the table shows.
+        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"level"` and `"coefficients"`.
     references : mapping of str to str
         Column, and the level that the others are compared with.
     notes : tuple of str
