@@ -84,7 +84,6 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
     _mechanism: ClassVar[str]
     _source_of: ClassVar[str]
-
     eps: float
     model: str
     bounds: BoundsLike
