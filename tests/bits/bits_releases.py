@@ -4,11 +4,8 @@ Fits are made by the mechanisms themselves, without scikit-learn. Only released 
 after a step of LAPACK, whose last bits are those of a platform: later rounds of a score, squared residuals.
 """
 
-import numpy as np
-from bits_made import digest, each_path, made, words
+from bits_made import digest, each_path, made
 
-from dplr.baselines.law import two_sided
-from dplr.baselines.table import counted, noisy
 from dplr.fitting import ranges
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent
@@ -63,7 +60,6 @@ def releases():
         for seed, (name, case) in enumerate(CASES.items()):
             yield f"release {name}", path, _release(seed, *case)
         yield "release ranges", path, _ranges()
-        yield "release table", path, _table()
 
 
 def _release(seed, mechanism, loss, kind, relation, eps, delta):
@@ -84,11 +80,3 @@ def _ranges():
     plan = ranges.plan_ranges("on", FunctionalMechanism(), problem, prep, 1.0, 0.0)
     found = ranges.drawn(ranges.moments_of(as_rows(X, y, prep)), plan, Source(41))
     return digest(found[ranges.SUMS], found[ranges.SQUARES])
-
-
-def _table():
-    sizes = (5, 40, 3, 10**6)
-    codes = [words(500, 20 + place) % size for place, size in enumerate(sizes)]
-    cells = int(np.prod(sizes, dtype=object))
-    places, counts = noisy(*counted(codes, sizes), cells, two_sided(1.0, 2), 20, Source(42))
-    return digest([int(place) for place in places], [int(count) for count in counts])
