@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
+.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -38,6 +38,11 @@ mutate: $(VENV)/.test
 # The kernels' tests on a build with bounds checks, in an environment of its own. It need not be fast: compiled at -O1.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/rows/test_native_columns.py tests/core/test_table_columns.py tests/core/test_quotes.py tests/core/test_hash_tables.py tests/core/test_isa.py tests/core/test_noise.py tests/mechanisms/test_functional.py
+# Hashes of all that must have the same bits everywhere; the other two are emulated, in folders below build/.
+bits: $(VENV)/.test
+	$(BIN)/python tests/bits
+bits-arm64 bits-s390x: bits-%:
+	sh tests/bits/elsewhere.sh $*
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh .ci/lint.sh
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dplr._warnings import DataWarning, PrivacyWarning
 
 if TYPE_CHECKING:
+    from dplr._versions import show_versions
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
@@ -101,6 +102,7 @@ __all__ = [
     "release_moments",
     "residual_loss",
     "save_model",
+    "show_versions",
     "smoothed_hinge",
 ]
 
@@ -151,6 +153,7 @@ _HOMES = {
     "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",
+    "show_versions": "dplr._versions",
     "smoothed_hinge": "dplr.problem.losses",
 }
 

@@ -2,6 +2,8 @@
 
 import itertools
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
 
@@ -10,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dplr import _core
-from dplr._core import ClippedRows, RowMap, cpu_paths, instruction_set
+from dplr._core import ClippedRows, RowMap, built_paths, cpu_paths, instruction_set
 from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
@@ -23,6 +25,10 @@ from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
+CPU_INFO = pathlib.Path("/proc/cpuinfo")
+# What the operating system lists for a CPU that runs a path.
+FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx2", "fma", "avx512f", "avx512vl", "avx512dq"}}
+BUILT = {"x86_64": ("baseline", "avx2", "avx512"), "aarch64": ("baseline", "neon")}
 PATHS = [path for path in cpu_paths() if path != "portable"]
 KINDS = ["ball", "cube", "corner"]
 
@@ -151,6 +157,18 @@ def test_kernels_refuse_flags_that_remove_rounding_or_nan(flags, accepted):
     assert ("#error" in result.stderr) != accepted
 
 
+@pytest.mark.skipif(not CPU_INFO.exists(), reason="needs /proc/cpuinfo")
+def test_paths_of_this_cpu_are_those_whose_flags_the_operating_system_lists():
+    listed = re.search(r"^(?:flags|Features)\s*:(.*)$", CPU_INFO.read_text(), re.MULTILINE)
+    flags = set(listed[1].split()) if listed else set()
+    assert cpu_paths() == tuple(path for path in built_paths() if FLAGS.get(path, set()) <= flags)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="compilers without GNU C have the portable path alone")
+def test_build_has_the_paths_of_its_processor():
+    assert built_paths() == ("portable", *BUILT.get(platform.machine(), ("baseline",)))
+
+
 def test_environment_variable_chooses_the_path(monkeypatch):
     for path in cpu_paths():
         monkeypatch.setenv("DPLR_ISA", path)
@@ -161,8 +179,8 @@ def test_environment_variable_chooses_the_path(monkeypatch):
 
 
 def test_unknown_path_is_refused_with_the_remedy(monkeypatch):
-    monkeypatch.setenv("DPLR_ISA", "neon")
-    with pytest.raises(ValueError, match=r"`DPLR_ISA` must name a CPU path; got 'neon'\. Here it may be 'portable'"):
+    monkeypatch.setenv("DPLR_ISA", "mmx")
+    with pytest.raises(ValueError, match=r"`DPLR_ISA` must name a CPU path; got 'mmx'\. Here it may be 'portable'"):
         as_rows(np.zeros((1, 1)), np.zeros(1), make_prep("ball", 1)).total(Moments(1, True))
 
 

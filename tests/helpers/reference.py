@@ -1,7 +1,6 @@
 """NumPy twins of the kernels: slow, short, exact in Python integers."""
 
 import math
-import sys
 
 import numpy as np
 
@@ -266,7 +265,7 @@ def hash_of_text(text):
     """The 64 bits that stand for bytes in a hash table: eight at a time, the last of them filled with 0."""
     found = len(text)
     for start in range(0, len(text), 8):
-        found = hash_of_integer(found % 2**64 ^ int.from_bytes(text[start : start + 8].ljust(8, b"\0"), sys.byteorder))
+        found = hash_of_integer(found % 2**64 ^ int.from_bytes(text[start : start + 8].ljust(8, b"\0"), "little"))
     return found
 
 

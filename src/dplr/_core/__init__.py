@@ -22,13 +22,13 @@ from dplr._core._newton import minimise
 from dplr._core._noise import IntegerSampler
 from dplr._core._persons import all_same, hash_integers, hash_texts, move_slots, number_rows
 from dplr._core._quotes import scan_rows
-from dplr._core._row_map import RowMap, cpu_paths
+from dplr._core._row_map import RowMap, built_paths, cpu_paths
 from dplr._core._values import Values, array_values
 
 __all__ = [
     "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "Feature", "Features", "IntegerSampler", "Knots", "LossRows",
     "NativeSums", "NumberCodes", "RowMap", "TextCodes", "Values", "add_fine_gradient", "add_moments", "all_same",
-    "array_values", "arrow_piece", "arrow_values", "cpu_paths", "floor_limbs", "go_down", "gradients_of_many",
-    "hash_integers", "hash_texts", "instruction_set", "minimise", "moments_work_size", "move_slots", "number_rows",
-    "scan_rows",
+    "array_values", "arrow_piece", "arrow_values", "built_paths", "cpu_paths", "floor_limbs", "go_down",
+    "gradients_of_many", "hash_integers", "hash_texts", "instruction_set", "minimise", "moments_work_size",
+    "move_slots", "number_rows", "scan_rows",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import os
 
 from dplr._core._row_map import cpu_paths
 
-_KNOWN = ("portable", "baseline", "avx2", "avx512")
+_KNOWN = ("portable", "baseline", "neon", "avx2", "avx512")
 _AVAILABLE = cpu_paths()
 
 

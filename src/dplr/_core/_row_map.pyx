@@ -1,5 +1,5 @@
 """The way of a row into the scaled problem, and the CPU path that takes it there: what kernels need beside rows."""
-from dplr._core._tiles cimport GRID, find_tiles
+from dplr._core._tiles cimport GRID, built_tiles, find_tiles
 
 # Rows in memory seldom begin on a cache line, and each of the widest loads then touches two lines, as measured.
 cdef Py_ssize_t NARROWER_FROM = 32
@@ -50,6 +50,15 @@ cdef const Tiles *tiles_of(const char *path) except? NULL:
     return tiles
 
 
+# All but the portable one, from narrow to wide.
+_PATHS = ("baseline", "neon", "avx2", "avx512")
+
+
+def built_paths() -> tuple[str, ...]:
+    """The paths that this build has, whether or not this CPU runs them, in the same order."""
+    return ("portable", *(name for name in _PATHS if built_tiles(name.encode()) != NULL))
+
+
 def cpu_paths() -> tuple[str, ...]:
     """The paths that this build has and this CPU runs, "portable" first and the widest vectors last."""
-    return ("portable", *(name for name in ("baseline", "avx2", "avx512") if find_tiles(name.encode()) != NULL))
+    return ("portable", *(name for name in _PATHS if find_tiles(name.encode()) != NULL))

@@ -216,6 +216,7 @@ cdef extern from "tiles.h":
         void (*sigmoids)(const double *z, Py_ssize_t n, double *out) noexcept nogil
         void (*softplus)(const double *z, Py_ssize_t n, double *out) noexcept nogil
 
+    const Tiles *built_tiles(const char *path) noexcept nogil
     const Tiles *find_tiles(const char *path) noexcept nogil
 
 ctypedef fused floating:

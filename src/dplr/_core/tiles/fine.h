@@ -12,7 +12,6 @@ are fused, and all else is a fixed sequence, so that every path gives the same b
 
 #ifdef LANES
 #include "tile_lanes.h"
-#define FUSED (LANES > 2)
 INLINE vec opposite(vec v) { return (vec)((mask)v ^ INT64_MIN); }
 /* 2^k for the whole number k >= -1010 in the low bits. */
 INLINE vec power_of_two(vec shifted) { return (vec)(((mask)shifted << 52) + ((int64_t)1023 << 52)); }

@@ -5,7 +5,7 @@ For any number of models. Everything added is a whole number: the sums are those
 
 /* Vectors of rows, and models, worked on together: one's operations fill the other's latencies. */
 #define TOGETHER 4
-#define MOST_MODELS (LANES == 8 ? 4 : 2)    /* as many as registers hold sums for */
+#define MOST_MODELS (MOST > 3 ? 4 : 2)    /* as many as registers hold sums for */
 
 /* Tiles whose columns stay in the L1 cache while one model after another reads them. */
 #define TILES_AT_ONCE 4

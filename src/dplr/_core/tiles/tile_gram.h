@@ -66,7 +66,7 @@ INLINE void sums_of(const int width, const double *a, ptrdiff_t rows, double *co
 INLINE void triangle_and_sums(const int width, const double *a, ptrdiff_t rows, double *out, ptrdiff_t out_stride,
                               double *column_sums, const char *piece)
 {
-    if (LANES == 8 && column_sums) {
+    if (MOST > 3 && column_sums) {
         triangle_of(width, 1, a, rows, out, out_stride, column_sums, piece);
         return;
     }

@@ -1,7 +1,7 @@
 /* Vectors of one instruction set: LANES float64 numbers, 2, 4 or 8, of as many rows.
 
-The wider paths use intrinsics, because what they need (shuffles, roundpd) has no portable spelling; the baseline is
-written in GNU C vectors and compiles on any CPU. */
+The baseline is written in GNU C vectors and compiles on any CPU. The other paths use intrinsics, because what they need
+(shuffles, rounding, fused multiply-add) has no portable spelling. FUSED: whether multiply_add rounds once. */
 #ifndef DPLR_TILE_LANES_H
 #define DPLR_TILE_LANES_H
 
@@ -31,6 +31,7 @@ INLINE void prefetch(const char *line) { __builtin_prefetch(line, 0, 2); }
 
 /* Rows of a tile: MOST * 4 sums stay in registers. */
 #define MOST 6
+#define FUSED 1
 typedef __m512d vec;
 INLINE vec load(const double *p) { return _mm512_loadu_pd(p); }
 /* Two vectors in single precision. */
@@ -65,6 +66,7 @@ INLINE __m256d fold(vec v) { return _mm512_castpd512_pd256(v) + _mm512_extractf6
 #include <immintrin.h>
 
 #define MOST 3
+#define FUSED 1
 typedef __m256d vec;
 INLINE vec load(const double *p) { return _mm256_loadu_pd(p); }
 typedef __m256 singles;
@@ -88,8 +90,37 @@ INLINE vec multiply_add(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); 
 INLINE vec truncated(vec v) { return _mm256_round_pd(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 INLINE vec root_of(vec v) { return _mm256_sqrt_pd(v); }
 INLINE __m256d fold(vec v) { return v; }
+#elif defined(NEON)
+#include <arm_neon.h>
+
+#define MOST 6
+#define FUSED 1
+typedef float64x2_t vec;
+typedef float32x4_t singles;
+INLINE vec load(const double *p) { return vld1q_f64(p); }
+INLINE vec load_single(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
+INLINE singles narrowed(const vec *v) { return vcvt_high_f32_f64(vcvt_f32_f64(v[0]), v[1]); }
+INLINE void widened(singles v, vec *out)
+{
+    out[0] = vcvt_f64_f32(vget_low_f32(v));
+    out[1] = vcvt_high_f64_f32(v);
+}
+INLINE singles all_singles(float value) { return vdupq_n_f32(value); }
+INLINE singles between(singles v, singles low, singles high) { return vmaxnmq_f32(vminnmq_f32(v, high), low); }
+INLINE void store(double *p, vec v) { vst1q_f64(p, v); }
+INLINE vec all(double value) { return vdupq_n_f64(value); }
+INLINE vec to_nearest(vec v) { return vrndnq_f64(v); }
+/* The number where the other one is a NaN that an operation gave. Of zeros they choose by sign, and no sum shows it. */
+INLINE vec at_most(vec v, vec high) { return vminnmq_f64(v, high); }
+INLINE vec at_least(vec v, vec low) { return vmaxnmq_f64(v, low); }
+INLINE vec magnitude(vec v) { return vabsq_f64(v); }
+INLINE vec larger_size(vec v, vec size) { return vmaxnmq_f64(vabsq_f64(v), size); }
+INLINE vec multiply_add(vec a, vec b, vec c) { return vfmaq_f64(c, a, b); }
+INLINE vec truncated(vec v) { return vrndq_f64(v); }
+INLINE vec root_of(vec v) { return vsqrtq_f64(v); }
 #else
 #define MOST 3
+#define FUSED 0
 typedef double vec __attribute__((vector_size(16)));
 typedef float singles __attribute__((vector_size(16)));
 #endif
@@ -127,9 +158,11 @@ INLINE mask rows_left(ptrdiff_t rows)
 INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+v"(v)); return v; }
 #elif LANES == 4
 INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+x"(v)); return v; }
+#elif defined(NEON)
+INLINE vec load_once(const double *p) { vec v = load(p); __asm__("" : "+w"(v)); return v; }
 #endif
 
-#if LANES == 2
+#if LANES == 2 && !defined(NEON)
 INLINE vec load(const double *p) { vec v; memcpy(&v, p, sizeof v); return v; }
 INLINE vec load_once(const double *p) { return load(p); }
 INLINE vec load_single(const float *p) { return (vec){p[0], p[1]}; }
@@ -164,7 +197,9 @@ INLINE vec truncated(vec v)
     vec near = to_nearest(v);
     return near - choose((mask)(near > v), all(1.0), all(0.0));
 }
+#endif
 
+#if LANES == 2
 /* Sums of the lanes of four vectors, added to out[0..3]. */
 INLINE void add_sums(double *out, const vec *v)
 {

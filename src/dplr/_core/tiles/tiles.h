@@ -117,7 +117,9 @@ static inline void prefetch_bytes(const char *data, ptrdiff_t bytes)
 #endif
 }
 
-/* The tiles of a path ("baseline", "avx2", "avx512"), or NULL where this build or this CPU does not have it. */
+/* The tiles of a path ("baseline", "neon", "avx2", "avx512") of this build, or NULL; and the same where this CPU runs
+   them. */
+const Tiles *built_tiles(const char *path);
 const Tiles *find_tiles(const char *path);
 
 #endif

@@ -1,0 +1,79 @@
+"""Sums, noise, encodings and releases have the bits that were written down, on every platform."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.bits.bits_file import faults, read, write
+
+import dplr
+
+PROGRAM = pathlib.Path(__file__).parent
+FIXED = PROGRAM / "hashes.txt"
+# A line of the package, and a value whose hash it changes.
+BROKEN = [
+    ("problem/geometry.py", "INTERCEPT = 0.5 ", "INTERCEPT = 0.25 ", "differs: moments ball 700x1 labels on baseline"),
+    ("noise.py", "_SMOOTHING = 2**22", "_SMOOTHING = 2**21", "differs: release objective gaussian on portable"),
+]
+
+
+def run(*options, package=None):
+    """The program without what an emulated machine may lack."""
+    path = [] if package is None else [str(package)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*path, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    without = "import runpy, sys; sys.modules.update(dict.fromkeys(['pytest', 'sklearn', 'pandas', 'pyarrow'])); "
+    code = without + f"sys.argv[1:] = {list(options)!r}; runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_every_value_has_the_bits_that_were_written_down():
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 faults" in done.stdout
+
+
+def test_a_broken_package_has_other_bits(tmp_path):
+    shutil.copytree(pathlib.Path(dplr.__file__).parent, tmp_path / "dplr")
+    for file, good, bad, _ in BROKEN:
+        text = (tmp_path / "dplr" / file).read_text()
+        assert text.count(good) == 1, good
+        (tmp_path / "dplr" / file).write_text(text.replace(good, bad))
+    done = run(package=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    said = done.stdout.splitlines()
+    assert {each[-1] for each in BROKEN} <= set(said)
+    assert not any("encoder" in line for line in said)  # what was not broken
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"a": {"": "1"}, "b @avx2": {"avx2": "2"}}, []),
+        ({"a": {"": "1"}}, ["not computed: b @avx2"]),
+        ({"b @avx2": {"avx2": "2"}}, ["not computed: a"]),
+        ({"a": {"portable": "1", "avx2": "9"}, "b @avx2": {"avx2": "2"}}, ["differs: a on avx2"]),
+        ({"a": {"": "1"}, "b @avx2": {"avx2": "2"}, "d": {"": "4"}}, ["not in the file: d"]),
+    ],
+)
+def test_what_differs_is_named(found, said):
+    fixed = {"a": "1", "b @avx2": "2", "c @neon": "3"}
+    assert faults(found, fixed, ("portable", "baseline", "avx2")) == said
+
+
+def test_hashes_of_other_cpus_stay_when_the_file_is_written_anew(tmp_path):
+    file = tmp_path / "hashes.txt"
+    write({"a": {"": "1"}, "b @neon": {"neon": "2"}}, file, ("portable", "neon"))
+    write({"a b": {"portable": "3", "avx2": "3"}, "b @avx2": {"avx2": "4"}}, file, ("portable", "avx2"))
+    assert read(file) == {"a b": "3", "b @avx2": "4", "b @neon": "2"}
+    with pytest.raises(SystemExit, match="CPU paths differ"):
+        write({"a": {"portable": "3", "avx2": "4"}}, file, ("portable", "avx2"))
+
+
+def test_the_file_holds_every_kind_of_value():
+    names = list(read(FIXED))
+    for kind in ("moments", "clipped", "score", "gradient in pairs", "loss", "encoder", "draws", "release"):
+        assert sum(name.startswith(kind) for name in names) > 3, kind
