@@ -31,6 +31,10 @@ def show_versions() -> None:
     -------
     It reads no data.
 
+    See Also
+    --------
+    check : What dplr makes of a table, before a fit.
+
     Examples
     --------
     >>> import dplr
