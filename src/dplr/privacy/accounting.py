@@ -11,7 +11,7 @@ from scipy import optimize
 from dplr._validation import sentence
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 
-# Below it rounding in the accountant's Fourier transforms would drown delta: at 1e-12, of 10,000 steps, it is a tenth of it.
+# Below it rounding in the accountant's Fourier transforms would drown delta: of 10,000 steps it shows at 1e-12.
 SMALLEST_DELTA = 2.0**-40
 # Smaller multipliers give an eps that protects nobody, and their loss distributions take gigabytes.
 SMALLEST_MULTIPLIER = 0.3
