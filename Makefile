@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle spark ray checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel clean
+.PHONY: demo test oracle spark ray checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -41,6 +41,11 @@ papers: $(VENV)/.test
 # What the peers score on the data sets of the frontier (an hour): `make papers` draws it.
 papers-peers: $(VENV)/.test $(VENV)-peers/.peers $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.frontier diffprivlib $(VENV)-peers/bin/python opacus $(VENV)-opacus/bin/python
+# The site, in build/docs/html, with warnings as errors; `make docs-links` also asks other hosts whether their pages exist.
+docs: $(VENV)-docs/.docs
+	$(VENV)-docs/bin/python docs/site/build.py build/docs/html
+docs-links: $(VENV)-docs/.docs
+	$(VENV)-docs/bin/python docs/site/build.py --links build/docs/html
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 
@@ -66,6 +71,11 @@ $(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
 	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
 	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
+$(VENV)-docs/.docs: $(VENV)/.wheel
+	$(PY) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
+	$(VENV)-docs/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[docs]"
+	@touch $@
 $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
 	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true -Csetup-args=-Doptimization=1 ".[test]"
@@ -80,4 +90,4 @@ $(VENV)-opacus/.opacus:
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-checked $(VENV)-peers $(VENV)-opacus
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs
