@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from dplr import plots
 
 rng = np.random.default_rng(0)
 people = pd.DataFrame({"age": rng.integers(18, 100, 20_000), "hours": rng.integers(0, 80, 20_000)})
@@ -26,6 +27,7 @@ for name, value in est.named_coef_.items():
     print(f"{name:6} {value:7.4f}")
 
 # %%
-# The same data without the first person would have led to almost the same picture.
+# The picture shows the effect of each column from one of its bounds to the other. Without any one of these people it
+# would have looked like this with almost the same probability.
 
-ax = dplr.plots.plot_coefficients(est)
+ax = plots.plot_coefficients(est, per="range")

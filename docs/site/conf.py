@@ -18,8 +18,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "docstrings",
     "numpydoc",
+    "privacy_section",
+    "members",
     "myst_parser",
     "sphinx_design",
     "sphinx_copybutton",
@@ -31,7 +32,7 @@ highlight_language = "text"  # indented blocks of the proofs are not programs
 default_role = "code"  # docstrings write `name` as Markdown does
 
 # Markdown as code hosts read it: formulas in dollars, links to headings by their names there.
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "attrs_block"]
 myst_heading_anchors = 6
 myst_dmath_double_inline = True
 
@@ -92,6 +93,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "icon_links": [{"name": "Source", "url": _project["urls"]["Source"], "icon": "fa-brands fa-github"}],
+    "navbar_align": "left",
     "pygments_light_style": "tango",
     "pygments_dark_style": "github-dark",
 }

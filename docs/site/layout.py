@@ -31,8 +31,8 @@ class Section:
 
     @property
     def page(self) -> PurePosixPath:
-        """The page of the section itself."""
-        return PurePosixPath(self.title.lower() + ".md")
+        """The page of the section itself: that of its entry, where it has only one."""
+        return PurePosixPath(self.title.lower() + ".md") if len(self.entries) > 1 else self.entries[0][1]
 
 
 def sections() -> Iterator[Section]:
@@ -67,7 +67,7 @@ def folder_page(folder: Path, page: PurePosixPath) -> str:
 
 def first_page() -> str:
     """The landing page, with the sections as its navigation."""
-    titles = [_address(section.page) for section in sections()]
+    titles = [f"{section.title} <{_address(section.page)}>" for section in sections()]
     text = pages.rewritten((pages.ROOT / LANDING).read_text(), LANDING, FIRST)
     return f"{text}\n{toctree(titles, ':hidden:')}"
 
@@ -87,7 +87,8 @@ def lay_out(source: Path) -> None:
     written[PurePosixPath("trust/proofs.md")] = proofs_below(written[PurePosixPath("trust/proofs.md")])
     written[FIRST] = first_page()
     for section in sections():
-        written[section.page] = section_page(section)
+        if len(section.entries) > 1:
+            written[section.page] = section_page(section)
     for folder, name in pages.FOLDERS.items():
         if name.endswith(".md"):
             written[PurePosixPath(name)] = folder_page(Path(folder), PurePosixPath(name))

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from pathlib import PurePosixPath
+import tomllib
+from pathlib import Path, PurePosixPath
 
 # A name that `dplr` itself offers has its page there, whichever other module offers it too.
-MODULES = {
-    "dplr": "fits, bounds, plans, budgets, saved models",
-    "dplr.audit": "exact likelihood ratios of releases, and worst neighbours",
-    "dplr.baselines": "DPME, Filter-Priority and FM12's truncated objective",
-    "dplr.ledger": "what a budget in a file consists of",
-    "dplr.mechanisms": "what every mechanism is and does",
-    "dplr.model_file": "models as JSON",
-    "dplr.planner": "curves of simulated fits",
-    "dplr.plots": "pictures",
-    "dplr.privacy": "guarantees and statements",
-    "dplr.report": "HTML pages",
-    "dplr.typing": "names for types of parameters",
-    "dplr.utility": "excess risk and sample size",
-}
+MODULES: list[str] = tomllib.loads((Path(__file__).parents[1] / "reference" / "public.toml").read_text())["modules"]
 TOP = """Python
 ======
 
@@ -69,6 +57,11 @@ def kind(thing: object) -> str:
     return "Functions" if callable(thing) else "Data"
 
 
+def purpose(module: str) -> str:
+    """The first paragraph of the docstring of a module, on one line."""
+    return " ".join((inspect.getdoc(importlib.import_module(module)) or "").split("\n\n")[0].split())
+
+
 def _tables(module: str) -> str:
     """One table of names for each kind of name."""
     found = importlib.import_module(module)
@@ -86,7 +79,7 @@ def _tables(module: str) -> str:
 
 def pages() -> dict[PurePosixPath, str]:
     """The page of every module, and the page that lists them."""
-    rows = "\n".join(f"   * - :doc:`{module}`\n     - {purpose}" for module, purpose in MODULES.items())
+    rows = "\n".join(f"   * - :doc:`{module}`\n     - {purpose(module)}" for module in MODULES)
     made = {PurePosixPath("reference/api.rst"): TOP.format(rows=rows, entries="\n".join(f"   {m}" for m in MODULES))}
     for module in MODULES:
         text = MODULE.format(title=module, line="=" * len(module), module=module, names=_tables(module))
