@@ -137,7 +137,8 @@ def test_every_guide_can_be_reached_from_the_readme():
         page = waiting.pop()
         reached.add(page)
         linked = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())]
-        waiting += [path for path in linked if path in GUIDES and path not in reached]
+        inside = [path for folder in linked if folder.is_dir() for path in folder.glob("*.md")]  # listed
+        waiting += [path for path in [*linked, *inside] if path in GUIDES and path not in reached]
     laid_out = ROOT / "docs" / "site"  # pages that only the site shows
     assert [name(page) for page in GUIDES if page not in reached and page.parent != laid_out] == []
 

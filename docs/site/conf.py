@@ -36,7 +36,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "attrs_block"]
 myst_heading_anchors = 6
 myst_dmath_double_inline = True
 
-# One page per public name; `reference.py` lists them from `__all__`.
+# One page per public name; `api_pages.py` lists them from `__all__`.
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the descriptions say what is taken, in words

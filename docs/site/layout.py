@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import commands
+import api_pages
+import command_pages
 import pages
-import reference
 
 INDEX, LANDING = pages.DOCS / "index.md", pages.DOCS / "site" / "landing.md"
 FIRST = PurePosixPath("index.md")
@@ -60,9 +60,10 @@ def section_page(section: Section) -> str:
 
 
 def folder_page(folder: Path, page: PurePosixPath) -> str:
-    """A list of the pages of a folder."""
+    """A list of the pages of a folder, under the name that the index gives it."""
+    names = {below: name for section in sections() for name, below in section.entries}
     entries = [_address(below) for file, below in sorted(pages.pages().items()) if file.parent == folder]
-    return f"# {folder.name.capitalize()}\n\n{toctree(entries, ':maxdepth: 1')}"
+    return f"# {names[page]}\n\n{toctree(entries, ':maxdepth: 1')}"
 
 
 def first_page() -> str:
@@ -92,7 +93,7 @@ def lay_out(source: Path) -> None:
     for folder, name in pages.FOLDERS.items():
         if name.endswith(".md"):
             written[PurePosixPath(name)] = folder_page(Path(folder), PurePosixPath(name))
-    written |= reference.pages() | {PurePosixPath("reference/commands.md"): commands.page()}
+    written |= api_pages.pages() | {PurePosixPath("reference/commands.md"): command_pages.page()}
     for page, text in written.items():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
         (source / page).write_text(text)

@@ -23,6 +23,7 @@ AT_ROOT = {
 FOLDERS = {
     "docs/develop/decisions": "develop/decisions/index.md",
     "docs/develop/reviews": "develop/reviews/index.md",
+    "docs/explanation": "explanation/index.md",
     "docs/gallery": "gallery/index.rst",
 }
 # Pages that are made from the code; files link to them by their public address.

@@ -20,6 +20,7 @@ from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
+from dplr.estimators._html import Drawn
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, cost
 from dplr.fitting.planning import PublicFacts, check_promise
@@ -72,7 +73,7 @@ def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
     return decorator
 
 
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
