@@ -16,7 +16,7 @@ from bench.data.adult import LEVELS, NUMBERS, load
 from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
-from dplr.ledger import NullLedger
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring

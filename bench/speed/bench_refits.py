@@ -13,7 +13,7 @@ from bench.speed.bench_newton import L2, survey, widest_only
 from dplr.bounds import ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
-from dplr.ledger import NullLedger
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring

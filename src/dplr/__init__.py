@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
+        Comparison,
         HuberRegressor,
         HuberSVC,
         LinearRegression,
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
         PrivateSearch,
         RandomFourierFeatures,
         ResidualRegressor,
+        UnitBall,
         compare,
         fit,
         fit_many,
     )
     from dplr.fitting.checking import DataCheck, check
+    from dplr.inference.intervals import ScoreTest
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms import (
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
     from dplr.moments.file import load_moments
+    from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
     from dplr.moments.released import ReleasedMoments
     from dplr.planner import Assumptions, plan
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
+    from dplr.rows.streams.source import Stream
+    from dplr.rows.tables.survey import Survey
     from dplr.summary.table import Summary
 
 __all__ = [
@@ -52,6 +58,7 @@ __all__ = [
     "Bounds",
     "BoundsEncoder",
     "BudgetExceeded",
+    "Comparison",
     "DataCheck",
     "DataWarning",
     "FunctionalMechanism",
@@ -64,6 +71,7 @@ __all__ = [
     "Loss",
     "MarginClassifier",
     "ModelFileError",
+    "MomentModel",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
@@ -77,8 +85,11 @@ __all__ = [
     "ReleasedMoments",
     "ResidualRegressor",
     "ScoreRelease",
+    "ScoreTest",
     "Stream",
     "Summary",
+    "Survey",
+    "UnitBall",
     "check",
     "compare",
     "fit",
@@ -99,6 +110,7 @@ _HOMES = {
     "Bounds": "dplr.bounds",
     "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
+    "Comparison": "dplr.estimators",
     "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
@@ -110,6 +122,7 @@ _HOMES = {
     "Loss": "dplr.problem.losses",
     "MarginClassifier": "dplr.estimators",
     "ModelFileError": "dplr.model_file",
+    "MomentModel": "dplr.moments.model",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
@@ -124,6 +137,9 @@ _HOMES = {
     "Stream": "dplr.rows.streams.source",
     "Summary": "dplr.summary.table",
     "ScoreRelease": "dplr.mechanisms",
+    "ScoreTest": "dplr.inference.intervals",
+    "Survey": "dplr.rows.tables.survey",
+    "UnitBall": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "fit": "dplr.estimators",
@@ -142,8 +158,6 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("dplr")
-    if name == "composition":  # the module's place in earlier versions
-        return importlib.import_module("dplr.privacy.composition")
     if name not in _HOMES:
         raise AttributeError(f"module 'dplr' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -15,11 +15,43 @@ _muted = contextvars.ContextVar[tuple[type[Warning], ...]]("_muted", default=())
 
 
 class PrivacyWarning(UserWarning):
-    """The promise is weaker than it looks: it covers less, or hardly anything, or the noise can be drawn again."""
+    """The promise is weaker than it looks: it covers less, or hardly anything, or the noise can be drawn again.
+
+    Privacy
+    -------
+    It is for the data holder, and not part of a release.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = dplr.fit(X, X[:, 0] > 0, eps=1.0, rng=0)  # a seed protects nobody
+    >>> any(issubclass(each.category, dplr.PrivacyWarning) for each in caught)
+    True
+    """
 
 
 class DataWarning(UserWarning):
-    """What the rows are like: how many values were clipped or are unknown. It is not private: never publish it."""
+    """What the rows are like: how many values were clipped or are unknown.
+
+    It is not private: never publish it.
+
+    Privacy
+    -------
+    It shows shares of private rows, without noise, to the data holder alone. A strict ledger silences it.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(0, 2, (1000, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = dplr.fit(X, X[:, 0] > 1, bounds=dplr.Bounds([(0, 1), (0, 2)]), eps=1.0)
+    >>> any(issubclass(each.category, dplr.DataWarning) for each in caught)
+    True
+    """
 
 
 @contextlib.contextmanager

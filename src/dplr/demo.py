@@ -1,4 +1,4 @@
-"""A private regression on real, sensitive data beside the non-private one: ``python -m dplr.demo``.
+"""A private regression on real, sensitive data beside the non-private one: ``python -m dplr.demo``. Private.
 
 A survey of 6,366 married women (R. Fair 1978, from Redbook magazine 1974): who had an affair? One row is one person.
 """

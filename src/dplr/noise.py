@@ -1,4 +1,4 @@
-"""The only randomness: integer noise on the operating system's entropy, and real vectors made of it."""
+"""The only randomness: integer noise on the operating system's entropy, and real vectors made of it. Private."""
 
 from __future__ import annotations
 

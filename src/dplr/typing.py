@@ -20,7 +20,35 @@ __all__ = ["BoundsLike", "FittedModel", "LedgerLike", "MechanismLike", "PublicLi
 
 
 class FittedModel(Protocol):
-    """A linear model of scikit-learn or of this package after its fit."""
+    """A linear model of scikit-learn or of this package after its fit.
+
+    Any object with these two attributes is one.
+
+    Attributes
+    ----------
+    coef_ : array-like of shape (n_features,), (1, n_features) or (n_classes, n_features)
+        Coefficients in the units of the features.
+    intercept_ : float, or array-like of shape (n_classes,)
+        Intercepts.
+
+    Privacy
+    -------
+    As `public` of a fit it must come from data that are disjoint from the private ones.
+
+    See Also
+    --------
+    dplr.fit : Start from such a model, with ``public=``.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from dplr.typing import FittedModel
+    >>> def slopes(model: FittedModel) -> list[float]:
+    ...     return np.ravel(model.coef_).tolist()
+    >>> [round(slope, 3) for slope in slopes(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))]
+    [2.0]
+    """
 
     coef_: Any
     intercept_: Any

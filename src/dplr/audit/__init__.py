@@ -6,17 +6,9 @@ from one event, `mu_lower_bound` with `gaussian_eps` for Gaussian noise. A log r
 eps proves the claim wrong; nothing here can prove one right.
 """
 
-from dplr.audit._density import (
-    HuberSVM,
-    Logistic,
-    MarginLoss,
-    SoftHuber,
-    SoftLogistic,
-    log_density,
-    log_density_ratio,
-    minimiser,
-)
+from dplr.audit._density import log_density, log_density_ratio, minimiser
 from dplr.audit._hockey_stick import hockey_stick
+from dplr.audit._losses import HuberSVM, Logistic, MarginLoss, SoftHuber, SoftLogistic
 from dplr.audit._sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.audit._search import WorstPair, search
 

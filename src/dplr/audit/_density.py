@@ -1,4 +1,4 @@
-"""The exact density of what output or objective perturbation releases, with twins of the losses in NumPy.
+"""The exact density of what output or objective perturbation releases.
 
 Nothing here uses the kernels or the solvers of the package, so that an error there cannot hide itself.
 """
@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import ArrayLike
 
 from dplr._validation import check_choice, real_number, sentence
-
-Array = NDArray[np.float64]
+from dplr.audit._losses import Array, MarginLoss
 
 LAWS = ("gamma", "gaussian", "gauge")
 # Half-width and number of columns of each group of columns, in their order.
@@ -27,102 +24,26 @@ _NEWTON_STEPS, _HALVINGS = 200, 60
 _NEWTON_FLOOR = 1e-14
 
 
-class MarginLoss(Protocol):
-    """A convex loss of the margin z = x.w and the target y, through its first two derivatives in z."""
-
-    def residual(self, margin: Array, y: Array) -> Array:
-        """First derivative."""
-        ...
-
-    def weight(self, margin: Array, y: Array) -> Array:
-        """Second derivative."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """log(1 + exp(-y z)) for y in {-1, +1}: residual at most 1 in size, weight at most 1/4."""
-
-    def residual(self, margin: Array, y: Array) -> Array:
-        """First derivative."""
-        return -y * special.expit(-y * margin)
-
-    def weight(self, margin: Array, y: Array) -> Array:
-        """Second derivative."""
-        return special.expit(margin) * special.expit(-margin)
-
-
-@dataclass(frozen=True, slots=True)
-class HuberSVM:
-    """Hinge loss of y z with a parabola on |1 - y z| <= width (CMS11 equation 7): weight at most 1 / (2 width)."""
-
-    width: float = 0.5
-
-    def residual(self, margin: Array, y: Array) -> Array:
-        """First derivative."""
-        return -y * np.clip((1 + self.width - y * margin) / (2 * self.width), 0, 1)
-
-    def weight(self, margin: Array, y: Array) -> Array:
-        """Second derivative (either one where there are two)."""
-        return np.where(np.abs(1 - y * margin) <= self.width, 1 / (2 * self.width), 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class SoftLogistic:
-    """Logistic loss of y z whose slope ends smoothly at `cut` = C <= 1.
-
-    The slope's size s is that of the logistic loss where s <= s1 = 1 - sqrt(1 - C); from there on, C - s decays
-    exponentially in -y z. Weight min(s (1 - s), C - s), at most 1/4.
-    """
-
-    cut: float = 0.5
-
-    def residual(self, margin: Array, y: Array) -> Array:
-        """First derivative."""
-        size, rest, bent = self._parts(y * margin)
-        return -y * np.where(bent, self.cut - rest, size)
-
-    def weight(self, margin: Array, y: Array) -> Array:
-        """Second derivative."""
-        size, rest, bent = self._parts(y * margin)
-        return np.where(bent, rest, size * (1 - size))
-
-    def _parts(self, v: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Slope size of the logistic loss; what the slope lacks of `cut`; where the latter counts."""
-        turn_size = 1 - math.sqrt(1 - self.cut)
-        turn = -float(special.logit(turn_size))  # minus infinity for cut = 1
-        return special.expit(-v), (self.cut - turn_size) * np.exp(np.minimum(v - turn, 0)), v < turn
-
-
-@dataclass(frozen=True, slots=True)
-class SoftHuber:
-    """Loss of r = z - y with slope sign(r) C (1 - exp(-|r| / C)), C = `width`: weight exp(-|r| / C), at most 1."""
-
-    width: float = 0.5
-
-    def residual(self, margin: Array, y: Array) -> Array:
-        """First derivative."""
-        r = margin - y
-        return -self.width * np.sign(r) * np.expm1(-np.abs(r) / self.width)
-
-    def weight(self, margin: Array, y: Array) -> Array:
-        """Second derivative."""
-        return np.exp(-np.abs(margin - y) / self.width)
-
-
 def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike, w0: ArrayLike = 0.0) -> Array:
     """Minimise sum_i loss(x_i.w, y_i) + ridge (w - w0)^2 / 2 by Newton's method.
 
     Parameters
     ----------
-    X, y : rows (..., n, d) and targets (..., n); leading axes are separate problems.
-    loss : what `MarginLoss` says.
-    ridge : Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or (d,) one for each.
-    w0 : public coefficients (..., d), or 0.
+    X : array-like of shape (..., n, d)
+        Rows; leading axes are separate problems.
+    y : array-like of shape (..., n)
+        Targets.
+    loss : dplr.audit.MarginLoss
+        The loss.
+    ridge : float or array-like of shape (d,)
+        Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
+    w0 : float or array-like of shape (..., d), default=0.0
+        Public coefficients towards which the ridge pulls.
 
     Returns
     -------
-    Coefficients (..., d).
+    ndarray of shape (..., d)
+        Coefficients.
 
     Raises
     ------
@@ -130,6 +51,14 @@ def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike,
         Shapes do not agree, or `ridge` is not positive.
     ArithmeticError
         The minimum was not found.
+
+    Privacy
+    -------
+    Reads the data without any noise: for data made up for an audit, not for private data.
+
+    See Also
+    --------
+    dplr.audit.log_density : What noise makes of it.
 
     Examples
     --------
@@ -184,24 +113,35 @@ def log_density(
 
     Parameters
     ----------
-    X, y : rows (..., n, d), with the intercept's constant already appended, and targets (..., n).
-    coef : released coefficients (..., d). Leading axes of all arguments broadcast: one data set at many `coef`, or many
-        data sets each at its own.
-    loss : what `MarginLoss` says; `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`,
-        `SoftHuber(width)`, or your own.
-    ridge : Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or (d,) one for each.
-    scale : of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": h is proportional to
-        exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps. "gaussian":
+    X : array-like of shape (..., n, d)
+        Rows, with the intercept's constant already appended.
+    y : array-like of shape (..., n)
+        Targets.
+    coef : array-like of shape (..., d)
+        Released coefficients. Leading axes of all arguments broadcast: one data set at many `coef`, or many data sets
+        each at its own.
+    loss : dplr.audit.MarginLoss
+        `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`, `SoftHuber(width)`, or your own.
+    ridge : float or array-like of shape (d,)
+        Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
+    scale : float
+        Scale of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": h is proportional
+        to exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps. "gaussian":
         standard deviation of each coordinate. "gauge": h is proportional to exp(-N(b) / scale), N the gauge of `body`.
-    law : `"gamma"`, `"gaussian"` or `"gauge"`.
-    mechanism : `"objective"` or `"output"`.
-    w0 : public coefficients towards which the ridge pulls, (..., d), or 0.
-    body : (half-width, columns) of each group of columns in their order, for the law "gauge": N(b) is the largest sum
-        of |b_j| / half-width over a group. One column is an interval, several are a cross-polytope.
+    law : {"gamma", "gaussian", "gauge"}, default="gamma"
+        Law of the noise.
+    mechanism : {"objective", "output"}, default="objective"
+        What the noise is added to.
+    w0 : float or array-like of shape (..., d), default=0.0
+        Public coefficients towards which the ridge pulls.
+    body : sequence of (float, int) or None, default=None
+        Half-width and columns of each group of columns in their order, for the law "gauge": N(b) is the largest sum of
+        |b_j| / half-width over a group. One column is an interval, several are a cross-polytope.
 
     Returns
     -------
-    Log densities (...), normalised.
+    ndarray
+        Normalised log densities, of the shape of the leading axes.
 
     Raises
     ------
@@ -211,6 +151,14 @@ def log_density(
     Privacy
     -------
     Reads the data without any noise: for data made up for an audit, not for private data.
+
+    See Also
+    --------
+    dplr.audit.log_density_ratio : The privacy loss of two data sets.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Algorithms 1 and 2; proof: objective.md, lemma 1.
 
     Examples
     --------
@@ -261,22 +209,53 @@ def log_density_ratio(
 
     Parameters
     ----------
-    X, y : rows (..., n, d) and targets (..., n) of one data set.
-    X2, y2 : those of its neighbour; n may differ by one.
-    coef, loss, ridge, scale, law, mechanism, w0, body : as in `log_density`, and the same for both.
+    X : array-like of shape (..., n, d)
+        Rows of one data set, with the intercept's constant already appended.
+    y : array-like of shape (..., n)
+        Targets of one data set.
+    X2 : array-like of shape (..., n2, d)
+        Rows of its neighbour; n2 may differ from n by one.
+    y2 : array-like of shape (..., n2)
+        Targets of its neighbour.
+    coef : array-like of shape (..., d)
+        Released coefficients, as in `log_density`.
+    loss : dplr.audit.MarginLoss
+        The loss.
+    ridge : float or array-like of shape (d,)
+        Lam > 0 of the sum form, the same for both.
+    scale : float
+        Scale of the noise, as in `log_density`.
+    law : {"gamma", "gaussian", "gauge"}, default="gamma"
+        Law of the noise.
+    mechanism : {"objective", "output"}, default="objective"
+        What the noise is added to.
+    w0 : float or array-like of shape (..., d), default=0.0
+        Public coefficients towards which the ridge pulls.
+    body : sequence of (float, int) or None, default=None
+        Half-width and columns of each group of columns, as in `log_density`.
 
     Returns
     -------
-    Log ratios (...).
+    ndarray
+        Log ratios, of the shape of the leading axes.
 
     Raises
     ------
     ValueError, TypeError
-        As `log_density`.
+        Shapes do not agree, or a parameter is outside its range.
 
     Privacy
     -------
     Reads the data without any noise: for data made up for an audit, not for private data.
+
+    See Also
+    --------
+    dplr.audit.search : Looks for the worst pair of neighbours.
+    dplr.audit.hockey_stick : The delta of a pair.
+
+    References
+    ----------
+    Dwork, McSherry, Nissim and Smith 2006, definition 1, as a ratio of densities.
 
     Examples
     --------

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dplr._validation import check_choice, check_count, sentence
-from dplr.audit._density import LAWS, MECHANISMS, MarginLoss, log_density, minimiser
+from dplr.audit._density import LAWS, MECHANISMS, log_density, minimiser
+from dplr.audit._losses import MarginLoss
 
 _MOST_COLUMNS = 2
 # The grid reaches as far as the norm of the noise does, except with this probability.
@@ -39,23 +40,48 @@ def hockey_stick(
 
     Parameters
     ----------
-    X, y, X2, y2 : two data sets, (n, d) and (n,), d at most 2; the order matters.
-    eps : privacy loss; -inf gives the mass of f, which is 1 up to the error of the rule.
-    loss, ridge, scale, law, mechanism, w0 : as in `log_density`.
-    points : of the grid, along each axis.
+    X : array-like of shape (n, d)
+        Rows of one data set, d at most 2. The order of the data sets matters.
+    y : array-like of shape (n,)
+        Targets of one data set.
+    X2 : array-like of shape (n2, d)
+        Rows of the other data set.
+    y2 : array-like of shape (n2,)
+        Targets of the other data set.
+    eps : float
+        Privacy loss; -inf gives the mass of f, which is 1 up to the error of the rule.
+    loss : dplr.audit.MarginLoss
+        The loss.
+    ridge : float
+        Lam > 0 of the sum form, which is l2 * n_rows.
+    scale : float
+        Scale of the noise, as in `log_density`.
+    law : {"gaussian", "gamma"}, default="gaussian"
+        Law of the noise.
+    mechanism : {"objective", "output"}, default="objective"
+        What the noise is added to.
+    w0 : float or array-like of shape (d,), default=0.0
+        Public coefficients towards which the ridge pulls.
+    points : int, default=1001
+        Points of the grid, along each axis.
 
     Returns
     -------
-    delta, in [0, 1] up to the error of the rule, which falls with the square of the spacing.
+    float
+        The delta, in [0, 1] up to the error of the rule, which falls with the square of the spacing.
 
     Raises
     ------
     ValueError, TypeError
-        As `log_density`, or more than two columns.
+        Shapes do not agree, there are more than two columns, or a parameter is outside its range.
 
     Privacy
     -------
     Reads the data without any noise: for data made up for an audit, not for private data.
+
+    See Also
+    --------
+    dplr.audit.log_density_ratio : The privacy loss itself.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dplr._validation import real_number, sentence
-from dplr.audit._density import Array
+from dplr.audit._losses import Array
 from dplr.privacy import gaussian
 
 _THRESHOLDS = 97
@@ -26,14 +26,20 @@ def eps_lower_bound(
 
     Parameters
     ----------
-    positive, negative : independent scores (n,) of releases on two neighbouring data sets; any score is valid, the log
-        likelihood ratio is the strongest. Round scores to 1e-9 where floating-point residues are not the question.
-    delta : of the claim.
-    confidence : the bound holds with this probability.
+    positive : array-like of shape (n,)
+        Independent scores of releases on one data set; any score is valid, the log likelihood ratio is the strongest.
+        Round scores to 1e-9 where floating-point residues are not the question.
+    negative : array-like of shape (m,)
+        Independent scores of releases on a neighbouring data set.
+    delta : float, default=0.0
+        Delta of the claim, in [0, 1).
+    confidence : float, default=0.999
+        The bound holds with this probability, in (0, 1).
 
     Returns
     -------
-    Lower bound of eps; -inf where the event was never seen.
+    float
+        Lower bound of eps; -inf where the event was never seen.
 
     Raises
     ------
@@ -43,6 +49,14 @@ def eps_lower_bound(
     Privacy
     -------
     For releases made for an audit: a bound above the claim proves the claim wrong, one below it proves nothing.
+
+    See Also
+    --------
+    dplr.audit.mu_lower_bound : For Gaussian noise, sharper.
+
+    References
+    ----------
+    Clopper and Pearson 1934 for the bounds of a chance.
 
     Examples
     --------
@@ -69,7 +83,7 @@ def eps_lower_bound(
 
 
 def mu_lower_bound(positive: ArrayLike, negative: ArrayLike, *, confidence: float = 0.999) -> float:
-    """Lower bound of mu for a mechanism that is mu-Gaussian differentially private (Nasr et al. 2023, section 4).
+    """Lower bound of mu for a mechanism that is mu-Gaussian differentially private.
 
     Phi^-1(1 - false positives) - Phi^-1(false negatives) of one threshold, with Clopper-Pearson bounds from above for
     both rates. The threshold is halfway between the medians of the first tenths of the scores, near the best one for
@@ -77,21 +91,35 @@ def mu_lower_bound(positive: ArrayLike, negative: ArrayLike, *, confidence: floa
 
     Parameters
     ----------
-    positive, negative, confidence : as in `eps_lower_bound`.
+    positive : array-like of shape (n,)
+        Independent scores of releases on one data set, as in `eps_lower_bound`.
+    negative : array-like of shape (m,)
+        Independent scores of releases on a neighbouring data set.
+    confidence : float, default=0.999
+        The bound holds with this probability, in (0, 1).
 
     Returns
     -------
-    Lower bound of mu; -inf where nothing was told apart. `gaussian_eps` turns it into eps at a delta.
+    float
+        Lower bound of mu; -inf where nothing was told apart. `gaussian_eps` turns it into eps at a delta.
 
     Raises
     ------
     ValueError, TypeError
-        As `eps_lower_bound`.
+        Fewer than two scores, or a parameter outside its range.
 
     Privacy
     -------
     For releases made for an audit. Sound for Gaussian noise only: another mechanism of the same (eps, delta) may exceed
     it at a threshold.
+
+    See Also
+    --------
+    dplr.audit.gaussian_eps : The eps that a mu implies.
+
+    References
+    ----------
+    Nasr et al. 2023, section 4.
 
     Examples
     --------
@@ -111,21 +139,36 @@ def mu_lower_bound(positive: ArrayLike, negative: ArrayLike, *, confidence: floa
 
 
 def gaussian_eps(mu: float, delta: float) -> float:
-    """Smallest eps >= 0 for which mu-Gaussian differential privacy implies (eps, delta), rounded down; 0 for mu <= 0.
+    """Smallest eps >= 0 for which mu-Gaussian differential privacy implies (eps, delta), rounded down.
 
     Parameters
     ----------
-    mu : sensitivity over standard deviation.
-    delta : in (0, 1).
+    mu : float
+        Sensitivity over standard deviation; the eps is 0 where it is not positive.
+    delta : float
+        Probability in (0, 1) by which the loss may be exceeded.
 
     Returns
     -------
-    eps, at most 1000.
+    float
+        The eps, at most 1000.
 
     Raises
     ------
     ValueError
         `delta` is outside (0, 1).
+
+    Privacy
+    -------
+    Uses no data.
+
+    See Also
+    --------
+    dplr.audit.mu_lower_bound : A lower bound of mu from releases.
+
+    References
+    ----------
+    Balle and Wang 2018, Theorem 8.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplr._validation import check_choice, check_count, real_number, sentence
-from dplr.audit._density import Array, Body, MarginLoss, log_density_ratio
+from dplr.audit._density import Body, log_density_ratio
+from dplr.audit._losses import Array, MarginLoss
 from dplr.privacy.guarantees import Neighbouring
 
 # This share of the pairs is drawn at random; the rest are children of the worst ones so far.
@@ -27,10 +28,31 @@ class WorstPair:
 
     Attributes
     ----------
-    log_ratio : size of the log density ratio; the mechanism's eps is at least this.
-    X, y, X2, y2 : the data sets, with the intercept's constant appended: (n, d) and (n,).
-    coef, w0 : the released coefficients and the public ones, (d,).
-    pairs : number of pairs looked at.
+    log_ratio : float
+        Size of the log density ratio; the mechanism's eps is at least this.
+    X, X2 : ndarray of shape (n, d)
+        Rows of the two data sets, with the intercept's constant appended.
+    y, y2 : ndarray of shape (n,)
+        Targets of the two data sets.
+    coef, w0 : ndarray of shape (d,)
+        The released coefficients and the public ones.
+    pairs : int
+        Number of pairs looked at.
+
+    Privacy
+    -------
+    The data sets are made up by the search.
+
+    See Also
+    --------
+    dplr.audit.search : Finds it.
+
+    Examples
+    --------
+    >>> from dplr.audit import Logistic, search
+    >>> found = search(1, loss=Logistic(), ridge=2.0, scale=2.0, pairs=1000)
+    >>> found.pairs >= 1000, found.coef.shape
+    (True, (1,))
     """
 
     log_ratio: float
@@ -122,22 +144,39 @@ def search(
 
     Parameters
     ----------
-    d : columns of X, without the intercept.
-    loss, ridge, scale, mechanism : as in `log_density`.
-    neighbouring : `"replace_one"` or `"add_remove"`.
-    n_rows : rows of the (larger) data set. With public coefficients free, one row reaches the supremum of every number
-        of rows; more rows only make it rarer.
-    radius : of the ball of rows.
-    iota : constant appended for the intercept, 0 for none.
-    public_start : whether the search chooses w0 too; False for w0 = 0.
-    body : (half-width, columns) of each group of columns, without the constant: rows lie in this body instead of the
+    d : int
+        Columns of X, without the intercept.
+    loss : dplr.audit.MarginLoss
+        The loss.
+    ridge : float or array-like of shape (d,)
+        Lam > 0 of the sum form, which is l2 * n_rows.
+    scale : float
+        Scale of the noise, as in `log_density`.
+    mechanism : {"objective", "output"}, default="objective"
+        What the noise is added to.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        Which two data sets are neighbours.
+    n_rows : int, default=1
+        Rows of the (larger) data set. With public coefficients free, one row reaches the supremum of every number of
+        rows; more rows only make it rarer.
+    radius : float, default=1.0
+        Radius of the ball of rows, above 0.
+    iota : float, default=0.0
+        Constant appended for the intercept, 0 for none.
+    public_start : bool, default=True
+        Whether the search chooses w0 too; False for w0 = 0.
+    body : sequence of (float, int) or None, default=None
+        Half-width and columns of each group of columns, without the constant: rows lie in this body instead of the
         ball, and the noise has its gauge. A group of several columns is a one-hot block.
-    pairs : number of pairs to look at.
-    rng : seed.
+    pairs : int, default=100000
+        Number of pairs to look at.
+    rng : int, default=0
+        Seed.
 
     Returns
     -------
-    WorstPair
+    dplr.audit.WorstPair
+        The pair with the largest log density ratio.
 
     Raises
     ------
@@ -147,6 +186,10 @@ def search(
     Privacy
     -------
     Uses no data.
+
+    See Also
+    --------
+    dplr.audit.log_density_ratio : The ratio of one pair.
 
     Examples
     --------

@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._validation import check_choice, check_count, check_eps, sentence
-from dplr.baselines import regression
+from dplr._validation import check_choice, check_eps, sentence
 from dplr.baselines.grid import Grid, grid_of
 from dplr.baselines.hits import Positions
-from dplr.baselines.law import MOST_CELLS, MOST_THETA, MOST_WALK, TwoSided, bins_per_column, two_sided
+from dplr.baselines.law import TwoSided, bins_per_column, two_sided
+from dplr.baselines.limits import bins_of_each, check_size, check_threshold, check_walk
+from dplr.baselines.solving import fitted
 from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
@@ -39,15 +40,12 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
 from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.geometry import GRID
 from dplr.problem.plan import Plan
 from dplr.rows import Rows, as_rows, encoded
 from dplr.rows.queries.moments import Moments
 from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
-_THINNED = 64  # a logistic regression starts where one of every so many cells ends
-_MOST_BINS = 2**20  # of one column: their middles are listed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -105,8 +103,15 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels, or numbers with ``model="linear"``.
+        X : array-like of shape (n_rows, n_features) or table
+            Rows of an array, or of a table of pandas, polars or Arrow.
+        y : array-like of shape (n_rows,)
+            Labels, or numbers with ``model="linear"``.
+
+        Returns
+        -------
+        self
+            The fitted model.
 
         Raises
         ------
@@ -114,6 +119,10 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Spends eps, once, under `neighbouring`. The noisy counts are released, and the model is post-processing of them.
         """
         model = self._plain_model()
         _clients.refuse(model, type(self).__name__)
@@ -160,12 +169,12 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             raise ValueError(sentence("classes", rule, list(facts.classes), "Fit one label against the rest."))
         problem = facts.problem
         sensitivity = cell_counts(problem.neighbouring.records_changed)
-        _check_walk(eps, sensitivity)
+        check_walk(eps, sensitivity)
         law = two_sided(eps, sensitivity)
         grid = grid_of(layout, facts.prep.target, self._bins(layout, facts))
         theta, said = self._threshold(law, grid.cells, facts.n_rows)
-        _check_threshold(theta)
-        _check_size(law, grid, theta)
+        check_threshold(theta)
+        check_size(law, grid, theta)
         shape = " x ".join(str(size) for size in grid.sizes)
         named = f"counts of {shape} cells, L1 sensitivity {sensitivity}; a = 1 - {law.stop} / 2^32; {said}"
         statement = PrivacyStatement(
@@ -194,7 +203,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
     def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
         """Bins of each column and of the target; they count for numbers with bounds."""
         numeric = [isinstance(column, Numeric) for column in layout.columns] + [facts.prep.target is not None]
-        wanted = _for_each(self.bins, len(numeric))
+        wanted = bins_of_each(self.bins, len(numeric))
         if any(each is None and counts for each, counts in zip(wanted, numeric, strict=True)):
             if facts.n_rows is None:
                 remedy = "The usual number of bins depends on it. Or give `bins`."
@@ -224,7 +233,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
         positions, weights = released
         facts, statement = known.facts, plan.statement
-        coef, intercept = facts.prep.to_user_units(_fitted(facts, plan.grid, positions, weights))
+        coef, intercept = facts.prep.to_user_units(fitted(facts, plan.grid, positions, weights))
         model._name_columns(facts)
         model.target_name_ = known.target_name
         if known.classes is not None:
@@ -246,9 +255,17 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        rows : (cells, n_columns) middles of the cells.
-        targets : (cells,) middles of the cells of a number, or labels.
-        weights : (cells,) noisy counts; with `FilterPriority` weights of the sample.
+        rows : ndarray of shape (cells, n_coefs)
+            Middles of the cells, in the columns of `coef_`.
+        targets : ndarray of shape (cells,)
+            Middles of the cells of a number, or labels.
+        weights : ndarray of shape (cells,)
+            Noisy counts; with `FilterPriority` weights of the sample.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
 
         Privacy
         -------
@@ -262,30 +279,126 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_names_(self) -> tuple[str, ...]:
-        """Names of the entries of `coef_`."""
+        """Names of the entries of `coef_`, a tuple of str.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        """
         check_is_fitted(self)
         names: tuple[str, ...] = self._model.coef_names_
         return names
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """(n,) labels; or numbers, clipped to the declared bounds of the target."""
+        """Predict labels; or numbers, clipped to the declared bounds of the target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or table
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Predictions.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
+
+        Privacy
+        -------
+        A function of X and of the released model: as private as X.
+        """
         check_is_fitted(self)
         return np.asarray(self._model.predict(X))
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """(n, 2) probabilities, columns in the order of ``classes_``."""
+        """Predict the probability of each label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or table
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Probabilities, columns in the order of `classes_`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
+
+        Privacy
+        -------
+        A function of X and of the released model: as private as X.
+        """
         check_is_fitted(self)
         return np.asarray(self._model.predict_proba(X))
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) margins, positive for ``classes_[1]``."""
+        """Predict the margin, positive for the second of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or table
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Margins.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit.
+
+        Privacy
+        -------
+        A function of X and of the released model: as private as X.
+        """
         check_is_fitted(self)
         return np.asarray(self._model.decision_function(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of right labels, or R^2: a function of X and y, and as private as they are."""
+        """Measure the share of right labels, or R^2 for numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or table
+            Rows with the columns of the fit.
+        y : array-like of shape (n,)
+            Their targets.
+
+        Returns
+        -------
+        float
+            The score, at most 1.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            The model is not fitted.
+        ValueError
+            X has other columns than the rows of the fit, or y has another length.
+
+        Privacy
+        -------
+        A function of X and y, without noise: as private as they are.
+        """
         check_is_fitted(self)
         return float(self._model.score(X, y))
 
@@ -316,20 +429,6 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _for_each(bins: Any, columns: int) -> list[int | None]:
-    """The user's number of bins of each column and of y; None for the usual one."""
-    if bins is None:
-        return [None] * columns
-    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
-    if listed and len(bins) != columns:
-        rule = f"must be None, a number, or {columns} of them: of each column, and of y"
-        raise ValueError(sentence("bins", rule, bins))
-    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
-    if any(each is not None and each > _MOST_BINS for each in found):
-        raise ValueError(sentence("bins", "must be at most 2^20", bins))
-    return found
-
-
 def _rows_of(ready: Ready) -> Rows:
     """The rows, of which no value has been looked at."""
     y = ready.y.values if ready.labels is None else ready.labels.y
@@ -350,63 +449,3 @@ def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
     """What the statement says of the table."""
     name = "discrete Laplace" if law.scale else "none"
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)
-
-
-def _check_walk(eps: float, sensitivity: int) -> None:
-    """Refuse so much noise that drawing it would take hours: a number is found by passing over cells."""
-    least = sensitivity / MOST_WALK
-    if eps < least:
-        rule = f"must be at least {least!r} for a table of counts, whose noise would take too long to draw"
-        raise ValueError(sentence("eps", rule, eps, "Give a larger eps."))
-
-
-def _check_threshold(theta: int) -> None:
-    """Refuse a threshold whose chance, an exact fraction, would take long to divide."""
-    if theta > MOST_THETA:
-        remedy = "Left out it follows from eps and the cells. Give a smaller `theta`, a larger `eps`, or fewer `bins`."
-        raise ValueError(sentence("theta", f"must be at most {MOST_THETA}", theta, remedy))
-
-
-def _check_size(law: TwoSided, grid: Grid, theta: int) -> None:
-    """Refuse a table of which too many empty cells would pass."""
-    expected = law.expected(theta, grid.cells)
-    if expected > MOST_CELLS:
-        sizes = " x ".join(str(size) for size in grid.sizes)
-        rule = f"must leave at most {MOST_CELLS} empty cells that pass with noise"
-        got = f"about {expected:.3g} of {sizes} cells"
-        remedy = "Give fewer bins, or declare the levels of columns that take few values."
-        raise ValueError(f"`bins` {rule}; got {got}. {remedy}")
-
-
-def _fitted(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients of the scaled problem, from the cells alone: post-processing."""
-    cells = _scaled(facts, grid, positions, weights)
-    if not facts.prep.labels:
-        return regression.least_squares(cells)
-    few = slice(None, None, _THINNED)  # few of the cells tell where to start
-    start = regression.logistic(_scaled(facts, grid, positions[few], weights[few] * _THINNED))
-    return regression.logistic(cells, start)
-
-
-def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArray[np.float64]) -> regression.Cells:
-    """The cells as rows of the scaled problem."""
-    prep = facts.prep
-    d, shift, scale = prep.geometry.d, prep.shift, prep.scale / GRID
-    above, size = grid.halves
-    rest, columns = positions // size, positions % size
-    firsts = np.flatnonzero(np.append(True, rest[1:] != rest[:-1])) if len(rest) else np.empty(0, np.int64)
-    if size > len(positions):
-        known, columns = np.unique(columns, return_inverse=True)
-    else:
-        known = np.arange(size)
-    halves = []
-    for places, own in ((rest[firsts] * size, above), (known, ~above)):
-        rows, targets = grid.points(places)
-        half = np.zeros((len(rows), prep.geometry.n_coefs))
-        half[:, :d] = np.where(own, (rows - shift[:d]) * scale[:d], 0.0)
-        halves.append(half)
-    halves[1][:, d:] = prep.geometry.intercept
-    if not prep.labels:
-        targets = (targets - shift[d]) * scale[d]
-    ends = np.append(firsts, len(positions))
-    return regression.Cells(halves[0], ends, halves[1], columns.astype(np.intp), targets, weights)

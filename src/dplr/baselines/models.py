@@ -16,38 +16,57 @@ from dplr.typing import BoundsLike, LedgerLike
 
 
 class DPME(TableModel):
-    """Differentially private M-estimator (Lei, NIPS 2011): a regression of the cells of a noisy table of counts.
+    """Differentially private M-estimator: a regression of the cells of a noisy table of counts.
 
     Every count gets two-sided geometric noise, negative counts become 0, and the model is fitted to the middles of the
     cells, each with its noisy count as its weight.
 
     Parameters
     ----------
-    eps : privacy loss, at least 2^-17, or 2^-18 under add_remove; ``float("inf")`` leaves only the loss of the bins.
-    model : `"logistic"` for two labels, or `"linear"`.
-    bounds : `dplr.Bounds` of all columns, from public knowledge: they say which cells there are. A number has `bins` of
-        equal width, levels and bins are cells of their own. Declare levels for columns that take few values. With
+    eps : float, default=1.0
+        Privacy loss, at least 2^-17, or 2^-18 under add_remove; ``float("inf")`` leaves only the loss of the bins.
+    model : {"logistic", "linear"}, default="logistic"
+        `"logistic"` for two labels, or `"linear"`.
+    bounds : dplr.Bounds, mapping, path or None, default=None
+        Bounds of all columns, from public knowledge: they say which cells there are. A number has `bins` of equal
+        width, levels and bins are cells of their own. Declare levels for columns that take few values. With
         ``model="linear"`` they declare the range of the target.
-    classes : two labels; as in `dplr.LogisticRegression`.
-    fit_intercept : whether the model has an intercept. FM12's figures have none.
-    neighbouring : `"replace_one"` or `"add_remove"`.
-    n_rows : public number of rows; len(X) under replace_one, a declared reference under add_remove, which the usual
-        number of bins needs there.
-    bins : bins of every number; or a list with an entry for each column of the bounds and one for y, those of levels
-        None. None for Lei's ceil(1 / h), h = (sqrt(log n) / n)^(2 / (2 + D)), D the number of columns with the target.
-    ledger : the budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
-    rng : None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
+    classes : sequence or None, default=None
+        Two labels; as in `dplr.LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept. FM12's figures have none.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        Which two data sets must be hard to tell apart.
+    n_rows : int or None, default=None
+        Public number of rows; len(X) under replace_one, a declared reference under add_remove, which the usual number
+        of bins needs there.
+    bins : int, list or None, default=None
+        Bins of every number; or a list with an entry for each column of the bounds and one for y, those of levels None.
+        None for Lei's ceil(1 / h), h = (sqrt(log n) / n)^(2 / (2 + D)), D the number of columns with the target.
+    ledger : dplr.Ledger, path or None, default=None
+        The budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
+    rng : int or None, default=None
+        None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
     ----------
-    coef_, intercept_ : in the units of the user's columns, as in `dplr.LogisticRegression` and
-        `dplr.LinearRegression`.
-    coef_names_ : names of the columns.
-    classes_ : the labels, with ``model="logistic"``.
-    privacy_ : the `dplr.PrivacyStatement`.
-    released_ : ``"cells"``, positions of the cells with a positive noisy count in the table, the target's axis fastest,
-        and ``"counts"``. The noisy counts of all other cells are 0.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    coef_ : ndarray of shape (1, n_coefs) or (n_coefs,)
+        Coefficients in the units of the user's columns, as in `dplr.LogisticRegression` and `dplr.LinearRegression`.
+    intercept_ : ndarray of shape (1,) or float
+        Intercept in the user's units.
+    coef_names_ : tuple of str
+        Names of the columns of `coef_`.
+    classes_ : ndarray of shape (2,)
+        The labels, with ``model="logistic"``.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    released_ : dict of str to sequence
+        ``"cells"``, positions of the cells with a positive noisy count in the table, the target's axis fastest, and
+        ``"counts"``. The noisy counts of all other cells are 0.
+    n_features_in_ : int
+        Number of columns of the table, as in scikit-learn.
+    feature_names_in_ : ndarray of str
+        Names of the columns of the table, where it has any, as in scikit-learn.
 
     Raises
     ------
@@ -62,7 +81,12 @@ class DPME(TableModel):
 
     See Also
     --------
-    dplr.fit : better models at the same eps. This one is for comparisons.
+    dplr.fit : Better models at the same eps; this one is for comparisons.
+    dplr.baselines.FilterPriority : Tables of any number of cells.
+
+    References
+    ----------
+    Lei 2011; proofs: histogram.md, theorems 1 and 3.
 
     Examples
     --------
@@ -111,7 +135,7 @@ class DPME(TableModel):
 
 
 class FilterPriority(TableModel):
-    """Filter and priority sampling of a noisy table (Cormode, Procopiuc, Srivastava and Tran, ICDT 2012).
+    """Filter and priority sampling of a noisy table, and a regression of its cells.
 
     Of all counts with two-sided geometric noise, those of at least `theta` are kept, and of these a priority sample of
     at most `size`; the model is fitted to the middles of their cells. Empty cells that pass are drawn without a list of
@@ -119,26 +143,70 @@ class FilterPriority(TableModel):
 
     Parameters
     ----------
-    eps, model, bounds, classes, fit_intercept, neighbouring, n_rows, bins, ledger, rng : as in `DPME`.
-    theta : least noisy count that is kept, an integer in 1..32768. None for the least one at which at most n/10 empty
-        cells pass on average: the paper recommends none.
-    size : most cells that are kept. None for n, the public number of rows.
+    eps : float, default=1.0
+        Privacy loss, as in `DPME`.
+    model : {"logistic", "linear"}, default="logistic"
+        `"logistic"` for two labels, or `"linear"`.
+    bounds : dplr.Bounds, mapping, path or None, default=None
+        Bounds of all columns, from public knowledge, as in `DPME`.
+    classes : sequence or None, default=None
+        Two labels; as in `dplr.LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        Which two data sets must be hard to tell apart.
+    n_rows : int or None, default=None
+        Public number of rows, as in `DPME`.
+    bins : int, list or None, default=None
+        Bins of every number, as in `DPME`.
+    theta : int or None, default=None
+        Least noisy count that is kept, in 1..32768. None for the least one at which at most n/10 empty cells pass on
+        average: the paper recommends none.
+    size : int or None, default=None
+        Most cells that are kept. None for n, the public number of rows.
+    ledger : dplr.Ledger, path or None, default=None
+        The budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
+    rng : int or None, default=None
+        None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
     ----------
-    coef_, intercept_, coef_names_, classes_, privacy_, n_features_in_, feature_names_in_ : as in `DPME`.
-    released_ : ``"cells"``, positions of the sampled cells in the table, Python's integers where there are 2^62 cells
-        or more; and ``"counts"``, their weights.
+    coef_ : ndarray of shape (1, n_coefs) or (n_coefs,)
+        Coefficients in the units of the user's columns, as in `DPME`.
+    intercept_ : ndarray of shape (1,) or float
+        Intercept in the user's units.
+    coef_names_ : tuple of str
+        Names of the columns of `coef_`.
+    classes_ : ndarray of shape (2,)
+        The labels, with ``model="logistic"``.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    released_ : dict of str to sequence
+        ``"cells"``, positions of the sampled cells in the table, Python's integers where there are 2^62 cells or more;
+        and ``"counts"``, their weights.
+    n_features_in_ : int
+        Number of columns of the table, as in scikit-learn.
+    feature_names_in_ : ndarray of str
+        Names of the columns of the table, where it has any, as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        On `fit`, as in `DPME`.
+        On `fit`: a parameter or the data break a rule, as in `DPME`.
 
     Privacy
     -------
     Pure eps-DP, for the computed numbers (histogram.md, theorems 1, 2 and 3). The filter, the sample and the model are
     post-processing of the noisy counts. `theta` and `size` are public, and so is all that `DPME` assumes.
+
+    See Also
+    --------
+    dplr.fit : Better models at the same eps; this one is for comparisons.
+    dplr.baselines.DPME : All cells of smaller tables.
+
+    References
+    ----------
+    Cormode, Procopiuc, Srivastava and Tran 2012; proofs: histogram.md, theorems 1, 2 and 3.
 
     Examples
     --------

@@ -26,20 +26,41 @@ def truncated(
 
     Parameters
     ----------
-    X, y, model, bounds, classes, fit_intercept : as in `dplr.fit`.
+    X : array-like of shape (n_rows, n_features) or table
+        Rows, as in `dplr.fit`.
+    y : array-like of shape (n_rows,)
+        Targets, as in `dplr.fit`.
+    model : {"logistic", "linear"}, default="logistic"
+        The model.
+    bounds : dplr.Bounds, mapping, path or None, default=None
+        Public bounds and levels of the columns, as in `dplr.fit`.
+    classes : sequence or None, default=None
+        The two labels, as in `dplr.LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
 
     Returns
     -------
-    A fitted `dplr.LogisticRegression` or `dplr.LinearRegression`.
+    dplr.LogisticRegression or dplr.LinearRegression
+        The fitted model.
 
     Raises
     ------
     ValueError, TypeError
-        As in `dplr.fit`.
+        A parameter or the data break a rule, as in `dplr.fit`.
 
     Privacy
     -------
     None: nothing is noisy, and a ledger would refuse it.
+
+    See Also
+    --------
+    dplr.FunctionalMechanism : The private algorithm.
+    dplr.NoPrivacy : Without truncation.
+
+    References
+    ----------
+    Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), section 5.1.
 
     Examples
     --------

@@ -32,35 +32,42 @@ class Bounds:
 
     Parameters
     ----------
-    features : mapping of column name to what is known about it, for data frames (the columns named are the features,
-        others are ignored); or a list in the order of the columns. What is known is one of
+    features : mapping of str to bounds, or sequence of bounds
+        Column name to what is known of it, for data frames: the columns named are the features, and others are ignored.
+        Or a list in the order of the columns. What is known is one of
 
         - ``(lower, upper)``: a number;
-        - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x); there are
+        - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x). There are
           "log" and "sqrt" too, and the default, "clip", leaves it as it is;
-        - ``{"lower": 0, "upper": 99, "bins": [18, 30, 45]}``: one column per interval between these edges; values
+        - ``{"lower": 0, "upper": 99, "bins": [18, 30, 45]}``: one column per interval between these edges. Values
           outside count in the first or the last;
-        - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level; any other value is zero in all of
-          them;
+        - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level. Any other value is zero in all of them;
         - ``{"levels": ["Female", "Male"], "binary": True}``: one column, 0 or 1;
-        - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2; another value
-          counts as the middle.
+        - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2. Another value counts as the
+          middle.
 
         Mappings may say what a missing value counts as (it is refused otherwise): ``"missing": 40``, a number within
         the bounds; ``"missing": "Private"``, one of the levels; or ``"missing": "indicator"``, a column of its own.
         Levels and bins may have a ``"reference"``, a level or a number in one of the bins: it has no column, and
         coefficients are differences from it. An undeclared value then counts like the reference.
-    target : ``{"lower": 0, "upper": 200000}`` of y, for linear regression; ``{"classes": ["no", "yes"]}`` or
-        ``{"threshold": 50000}`` (above it is True) for classifiers. A pair is bounds for the first and labels for the
-        others; three or more values are labels. Without a target labels are False and True, or 0 and 1.
-    products : pairs of columns, by name or by position as in `features`, whose product is a further column; a pair of
-        one column with itself is its square. Numbers count less the middle of their bounds; levels and bins give a
-        column each. ``[("age", "hours"), ("age", "age"), ("age", "work")]``. ``"all"`` is every square and
-        every product: polynomials of degree 2.
-    person : the column of the ids of persons: rows with one id are one person's, and a fit protects a person with all
-        their rows. None where every row is protected alone.
-    rows_per_person : how many rows of one person may count whole; see `LogisticRegression`.
-    weight, weight_max : the column of weights, and the number to which they are clipped. Neither column is a feature.
+    target : mapping, sequence or None, default=None
+        ``{"lower": 0, "upper": 200000}`` of y, for linear regression; ``{"classes": ["no", "yes"]}`` or ``{"threshold":
+        50000}`` (above it is True) for classifiers. A pair is bounds for the first and labels for the others. Three or
+        more values are labels. Without a target labels are False and True, or 0 and 1.
+    products : sequence of pairs, or "all", default=()
+        Pairs of columns, by name or by position as in `features`, whose product is a further column. A pair of one
+        column with itself is its square. Numbers count less the middle of their bounds; levels and bins give a column
+        each. An example is ``[("age", "hours"), ("age", "age"), ("age", "work")]``. ``"all"`` is every square and every
+        product: polynomials of degree 2.
+    person : str or None, default=None
+        Name of the column of the ids of persons. Rows with one id are one person's, and a fit protects a person with
+        all their rows. None protects each row alone.
+    rows_per_person : int, default=1
+        How many rows of one person may count whole, as in `LogisticRegression`.
+    weight : str or None, default=None
+        Name of the column of weights. Neither it nor `person` is a feature.
+    weight_max : float or None, default=None
+        Number to which weights are clipped. It is required with `weight`.
 
     Raises
     ------
@@ -74,6 +81,11 @@ class Bounds:
     nearest bound; a value that is not a declared level counts as no level. Bounds or levels taken from the data void
     the guarantee.
 
+    See Also
+    --------
+    dplr.check : Compare data with their bounds.
+    dplr.BoundsEncoder : See the columns that bounds make.
+
     Notes
     -----
     The footnote-1 scaling of FM12, but centred where the model has an intercept: with g the number of numbers and of
@@ -86,10 +98,10 @@ class Bounds:
     >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}, target=("no", "yes"))
     Bounds({'age': (18.0, 99.0), 'smoker': (0.0, 1.0)}, target=('no', 'yes'))
     >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}})
-    >>> bounds.layout.names
+    >>> bounds.coef_names
     ('age', 'work=none', 'work=some', 'work=full', 'work is missing')
     >>> smoker = {"levels": ["never", "before", "now"], "reference": "never"}
-    >>> dplr.Bounds({"age": (18, 99), "smoker": smoker}, products=[("age", "age"), ("age", "smoker")]).layout.names
+    >>> dplr.Bounds({"age": (18, 99), "smoker": smoker}, products=[("age", "age"), ("age", "smoker")]).coef_names
     ('age', 'smoker=before', 'smoker=now', 'age^2', 'age*smoker=before', 'age*smoker=now')
     >>> dplr.Bounds({"age": (18, 99)}, person="patient", weight="w", weight_max=200).person
     'patient'
@@ -97,7 +109,7 @@ class Bounds:
     Traceback (most recent call last):
         ...
     ValueError: `bounds` must have lower < upper for column 0; got (99.0, 18.0). A constant column carries no \
-information: drop it.
+    information: drop it.
     """
 
     def __init__(
@@ -141,12 +153,20 @@ information: drop it.
 
         Parameters
         ----------
-        path : of a TOML file. Its keys are those of the mappings that `Bounds` takes.
+        path : path-like
+            A TOML file. Its keys are those of the mappings that `Bounds` takes.
+
+        Returns
+        -------
+        Bounds
+            What the file declares.
 
         Raises
         ------
         ValueError, TypeError
-            The file is not TOML, or breaks a rule; the error names file, table and key.
+            The file is not TOML, or breaks a rule. The error names file, table and key.
+        OSError
+            The file cannot be read.
 
         Privacy
         -------
@@ -169,7 +189,23 @@ information: drop it.
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The bounds that `to_dict` wrote."""
+        """Read the values that `to_dict` wrote.
+
+        Parameters
+        ----------
+        values : mapping
+            Features, target, products, person and weight, under the keys of a bounds file.
+
+        Returns
+        -------
+        Bounds
+            What the values declare.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A key is unknown or missing, or a value breaks a rule.
+        """
         check_keys(values, KEYS)
         if "features" not in values:
             raise ValueError(sentence("features", "is required", list(values)))
@@ -177,7 +213,13 @@ information: drop it.
         return cls(values["features"], target=values.get("target"), products=values.get("products", ()), **units)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that `from_dict` reads back exactly."""
+        """Write plain values that `from_dict` reads back exactly.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and dictionaries alone.
+        """
         written = [write_column(column) for column in self.columns]
         features = written if self.names is None else dict(zip(self.names, written, strict=True))
         products = {"products": write_products(self.products, self.names)} if self.products else {}
@@ -185,12 +227,28 @@ information: drop it.
         return {"features": features} | products | self._units.to_dict() | target
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The text of a file that `from_toml` reads back exactly, written to `path` too if one is given.
+        """Write the text of a file that `from_toml` reads back exactly.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            File to which the text is written too. None writes none.
+
+        Returns
+        -------
+        str
+            The text, in TOML.
 
         Raises
         ------
         FileExistsError
             The file exists: it may hold comments on where bounds come from.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        Bounds are assumed public. The file may be published.
         """
         text = write_file(self.to_dict())
         if path is not None:
@@ -203,9 +261,14 @@ information: drop it.
         """Labels or bounds of y; None for a threshold, or where nothing is declared."""
         return None if self._target is None or self._target[0] == "threshold" else self._target[1]
 
+    @property
+    def coef_names(self) -> tuple[str, ...]:
+        """Names of the columns of a model, such as "age", "work=Private", "age^2": its `coef_names_`."""
+        return self.layout.names
+
     @cached_property
     def layout(self) -> Layout:
-        """The columns of the model."""
+        """The columns of the model. Private."""
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
         return Layout(features, self.columns, self.names is not None, self.products)
 
@@ -239,7 +302,7 @@ information: drop it.
 
     @property
     def person(self) -> str | None:
-        """The column of the ids of persons; None where every row is protected alone."""
+        """Name of the column of the ids of persons; None where each row is protected alone."""
         return self._units.person
 
     @property
@@ -249,16 +312,16 @@ information: drop it.
 
     @property
     def weight(self) -> str | None:
-        """The column of weights; None for none."""
+        """Name of the column of weights; None for none."""
         return self._units.weight
 
     @property
     def weight_max(self) -> float | None:
-        """What weights are clipped to; None where there are none."""
+        """Number to which weights are clipped; None where there are none."""
         return self._units.weight_max
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
-        """The layout for a table of d columns; raises ValueError where they do not fit together."""
+        """The layout for a table of d columns; raises ValueError where they do not fit together. Private."""
         layout = self.layout
         if self.names is None:
             if len(self.columns) != d:
@@ -280,7 +343,7 @@ information: drop it.
         return layout
 
     def target_pair(self) -> Pair | None:
-        """Bounds of a numeric target, or None when not declared."""
+        """Bounds of a numeric target, or None when not declared. Private."""
         kind, values = self._target or ("", ())
         if kind in ("classes", "threshold"):
             rule = 'must have lower and upper as target with model="linear"'
@@ -288,7 +351,7 @@ information: drop it.
         return read_pair("the target", values) if kind else None
 
     def target_classes(self) -> tuple[Any, ...] | None:
-        """Declared labels of a classifier's target, those of a threshold included; None when not declared."""
+        """Declared labels of a classifier's target, those of a threshold included; None when not declared. Private."""
         kind, values = self._target or ("", ())
         if kind == "range":
             rule = "must have classes or a threshold as target of a classifier"
@@ -300,7 +363,7 @@ information: drop it.
 
     @property
     def threshold(self) -> float | None:
-        """Above it the target counts as True; None where none is declared."""
+        """Number above which the target counts as True; None where none is declared."""
         kind, values = self._target or ("", ())
         return values[0] if kind == "threshold" else None
 

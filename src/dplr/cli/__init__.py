@@ -1,4 +1,6 @@
-"""The command line (click and pyarrow, extra `cli`). What is heavy is imported by the command that needs it."""
+"""The command line (click and pyarrow, extra `cli`). What is heavy is imported by the command that needs it.
+Private.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scikit-learn estimators and dplr.fit: the only room that imports scikit-learn."""
+"""scikit-learn estimators and dplr.fit: the only room that imports scikit-learn. Private."""
 
 from __future__ import annotations
 
@@ -76,23 +76,71 @@ def fit(
 
     Parameters
     ----------
-    X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
-        Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a `dplr.Stream`.
-    y : (n_rows,) labels or numbers; or the name of a column of X, as it must be where rows are streamed.
-    eps : privacy loss, positive.
-    model : `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"`
-        (counts), or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
-    person : the name of a column of X, or (n_rows,) ids, which may be a Series: rows with one id are one person's, and
-        the guarantee protects a person with all their rows.
-    sample_weight : (n_rows,) weights, or the name of a column of X; they require `weight_bounds`.
-    mechanism, delta, bounds, classes, fit_intercept, l2, neighbouring, n_rows, rows_per_person, weight_bounds,
-        class_weight, public, ranges, large_delta, aim, ledger, rng, progress : as in `LogisticRegression`; `classes`
-        and `class_weight` are for classifiers only.
+    X : array-like, table, path-like or Stream
+        Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
+        of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
+        `dplr.Stream`.
+    y : array-like of shape (n_rows,), or str
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
+    eps : float
+        Privacy loss, positive. ``float("inf")`` fits without noise and without privacy.
+    mechanism : {"auto", "fm", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
+        `"auto"` takes the one that was best on the project's tables, a function of public facts. `"ngd"` and `"score"`
+        need delta > 0. A spec sets options.
+    delta : float, default=0.0
+        Failure probability in [0, 1). 0 asks for pure eps-DP.
+    model : str or Loss, default="logistic"
+        `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
+        or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
+    bounds : Bounds, mapping, path-like or None, default=None
+        What is public of the columns and of y. Numbers as y require a target in it. None assumes that rows lie in the
+        unit ball, and projects those outside onto it.
+    classes : sequence, "from_data" or None, default=None
+        Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
+        labels are fitted one against the rest. For classifiers only.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    l2 : float or "auto", default="auto"
+        Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem. ``"auto"`` is a function of public
+        facts.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        Whether a neighbouring data set has one record replaced, or one record more or less.
+    n_rows : int or None, default=None
+        Public number of rows, or of persons. Under replace_one it is what X holds. Under add_remove it is a declared
+        reference, or None.
+    person : array-like of shape (n_rows,), str or None, default=None
+        Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
+        protects a person with all their rows. None protects each row alone.
+    rows_per_person : int, default=1
+        How many rows of one person may count whole, as in `LogisticRegression`.
+    sample_weight : array-like of shape (n_rows,), str or None, default=None
+        Weights, or the name of a column of X. They require `weight_bounds`.
+    weight_bounds : tuple of (float, float) or None, default=None
+        ``(0, W)``, to which the weights are clipped. Weights require it. W is public.
+    class_weight : mapping of label to float, or None, default=None
+        Public factor of every label. None counts all rows alike. For classifiers only.
+    public : tuple, fitted model, array-like or None, default=None
+        Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
+        fitted model, ``(coef, intercept)`` or a vector.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
+    large_delta : bool, default=False
+        True says that a `delta` of 1/n or more is meant. It is refused otherwise.
+    aim : {"prediction", "coefficients"}, default="prediction"
+        What the options of the mechanism are best for, as in `LogisticRegression`.
+    ledger : Ledger, path-like or None, default=None
+        Budget that pays for every fit. None counts nothing.
+    rng : int or None, default=None
+        None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.
+    progress : bool, default=False
+        Whether a bar (extra `progress`) shows the progress of a long fit.
 
     Returns
     -------
-    LogisticRegression, LinearRegression, HuberSVC, HuberRegressor, PoissonRegressor, ...
-        ``est.coef_`` and ``est.intercept_`` in the user's units; ``est.privacy_`` is the privacy statement.
+    estimator
+        A fitted `LogisticRegression`, `LinearRegression`, `HuberSVC`, `HuberRegressor`, `PoissonRegressor`,
+        `MarginClassifier` or `ResidualRegressor`. ``est.coef_`` and ``est.intercept_`` are in the user's units;
+        ``est.privacy_`` is the privacy statement.
 
     Raises
     ------
@@ -104,6 +152,12 @@ def fit(
     Privacy
     -------
     Protects one record, or one person, as the Privacy section of `LogisticRegression` says.
+
+    See Also
+    --------
+    dplr.LogisticRegression : Explain each of these parameters at length.
+    dplr.plan : Show the statement before any data is touched.
+    dplr.check : Compare data with what is declared of them, before a fit.
 
     Examples
     --------
@@ -158,22 +212,43 @@ def fit_many(
     class_weight: Mapping[Any, float] | None = None,
     **options: Any,
 ) -> list[Estimator]:
-    """Fit many private models to one data set, `repeats` of them for each eps: for studies of error against eps.
+    """Fit many private models to one data set, for studies of error against eps.
 
-    The rows are read once for all of them, which is much faster than one fit after another; fits with ranges of their
-    own, as those of numeric targets with pure eps, each read them again.
+    Every eps gets `repeats` models. The rows are read once for all of them, which is much faster than one fit after
+    another. Fits with ranges of their own, as those of numeric targets with pure eps, each read them again.
 
     Parameters
     ----------
-    X, y, model, classes, person, sample_weight, class_weight : as in `fit`.
-    eps : privacy losses.
-    repeats : number of fits at each eps.
-    options : the other parameters of `fit`.
+    X : array-like, table, path-like or Stream
+        Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
+        of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
+        `dplr.Stream`.
+    y : array-like of shape (n_rows,), or str
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
+    eps : sequence of float
+        Privacy losses.
+    repeats : int, default=1
+        Number of fits at each eps.
+    model : str or Loss, default="logistic"
+        `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
+        or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
+    classes : sequence, "from_data" or None, default=None
+        Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
+        labels are fitted one against the rest. For classifiers only.
+    person : array-like of shape (n_rows,), str or None, default=None
+        Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
+        protects a person with all their rows. None protects each row alone.
+    sample_weight : array-like of shape (n_rows,), str or None, default=None
+        Weights, or the name of a column of X. They require `weight_bounds`.
+    class_weight : mapping of label to float, or None, default=None
+        Public factor of every label. None counts all rows alike. For classifiers only.
+    **options : object
+        The other parameters of `fit`.
 
     Returns
     -------
     list
-        ``len(eps) * repeats`` fitted estimators, in the order of `eps`.
+        Fitted estimators, ``len(eps) * repeats`` of them, in the order of `eps`.
 
     Raises
     ------
@@ -185,6 +260,11 @@ def fit_many(
     Privacy
     -------
     Every fit is a release of its own, with noise of its own, and spends its eps. Together they spend the sum.
+
+    See Also
+    --------
+    dplr.fit : Fit one model.
+    dplr.plots.plot_error_against_eps : Draw the errors of such fits.
 
     Examples
     --------

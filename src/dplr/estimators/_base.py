@@ -20,8 +20,9 @@ from dplr._validation import check_delta, check_eps, check_flag, sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit
-from dplr.estimators._columns import names_of, rows_to_predict, target_name
-from dplr.estimators._fourier import RandomFourierFeatures, check_map, declared, handed_over, transformer_of
+from dplr.estimators._columns import rows_to_predict, target_name
+from dplr.estimators._fitted import Fitted
+from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import Drawn
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before, person_before
@@ -50,7 +51,7 @@ from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shape
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
-class PrivateLinearModel(Drawn, Exports, Inference, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
     """What the models share: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
@@ -110,26 +111,35 @@ class PrivateLinearModel(Drawn, Exports, Inference, BaseEstimator):  # type: ign
         aim: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """Make another model from the same release: post-processing, without further privacy loss.
+        """Make another model from the same release.
+
+        It is post-processing, without further privacy loss. Only releases by `"fm"` hold more than one model.
 
         Parameters
         ----------
-        l2 : ridge of the new model, or `"auto"`; None leaves it as it was.
-        approximation : of the logistic loss, as in `FunctionalMechanism`; None leaves it as it was.
-        aim : `"coefficients"` for the options that bias them least, `"prediction"` for the usual ones; None for no
-            change.
-        columns : names of columns, or of coefficients, that the new model is made of; the others get a coefficient of
-            0. None leaves them as they were.
+        l2 : float, "auto" or None, default=None
+            Ridge of the new model. None leaves it as it was.
+        approximation : {"minimax", "taylor", "stein"} or None, default=None
+            Quadratic for the logistic loss, as in `FunctionalMechanism`. None leaves it as it was.
+        aim : {"coefficients", "prediction"} or None, default=None
+            `"coefficients"` takes the options that bias them least, `"prediction"` the usual ones. None leaves them as
+            they were.
+        columns : sequence of str or None, default=None
+            Names of columns, or of coefficients, that the new model is made of. The others get a coefficient of 0. None
+            leaves them as they were.
 
         Returns
         -------
-        A new fitted estimator. This one stays as it is. Both hold the same `released_`, and together they have spent
-        what the statement says, once.
+        estimator
+            A new fitted estimator of this class. This one stays as it is. Both hold the same `released_`, and together
+            they have spent what the statement says, once.
 
         Raises
         ------
+        NotFittedError
+            `fit` was not called.
         ValueError
-            An option is outside its range.
+            An option is outside its range, or the mechanism releases a single model.
 
         Privacy
         -------
@@ -368,42 +378,6 @@ class PrivateLinearModel(Drawn, Exports, Inference, BaseEstimator):  # type: ign
         if np.size(self.intercept_) > 1:
             return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
-
-    @property
-    def coef_names_(self) -> tuple[str, ...]:
-        """Names of the entries of `coef_`, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
-        check_is_fitted(self)
-        return names_of(self._record.prep.layout, getattr(self, "feature_names_in_", None), self.n_features_in_)
-
-    @property
-    def trimmed_(self) -> int | None:
-        """Directions of the released moments that `"fm"` dropped, as noise drowns them; None for other mechanisms."""
-        check_is_fitted(self)
-        record = self._record
-        return record.mechanism.trimmed(record.plan, record.parts[0])
-
-    @property
-    def ranges_(self) -> dict[str, tuple[float, float]]:
-        """Name -> the range to which a fit and its predictions clip a number; empty where none were released."""
-        check_is_fitted(self)
-        limits = self._record.prep.limits
-        if limits is None:
-            return {}
-        ends = zip(self.coef_names_, zip(*(each.tolist() for each in limits), strict=True), strict=True)
-        return {name: pair for name, pair in ends if pair[0] > -np.inf}
-
-    @property
-    def features_(self) -> RandomFourierFeatures | None:
-        """The transformer of the raw rows, as `RandomFourierFeatures` handed it over; None where there was none."""
-        check_is_fitted(self)
-        features = self._record.features
-        return None if features is None else transformer_of(features)
-
-    @property
-    def named_coef_(self) -> dict[str, Any]:
-        """Name -> coefficient, a number; for several classes (n_classes,) numbers."""
-        names, coef = self.coef_names_, np.atleast_2d(self.coef_)
-        return dict(zip(names, coef[0].tolist() if len(coef) == 1 else coef.T, strict=True))
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the statement."""

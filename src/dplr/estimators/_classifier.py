@@ -75,13 +75,24 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
-            Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
-            `dplr.Stream`.
-        y : (n_rows,) labels, or numbers if the bounds have a threshold; or the name of a column of X, as it must be
-            where rows are streamed.
-        sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
-        person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
+        X : array-like, table, path-like or Stream
+            Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the
+            path of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table,
+            or a `dplr.Stream`.
+        y : array-like of shape (n_rows,), or str
+            Labels, or numbers if the bounds have a threshold. Or the name of a column of X, as it must be where rows
+            are streamed.
+        sample_weight : array-like of shape (n_rows,), str or None, default=None
+            Weights, or the name of a column of X. They are clipped to `weight_bounds`, which they require.
+        person : array-like of shape (n_rows,), str or None, default=None
+            Ids, or the name of a column of X. Rows with one id are one person's.
+        **refused : object
+            Nothing else is taken: the error says where a parameter belongs.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -89,15 +100,66 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Every call is a release of its own, and spends eps and delta anew. The Privacy section of the class says what is
+        protected, what is released and what is assumed public.
         """
         return self._fit_model(X, y, sample_weight, person, refused)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) margins, positive for ``classes_[1]``; with more than two classes (n, n_classes)."""
+        """Compute the margins of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw. They are counted as in the fit: clipped to the bounds, or projected
+            onto the unit ball.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Margins, positive for ``classes_[1]``. With more than two classes there is one column per class.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         return self._margins(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """(n,) labels."""
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw. They are counted as in the fit: clipped to the bounds, or projected
+            onto the unit ball.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels: for each row the one with the largest margin.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         margins = self._margins(X)
         best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         return np.asarray(self.classes_[best])

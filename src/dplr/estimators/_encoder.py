@@ -21,17 +21,19 @@ from dplr.typing import BoundsLike
 
 
 class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The columns that a model with these bounds sees: encoded, transformed and clipped.
+    """Encode, transform and clip rows as a model with these bounds sees them.
 
-    One column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for public rows,
-    such as those of a baseline without privacy, and for looking at what bounds do. It learns nothing: `fit` does
-    nothing.
+    There is one column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for
+    public rows, such as those of a baseline without privacy, and for looking at what bounds do. It learns nothing:
+    `fit` does nothing.
 
     Parameters
     ----------
-    bounds : the declared columns, in any form that `fit` takes. The target is not used.
-    ranges : name of a column of the model -> the narrower range to which a fitted model clips it, such as
-        ``est.ranges_``; None for the declared bounds alone.
+    bounds : Bounds, mapping or path-like
+        The declared columns. The target is not used.
+    ranges : mapping of str to (float, float), or None, default=None
+        Name of a column of the model to the narrower range to which a fitted model clips it, such as ``est.ranges_``.
+        None clips to the declared bounds alone.
 
     Privacy
     -------
@@ -39,7 +41,8 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     See Also
     --------
-    LogisticRegression.to_sklearn : a fitted model with its own steps.
+    dplr.LogisticRegression.to_sklearn : Make a pipeline of a fitted model with its own steps.
+    dplr.RandomFourierFeatures : Make features of a kernel.
 
     Examples
     --------
@@ -58,7 +61,29 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.ranges = ranges
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Do nothing: all that counts is declared."""
+        """Do nothing: all that counts is declared.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Not used.
+        y : None, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The bounds are missing or break a rule.
+
+        Privacy
+        -------
+        No row is read.
+        """
         self._known()
         return self
 
@@ -73,19 +98,24 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow, as `fit` of a model takes it.
+        X : array-like of shape (n_rows, n_features), or table
+            Array, or table of pandas, polars or Arrow.
 
         Returns
         -------
-        (n_rows, n_columns)
-            In the units of `coef_`: numbers in the user's units, or on the scale of their transform, clipped to their
-            bounds; 0 or 1 for levels, bins and marks; positions for ordinal levels; products of numbers less their
-            middles. They are not scaled to the unit ball.
+        ndarray of shape (n_rows, n_columns)
+            Columns in the units of `coef_`: numbers in the user's units, or on the scale of their transform, clipped to
+            their bounds; 0 or 1 for levels, bins and marks; positions for ordinal levels; products of numbers less
+            their middles. They are not scaled to the unit ball.
 
         Raises
         ------
         ValueError, TypeError
             A column is missing or not of the declared type, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        The result is as private as its rows.
         """
         known = self._known()
         table = None if type(X) is np.ndarray else as_table(X)
@@ -94,9 +124,22 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return np.asarray(np.clip(predictors(rows, layout), *self._ends(layout)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
-        """Names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
+        """Name the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
 
-        `input_features` names the columns of bounds by position.
+        Parameters
+        ----------
+        input_features : sequence of str or None, default=None
+            Names of the columns of bounds by position. None calls them "column 0" and so on.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            Names, in the order of the columns.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The bounds are missing or break a rule.
         """
         layout = self._known().layout
         if not layout.named and input_features is not None:

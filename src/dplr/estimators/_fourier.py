@@ -84,29 +84,37 @@ def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | Non
 
 
 class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Cosines and sines of random projections: a linear model of them is one of a Gaussian or Laplacian kernel.
+    """Cosines and sines of random projections: a linear model of them is one of a kernel.
 
     Every row becomes ``(cos(w_k.x), sin(w_k.x)) / sqrt(n_components)`` for `n_components` frequencies w_k that are
     drawn from the seed (Rahimi and Recht 2007). Its norm is 1, whatever the row holds, so a model behind it needs no
-    bounds of its own. Inner products of two such rows differ from the kernel by about 1 / sqrt(n_components). It
-    learns nothing: `fit` looks at the number of columns and their names.
+    bounds of its own. Inner products of two such rows differ from the kernel by about 1 / sqrt(n_components). It learns
+    nothing: `fit` looks at the number of columns and their names. The defaults of the first three parameters were good
+    on every table measured, with bounds (kernels.md in the documentation).
 
     Parameters
     ----------
-    n_components : number of frequencies, each a cosine and a sine: at most 2048, for 4096 columns. More come closer to
-        the kernel and cost more noise.
-    kernel : `"laplacian"`, exp(-||x - x'||_1 / bandwidth), or `"gaussian"`, exp(-||x - x'||^2 / (2 bandwidth^2)).
-    bandwidth : a positive number in the units of the rows: with bounds those of the unit ball, where numbers are
-        centred and two rows are at most 2 apart; without bounds the user's. Public. The defaults of these three were
-        good on every table measured, with bounds (kernels.md in the documentation).
-    seed : an integer of at least 0 and below 2^63, from which the frequencies are drawn. Public.
-    bounds : `Bounds` of the raw columns, a mapping of them, or the path of a bounds file: rows are encoded, missing
-        values and levels included, and scaled to the unit ball. A model behind it takes its target from them. None for
-        numbers as they stand, which then need no bounds: the norm is 1 for every number.
+    n_components : int, default=100
+        Number of frequencies, each a cosine and a sine: at most 2048, for 4096 columns. More come closer to the kernel
+        and cost more noise.
+    kernel : {"laplacian", "gaussian"}, default="laplacian"
+        exp(-||x - x'||_1 / bandwidth), or exp(-||x - x'||^2 / (2 bandwidth^2)).
+    bandwidth : float, default=3.0
+        A positive number in the units of the rows: with bounds those of the unit ball, where numbers are centred and
+        two rows are at most 2 apart; without bounds the user's. It is public.
+    seed : int, default=0
+        What the frequencies are drawn from: at least 0 and below 2^63. It is public.
+    bounds : Bounds, mapping, path-like or None, default=None
+        What is public of the raw columns: rows are encoded, missing values and levels included, and scaled to the unit
+        ball. A model behind it takes its target from them. None takes numbers as they stand, which then need no bounds:
+        the norm is 1 for every number.
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_ : as in scikit-learn, without bounds; with bounds these say it.
+    n_features_in_ : int
+        Number of columns that `fit` saw, without bounds. With bounds these say it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of these columns, where X has any.
 
     Raises
     ------
@@ -124,7 +132,8 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
 
     See Also
     --------
-    LogisticRegression : ``est.features_`` is the transformer of a fitted model.
+    dplr.LogisticRegression : Fit a model of the features; ``est.features_`` is then this transformer.
+    dplr.BoundsEncoder : See the columns that bounds make.
 
     Examples
     --------
@@ -157,7 +166,29 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
         self.bounds = bounds
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters, and remember the columns; no value of a row is kept."""
+        """Check the parameters, and remember the columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Array, or table of pandas, polars or Arrow.
+        y : None, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter breaks a rule, or a column is missing.
+
+        Privacy
+        -------
+        No value of a row is kept.
+        """
         bounds = self._known()
         if bounds is None:
             validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
@@ -166,15 +197,16 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
         return self
 
     def transform(self, X: Any) -> Any:
-        """Features of rows, each by itself.
+        """Compute the features of rows, each by itself.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
+        X : array-like of shape (n_rows, n_features), or table
+            Array, or table of pandas, polars or Arrow.
 
         Returns
         -------
-        (n_rows, 2 * n_components)
+        ndarray of shape (n_rows, 2 * n_components)
             Rows of norm 1: all cosines, then all sines. The array is read-only, and names the map that made it.
 
         Raises
@@ -183,6 +215,10 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
             A column is missing, or not of the declared type. **Values are not refused here**: where one is missing
             without a policy, infinite, or too large for a projection, the row is NaN, and a fit refuses it after it
             has asked its ledger.
+
+        Privacy
+        -------
+        The result is as private as its rows.
         """
         bounds = self._known()
         if bounds is None:
@@ -196,7 +232,18 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
         return made_by(features.features(rows), features)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
-        """Names of the features: "cos0", "cos1", ..., "sin0", ..."""
+        """Name the features: "cos0", "cos1", ..., "sin0", ...
+
+        Parameters
+        ----------
+        input_features : sequence of str or None, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of shape (2 * n_components,)
+            Names, in the order of the columns.
+        """
         pairs = range(self.n_components)
         return np.array([f"{wave}{k}" for wave in ("cos", "sin") for k in pairs], dtype=object)
 

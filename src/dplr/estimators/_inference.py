@@ -37,30 +37,34 @@ class Inference:
         joint: bool = False,
         coef_bound: float | None = None,
     ) -> Summary:
-        """A regression table: estimates with intervals that count sampling and privacy noise, and what they mean.
+        """Make a regression table: estimates, and intervals that count sampling and privacy noise.
 
         Parameters
         ----------
-        columns : names of columns, or of coefficients, that the model is made of; None for all. Fewer columns are
-            another model from the same release: its coefficients are not adjusted for the columns left out.
-        level : probability of each interval.
-        joint : whether all intervals hold together with that probability (Bonferroni).
-        coef_bound : largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers
-            alone do not; such intervals are marked. None for no such promise.
+        columns : sequence of str or None, default=None
+            Names of columns, or of coefficients, that the model is made of. None takes all. Fewer columns are another
+            model from the same release: its coefficients are not adjusted for the columns left out.
+        level : float, default=0.95
+            Probability of each interval, in (0, 1).
+        joint : bool, default=False
+            Whether all intervals hold together with that probability (Bonferroni).
+        coef_bound : float or None, default=None
+            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
+            not; a table marks such intervals. None makes no such promise.
 
         Returns
         -------
         Summary
-            Prints as text; `to_frame`, `to_html`, `to_latex`, `to_csv` and `to_dict` give other forms. Estimates are
+            It prints as text; `to_frame`, `to_html`, `to_latex`, `to_csv` and `to_dict` give other forms. Estimates are
             those without ridge and trimming, so they differ from `coef_`, which predicts better.
 
         Raises
         ------
         NotFittedError
-            Call `fit` first.
+            `fit` was not called.
         ValueError
-            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do.
-            A column is unknown, or a level out of range.
+            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
+            column is unknown, or a level is out of range.
 
         Privacy
         -------
@@ -89,25 +93,38 @@ class Inference:
         joint: bool = False,
         coef_bound: float | None = None,
     ) -> dict[str, Any]:
-        """Confidence intervals of the coefficients in the user's units.
+        """Compute confidence intervals of the coefficients in the user's units.
 
         Parameters
         ----------
-        level, columns, joint, coef_bound : as in `summary`.
+        level : float, default=0.95
+            Probability of each interval, in (0, 1).
+        columns : sequence of str or None, default=None
+            Names of columns, or of coefficients, that the model is made of. None takes all. Fewer columns are another
+            model from the same release: its coefficients are not adjusted for the columns left out.
+        joint : bool, default=False
+            Whether all intervals hold together with that probability (Bonferroni).
+        coef_bound : float or None, default=None
+            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
+            not; a table marks such intervals. None makes no such promise.
 
         Returns
         -------
-        Name -> ``(low, high)``, the intercept as "(intercept)"; infinite ends where the released numbers cannot say.
-        With more than two classes, a dictionary like this for each label.
+        dict
+            Name to ``(low, high)``, the intercept as "(intercept)". Ends are infinite where the released numbers cannot
+            say. With more than two classes, a dictionary like this for each label.
 
         Raises
         ------
-        NotFittedError, ValueError
-            As `summary`.
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
+            column is unknown, or a level is out of range.
 
         Privacy
         -------
-        Uses released numbers and public facts alone: no further privacy loss.
+        Uses released numbers and public facts alone: no further privacy loss. Source: inference/intervals.md.
 
         Examples
         --------
@@ -137,24 +154,31 @@ class Inference:
 
         Parameters
         ----------
-        columns : names of columns, each with all of its coefficients, or of coefficients.
-        value : of all of them, in the user's units.
-        coef_bound : as in `summary`.
+        columns : sequence of str, or str
+            Names of columns, each with all of its coefficients, or of coefficients.
+        value : float, default=0.0
+            Value of all of them under the hypothesis, in the user's units.
+        coef_bound : float or None, default=None
+            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
+            not; a table marks such intervals. None makes no such promise.
 
         Returns
         -------
-        ScoreTest
-            `statistic`, `dof`, `p_value` (chi-square) and `verdict`; nan where the released numbers cannot say. With
-            more than two classes, a dictionary of them by label.
+        ScoreTest or dict
+            An object with `statistic`, `dof`, `p_value` (chi-square) and `verdict`; nan where the released numbers
+            cannot say. With more than two classes, a dictionary of them by label.
 
         Raises
         ------
-        NotFittedError, ValueError
-            As `summary`.
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
+            column is unknown, or a level is out of range.
 
         Privacy
         -------
-        Uses released numbers and public facts alone: no further privacy loss.
+        Uses released numbers and public facts alone: no further privacy loss. Source: inference/intervals.md.
 
         Examples
         --------
@@ -300,12 +324,24 @@ class Comparison:
 
     Attributes
     ----------
-    dropped : coefficients that the larger model has and the smaller one has not.
-    test : that all of them are 0 in the larger model.
+    dropped : tuple of str
+        Names of the coefficients that the larger model has and the smaller one lacks.
+    test : ScoreTest
+        Test that all of them are 0 in the larger model: `statistic`, `dof` and `p_value`.
 
     Privacy
     -------
     Post-processing of one release: no further privacy loss.
+
+    See Also
+    --------
+    dplr.compare : Make one.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> print(dplr.Comparison(("age",), dplr.ScoreTest(4.0, 1, 0.0455, "not zero")))
+    Without age: chi-square 4, 1 df, p = 0.0455.
     """
 
     dropped: tuple[str, ...]
@@ -321,26 +357,38 @@ class Comparison:
 
 
 def compare(a: Any, b: Any) -> Any:
-    """Compare two nested models of the same release: are the columns that one of them lacks needed?
+    """Compare two nested models of the same release.
+
+    It answers whether the columns that one of them lacks are needed.
 
     Parameters
     ----------
-    a, b : fitted models of one release, one of them by ``refit(columns=...)``. Their order does not matter.
+    a : fitted estimator
+        Model of a release.
+    b : fitted estimator
+        Another model of it, such as ``a.refit(columns=...)``. The order of the two does not matter.
 
     Returns
     -------
-    Comparison
+    Comparison or dict
         The coefficients that the smaller model lacks, and the test that they are 0. With more than two classes, a
-        dictionary of them by label.
+        dictionary of comparisons by label.
 
     Raises
     ------
+    NotFittedError
+        `fit` was not called.
     ValueError
         The models are not of one release, or not nested; or the release allows no intervals.
 
     Privacy
     -------
     Uses released numbers and public facts alone: no further privacy loss.
+
+    See Also
+    --------
+    dplr.LinearRegression.refit : Make another model from the same release.
+    dplr.LinearRegression.wald_test : Test a value of several coefficients.
 
     Examples
     --------

@@ -25,12 +25,23 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow; or rows that are streamed: the path of a
-            Parquet file, a list of paths, a folder, a pattern such as "people/*.parquet", a lazy table, or a
-            `dplr.Stream`.
-        y : (n_rows,) numbers; or the name of a column of X, as it must be where rows are streamed.
-        sample_weight : (n_rows,) weights, or the name of a column of X; clipped to `weight_bounds`, which they require.
-        person : (n_rows,) ids, an array or a Series, or the name of a column of X; rows with one id are one person's.
+        X : array-like, table, path-like or Stream
+            Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the
+            path of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table,
+            or a `dplr.Stream`.
+        y : array-like of shape (n_rows,), or str
+            Numbers, or the name of a column of X, as it must be where rows are streamed.
+        sample_weight : array-like of shape (n_rows,), str or None, default=None
+            Weights, or the name of a column of X. They are clipped to `weight_bounds`, which they require.
+        person : array-like of shape (n_rows,), str or None, default=None
+            Ids, or the name of a column of X. Rows with one id are one person's.
+        **refused : object
+            Nothing else is taken: the error says where a parameter belongs.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
@@ -38,11 +49,39 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
             A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
             The ledger cannot pay for the fit. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Every call is a release of its own, and spends eps and delta anew. The Privacy section of the class says what is
+        protected, what is released and what is assumed public.
         """
         return self._fit_model(X, y, sample_weight, person, refused)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """(n,) predictions, clipped to the declared bounds of the target."""
+        """Predict numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that `fit` saw. They are counted as in the fit: clipped to the bounds, or projected
+            onto the unit ball.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Predictions in the units of y, clipped to the declared bounds of the target.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            A column is missing, or a value is infinite, or missing without a policy.
+
+        Privacy
+        -------
+        A prediction is a function of the released model and of its own row. It is as private as that row.
+        """
         margins = self._margins(X)
         return self._record.prep.predicted(margins)
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dplr._keywords import suggests
 from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
+from dplr.estimators._chosen import ChosenModel
 from dplr.estimators._html import Drawn
 from dplr.estimators._strict import check_types
-from dplr.estimators._trials import Trial, cost
-from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
+from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.run import accounted
 from dplr.fitting.search import (
@@ -62,18 +61,7 @@ class _Choice(NamedTuple):
     noisy: int | None = None
 
 
-def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    """Whether the models of the search have a method."""
-
-    def check(search: Any) -> bool:
-        getattr(getattr(search, "best_estimator_", search.estimator), name)
-        return True
-
-    decorator: Callable[[Callable[..., Any]], Any] = available_if(check)
-    return decorator
-
-
-class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
@@ -81,42 +69,62 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    estimator : any estimator of dplr. Its `eps`, `delta`, `ledger` and `rng` are
-        those of the whole search.
-    candidates : parameters to try, from public knowledge: a mapping of lists as of `GridSearchCV`, or a sequence of
-        mappings, such as ``list(ParameterSampler(..., random_state=0))``. Each of them may change anything except eps,
-        delta, neighbouring, n_rows, classes, large_delta, ledger, rng and progress; bounds must keep their target.
-        Neither the estimator nor a candidate may have persons or weights.
-    method : one of
+    estimator : estimator of dplr
+        Model to be fitted. Its `eps`, `delta`, `ledger` and `rng` are those of the whole search. It must not have
+        persons or weights.
+    candidates : mapping of str to sequence, or sequence of mappings
+        Parameters to try, from public knowledge: lists as of `GridSearchCV`, or sets such as
+        ``list(ParameterSampler(..., random_state=0))``. A candidate may change anything except eps, delta,
+        neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, large_delta, ledger, rng
+        and progress. Bounds must keep their target.
+    method : {"partition", "random_stopping", "public"}, default="partition"
+        How a candidate is chosen.
 
         - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
           exponential mechanism on a last part (Chaudhuri, Monteleoni and Sarwate 2011). Under replace_one only.
         - `"random_stopping"`: as often as a secret random number says, a candidate is drawn, fitted to all rows and
-          scored with noise; the best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
+          scored with noise. The best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
         - `"public"`: candidates are compared on public rows, and only the best is fitted to the private ones.
-    scoring : None for the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the
-        square of the width of the target's declared range. There is no other: a score must be bounded and private.
-    runs : expected number of runs of random stopping, above 1.
-    shape : of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost
-        2 + shape times a run; Poisson needs delta and Gaussian noise (`"ngd"`).
-    public : (X, y) for `"public"`: rows that are disjoint from the private data and were not selected using it.
-    seed : cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
+    scoring : {"errors", "squared_error"} or None, default=None
+        None takes the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the square
+        of the width of the target's declared range. There is no other: a score must be bounded and private.
+    runs : float, default=10.0
+        Expected number of runs of random stopping, above 1.
+    shape : float, default=0.0
+        Shape of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost 2 +
+        shape times a run. Poisson needs delta and Gaussian noise (`"ngd"`).
+    public : tuple of (X, y) or None, default=None
+        Rows for `"public"` that are disjoint from the private data and were not selected using it.
+    seed : int, default=0
+        What cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
 
     Attributes
     ----------
-    best_estimator_ : the model that was chosen. Its statement is that of the whole search.
-    best_params_ : its parameters, and `best_index_` their position.
-    best_loss_ : its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a
-        little too good. None except with random stopping and a public number of rows.
-    privacy_ : the `PrivacyStatement` of the whole search.
-    naive_cost_ : (eps, delta) of one such fit of each candidate, released one after the other: what a grid search
-        costs, its scores not yet private.
+    best_estimator_ : estimator
+        The model that was chosen. Its statement is that of the whole search.
+    best_params_ : dict
+        Its parameters.
+    best_index_ : int
+        Their position among the candidates.
+    best_loss_ : float or None
+        Its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a little too
+        good. None except with random stopping and a public number of rows.
+    privacy_ : PrivacyStatement
+        What is promised for the whole search.
+    naive_cost_ : tuple of (float, float)
+        Eps and delta of one such fit of each candidate, released one after the other: what a grid search costs, its
+        scores not yet private.
 
     Privacy
     -------
     All that is set by `fit` has together at most the loss that `privacy_` states (tuning.md). There is no
     `cv_results_`: a score or a model of every candidate would be a release of its own. The number of runs is secret;
     the time that `fit` takes depends on it, and must not be published.
+
+    See Also
+    --------
+    dplr.fit : Fit one model, which the defaults are made for.
+    dplr.LinearRegression.refit : Try other ridges on one release, at no cost.
 
     Examples
     --------
@@ -156,8 +164,17 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-        y : (n_rows,) labels or numbers.
+        X : array-like of shape (n_rows, n_features), or table
+            Array, or table of pandas, polars or Arrow.
+        y : array-like of shape (n_rows,)
+            Labels or numbers.
+        **refused : object
+            Nothing else is taken: the error says so.
+
+        Returns
+        -------
+        self
+            The search, with the chosen model.
 
         Raises
         ------
@@ -165,6 +182,11 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
             A parameter or the data break a rule. No noise was drawn, and nothing was spent.
         BudgetExceeded
             The ledger cannot pay for the search. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Every call is a search of its own, and spends eps and delta anew. The Privacy section of the class says what is
+        released.
         """
         if refused:
             remedy = "A private search protects records that count alike."
@@ -185,7 +207,7 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
         """Plan, reserve all of it, check the values, then search."""
         eps = self.estimator.eps
         trials = [Trial.of(model, params, X, y, eps) for model, params in candidates]
-        _check_same_target(trials)
+        check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
         if self.method == PARTITION:
@@ -199,7 +221,7 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 
         def work() -> _Choice:
-            _check_values(trials, plan)
+            check_all_values(trials, plan)
             with silence():  # how often a warning is repeated would tell the number of runs
                 choice: _Choice = search(source)
             return choice
@@ -219,8 +241,8 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
         eps, n_rows = self.estimator.eps, self._public_rows(X)
         with silence():  # eps of fits to public rows promises nothing, and need not
             trials = [Trial.of(model, params, *self.public, eps) for model, params in candidates]
-            _check_same_target(trials)
-            _check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
+            check_same_target(trials)
+            check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)
         chosen, params = candidates[place]
         model = clone(chosen)
@@ -307,50 +329,6 @@ class PrivateSearch(Drawn, MetaEstimatorMixin, BaseEstimator):  # type: ignore[m
             raise ValueError(sentence("mechanism", "must be private in a private search", model.mechanism, remedy))
         return model
 
-    @property
-    def cv_results_(self) -> NoReturn:
-        """There are none: a score of every candidate would be a release of its own."""
-        raise AttributeError(
-            "a private search has no `cv_results_`: the scores or models of all candidates would each cost privacy. "
-            "What was released is `best_estimator_`, `best_params_` and `privacy_`."
-        )
-
-    @property
-    def classes_(self) -> Any:
-        """The labels of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns that the chosen model sees."""
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("a search has `n_features_in_` after its fit")
-        return int(self.best_estimator_.n_features_in_)
-
-    @_best_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Predictions of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    @_best_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_best_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Margins of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def score(self, X: Any, y: Any) -> float:
-        """Accuracy or R^2 of the chosen model; on private rows it is not private."""
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y))
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
 
@@ -376,40 +354,6 @@ def _refuse_units(model: Any) -> None:
 
 def _words(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in params.items())
-
-
-def _check_same_target(trials: Sequence[Trial]) -> None:
-    """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
-    first = trials[0].ready
-    for each in (trial.ready for trial in trials[1:]):
-        same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
-        same = same and _threshold(each.facts) == _threshold(first.facts)
-        if not same or (each.facts.classes or []) != (first.facts.classes or []):
-            remedy = "Their scores could not be compared."
-            raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
-
-
-def _threshold(facts: PublicFacts) -> float | None:
-    """Above which number a target is the second label; None for labels, and for numbers."""
-    return None if facts.bounds is None else facts.bounds.threshold
-
-
-def _check_same_columns(public: Trial, private: Trial) -> None:
-    """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
-    looks = [(each.ready.facts.n_features, each.ready.facts.features) for each in (public, private)]
-    if looks[0] != looks[1]:
-        rule = "must have the columns of the private rows, made by the same features"
-        raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
-
-
-def _check_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
-    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
-    seen: list[tuple[Any, ...]] = []
-    for trial, planned in zip(trials, plan.planned, strict=True):
-        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
-        if read not in seen:
-            trial.check_values(planned)
-            seen.append(read)
 
 
 def _partition(trials: Sequence[Trial], plan: SearchPlan, parts: Sequence[Any], eps: float, source: Source) -> _Choice:

@@ -1,19 +1,22 @@
-"""A candidate of a search: its rows before a fit, a fit that is already paid for, and its score."""
+"""A candidate of a search: its rows before a fit, a fit that is already paid for, its score, and what all share."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dplr._progress import silent
+from dplr._validation import sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._columns import rows_to_predict
 from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import Ready, check_values, release
+from dplr.fitting.search import SearchPlan
 from dplr.ledger.budget import NullLedger
 from dplr.noise import Source
 from dplr.rows import Table
@@ -61,3 +64,37 @@ def cost(fitted: Any, ready: Ready) -> int:
     if prep.link == "log":
         values = rates(values, target[1])
     return squared_errors(values, ready.y.as_float(), target)
+
+
+def check_same_target(trials: Sequence[Trial]) -> None:
+    """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
+    first = trials[0].ready
+    for each in (trial.ready for trial in trials[1:]):
+        same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
+        same = same and _threshold(each.facts) == _threshold(first.facts)
+        if not same or (each.facts.classes or []) != (first.facts.classes or []):
+            remedy = "Their scores could not be compared."
+            raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
+
+
+def _threshold(facts: PublicFacts) -> float | None:
+    """Above which number a target is the second label; None for labels, and for numbers."""
+    return None if facts.bounds is None else facts.bounds.threshold
+
+
+def check_same_columns(public: Trial, private: Trial) -> None:
+    """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
+    looks = [(each.ready.facts.n_features, each.ready.facts.features) for each in (public, private)]
+    if looks[0] != looks[1]:
+        rule = "must have the columns of the private rows, made by the same features"
+        raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
+
+
+def check_all_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
+    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
+    seen: list[tuple[Any, ...]] = []
+    for trial, planned in zip(trials, plan.planned, strict=True):
+        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
+        if read not in seen:
+            trial.check_values(planned)
+            seen.append(read)

@@ -14,28 +14,77 @@ from dplr.estimators._html import Drawn
 
 
 class UnitBall(Drawn, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Rows projected onto the unit ball, as a fit without bounds counts them.
+    """Project rows onto the unit ball, as a fit without bounds counts them.
 
-    The first step of `to_sklearn()` where no bounds are declared. It learns the names of the columns and nothing else.
+    It is the first step of `to_sklearn()` where no bounds are declared. It learns the names of the columns and nothing
+    else.
 
     Privacy
     -------
     Each row is projected by itself.
 
+    See Also
+    --------
+    dplr.BoundsEncoder : Encode and clip rows as bounds say.
+
     Examples
     --------
-    >>> from dplr.estimators import UnitBall
-    >>> UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
+    >>> import dplr
+    >>> dplr.UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
     array([[0.6, 0.8],
            [0.3, 0.4]])
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Remember the names of the columns."""
+        """Remember the number and the names of the columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows of numbers.
+        y : None, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            This object.
+
+        Raises
+        ------
+        ValueError
+            X is not two-dimensional, or not of finite numbers.
+
+        Privacy
+        -------
+        No value of a row is kept.
+        """
         validate_data(self, X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """(n_rows, n_features) rows of norm at most 1; those inside the ball stay as they are."""
+        """Project rows; those inside the ball stay as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Rows of norm at most 1.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            X has other columns, or a value is missing or infinite.
+
+        Privacy
+        -------
+        The result is as private as its rows.
+        """
         check_is_fitted(self)
         return in_unit_ball(validate_data(self, X, reset=False, dtype=np.float64))

@@ -1,1 +1,1 @@
-"""How a fit goes: plan, reserve, run, commit."""
+"""How a fit goes: plan, reserve, run, commit. Private."""

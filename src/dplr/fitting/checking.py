@@ -45,19 +45,30 @@ _RARE = 0.001  # a share of records that noise will hide
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What `dplr.check` found. None of it is private: never publish it, and never change bounds by it.
+    """What `dplr.check` found.
+
+    None of it is private: never publish it, and never change bounds by it.
 
     Attributes
     ----------
-    rows : number of records.
-    refused : what a fit would refuse, one sentence each; empty where it would not.
-    doubts : what looks wrong, one sentence each.
-    columns : name -> `Survey`, the counts of each declared column; and "y" -> `Survey` of a numeric target.
-    units : what persons and weights there are, one sentence each; no id.
+    rows : int
+        Number of records.
+    refused : tuple of str
+        What a fit would refuse, one sentence each. Empty where it would not.
+    doubts : tuple of str
+        What looks wrong, one sentence each.
+    columns : dict
+        Name of each declared column to its `Survey`, and "y" to that of a numeric target.
+    units : tuple of str
+        What persons and weights there are, one sentence each. No id is in it.
 
     Privacy
     -------
     Counts, extremes and values of single records, without noise: for the data holder only.
+
+    See Also
+    --------
+    dplr.check : Make one.
 
     Examples
     --------
@@ -106,21 +117,34 @@ def check(
 
     Parameters
     ----------
-    X : (n_rows, n_features) array, or table of pandas, polars or Arrow.
-    y : (n_rows,) labels or numbers; None leaves the target out.
-    bounds : as in `LogisticRegression`.
-    model : a name or a loss, as in `fit`: what y is.
-    classes : the labels, as in `LogisticRegression`.
-    person, sample_weight, weight_bounds : as in `fit`; the bounds may name the columns.
+    X : array-like of shape (n_rows, n_features), or table
+        Array, or table of pandas, polars or Arrow.
+    y : array-like of shape (n_rows,) or None, default=None
+        Labels or numbers. None leaves the target out.
+    bounds : Bounds, mapping, path-like or None, default=None
+        What is declared of the columns and of y, as in `fit`.
+    model : str or Loss, default="logistic"
+        What y is: a name or a loss, as in `fit`.
+    classes : sequence or None, default=None
+        Labels, as in `fit`.
+    person : array-like of shape (n_rows,), str or None, default=None
+        Ids, or the name of a column of X. The bounds may name it.
+    sample_weight : array-like of shape (n_rows,), str or None, default=None
+        Weights, or the name of a column of X. The bounds may name it.
+    weight_bounds : tuple of (float, float) or None, default=None
+        ``(0, W)``, to which a fit would clip the weights.
 
     Returns
     -------
     DataCheck
-        ``print(check)`` shows it: columns that are missing or of another type, missing values without a policy, labels
-        and levels that were not declared (with those that are only spelt otherwise), shares outside the bounds, bounds
-        that nearly nobody reaches (wrong units) or that are the extremes of the data (so they may come from them); how
-        many persons there are and with how many rows, ids that are missing or look alike, weights that are no numbers
-        or lie above their cap.
+        ``print(check)`` shows it:
+
+        - columns that are missing or of another type, and missing values without a policy;
+        - labels and levels that were not declared, with those that are only spelt otherwise;
+        - shares outside the bounds, and bounds that nearly nobody reaches (wrong units) or that are the extremes of the
+          data (so they may come from them);
+        - how many persons there are and with how many rows, and ids that are missing or look alike;
+        - weights that are not numbers or lie above their cap.
 
     Raises
     ------
@@ -132,6 +156,11 @@ def check(
     Not private: it shows counts, extremes and values of single records. It is for the data holder, draws no noise,
     spends nothing and releases nothing. Bounds that are changed by what it shows come from the data, and void the
     guarantee; units and spelling may be corrected.
+
+    See Also
+    --------
+    dplr.Bounds : Declare what is public.
+    dplr.fit : Fit a model.
 
     Examples
     --------

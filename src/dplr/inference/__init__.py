@@ -1,1 +1,1 @@
-"""Intervals from released numbers: knows no rows and no privacy. Proofs: intervals.md."""
+"""Intervals from released numbers: knows no rows and no privacy. Proofs: intervals.md. Private."""

@@ -58,7 +58,34 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTest:
-    """Test of several contrasts at once; `statistic` and `p_value` are nan where the data cannot say."""
+    """Test of several coefficients at once.
+
+    Attributes
+    ----------
+    statistic : float
+        Wald statistic in the form of the score. nan where the released numbers cannot say.
+    dof : int
+        Degrees of freedom: the number of coefficients.
+    p_value : float
+        Of the chi-square law with that many degrees of freedom. nan where the released numbers cannot say.
+    verdict : str
+        What the test says, in words.
+
+    Privacy
+    -------
+    Post-processing of one release: no further privacy loss.
+
+    See Also
+    --------
+    dplr.LinearRegression.wald_test : Make one.
+    dplr.compare : Make one of two models.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> dplr.ScoreTest(4.0, 1, 0.0455, "not zero").p_value
+    0.0455
+    """
 
     statistic: float
     dof: int

@@ -35,10 +35,21 @@ class Allotment:
     is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to
     the ledger, not to the allotment.
 
+    Parameters
+    ----------
+    ledger : dplr.Ledger
+        The ledger that pays.
+    token : str
+        Name of what was set aside, as `Ledger.reserve` made it.
+
     Privacy
     -------
     A piece is an entry of the ledger from the beginning, and a fit that takes it promises at least what it says: the
     ledger counts the same with it and without.
+
+    See Also
+    --------
+    dplr.Ledger.reserve : Makes one, with `fits=`.
 
     Examples
     --------
@@ -63,12 +74,32 @@ class Allotment:
         return self._ledger.strict
 
     def unused(self) -> int:
-        """How many fits it still has room for: pieces that no fit has begun."""
+        """How many fits it still has room for.
+
+        Returns
+        -------
+        int
+            Pieces that no fit has begun.
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
         with self._ledger._reading() as (connection, _):
             return len(transactions.set_aside(connection, self._token))
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
         """Take a piece for each statement, or none.
+
+        Parameters
+        ----------
+        *statements : dplr.PrivacyStatement
+            Statements of the releases to come.
+
+        Returns
+        -------
+        dplr.ledger.Reservation
+            The pieces that are held.
 
         Raises
         ------
@@ -76,6 +107,10 @@ class Allotment:
             No piece is left, or none as large as a statement; nothing was taken.
         ValueError
             A statement promises nothing, was seeded, or speaks of another relation.
+
+        Privacy
+        -------
+        Reads public facts alone. What is taken was spent already.
         """
         with self._ledger._writing() as (connection, terms):
             costs = [cost_of(statement, terms) for statement in statements]
@@ -93,7 +128,14 @@ class Allotment:
         return reservation_of(self._ledger, token, holder, len(statements))
 
     def close(self) -> None:
-        """Give back what no fit has begun, and in a strict ledger nothing. Fits that have begun go on."""
+        """Give back what no fit has begun, and in a strict ledger nothing.
+
+        Fits that have begun go on.
+
+        Privacy
+        -------
+        What comes back was never spent on a release.
+        """
         if not self.strict:
             with self._ledger._writing() as (connection, _):
                 transactions.give_back(connection, self._token)

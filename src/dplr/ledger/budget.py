@@ -15,6 +15,10 @@ class BudgetExceeded(RuntimeError):
     -------
     The message speaks of public facts: statements and what is left.
 
+    See Also
+    --------
+    dplr.Ledger.remaining : What one further release could have.
+
     Examples
     --------
     >>> import dplr, tempfile, os
@@ -28,7 +32,27 @@ class BudgetExceeded(RuntimeError):
 
 
 class ReservationLost(RuntimeError):
-    """A driver no longer holds what it reserved: it ended, was given back, or another driver resumed it."""
+    """A driver no longer holds what it reserved: it ended, was given back, or another driver resumed it.
+
+    Privacy
+    -------
+    The message speaks of public facts. No noise is drawn and nothing is released by the driver that lost its
+    reservation.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> from dplr.ledger import ReservationLost
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> held = ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm"))
+    >>> ledger.give_back(1)  # while the fit still runs
+    [1]
+    >>> try:
+    ...     held.draw()
+    ... except ReservationLost:
+    ...     print("no noise is drawn")
+    no noise is drawn
+    """
 
 
 class Stated(Protocol):
@@ -41,9 +65,26 @@ class Stated(Protocol):
 
 
 class Reservation(Protocol):
-    """Budget set aside for releases. `draw` comes before the first noise; exactly one of the other calls ends it.
+    """Budget set aside for releases: what `Ledger.reserve` returns.
 
-    A crash leaves it spent.
+    `draw` comes before the first noise; exactly one of the other calls ends it. A crash leaves it spent.
+
+    Privacy
+    -------
+    What is set aside counts as spent until it is refunded, which is possible only before the first noise.
+
+    See Also
+    --------
+    dplr.Ledger.reserve : Makes one.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> held = ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm"))
+    >>> held.refund()
+    >>> ledger.remaining()
+    (1.0, 1e-12)
     """
 
     @property
@@ -53,19 +94,50 @@ class Reservation(Protocol):
 
     @property
     def recorder(self) -> Recorder | None:
-        """Where a fit that may be resumed writes down what it has done; None for one that may not."""
+        """Where a fit that may be resumed writes down what it has done; None for one that may not. Private."""
         ...
 
     def draw(self) -> None:
-        """Note that noise is about to be drawn; raises where the budget is no longer held, and then none may be."""
+        """Note that noise is about to be drawn.
+
+        Raises
+        ------
+        ReservationLost
+            The budget is no longer held; then no noise may be drawn.
+
+        Privacy
+        -------
+        From now on nothing gives the budget back.
+        """
         ...
 
     def commit(self, outbox: bytes | None = None) -> None:
-        """Record the releases as spent for good, and in the same step a file of what was released, to be kept."""
+        """Record the releases as spent for good.
+
+        Parameters
+        ----------
+        outbox : bytes or None, default=None
+            A file of what was released, to be kept in the same step; None for none.
+
+        Raises
+        ------
+        ReservationLost
+            The budget is no longer held; then nothing may be released.
+
+        Privacy
+        -------
+        The file that is kept is the release itself, which is paid for.
+        """
         ...
 
     def refund(self) -> None:
-        """Give the budget back: no noise was drawn and nothing was released."""
+        """Give the budget back: no noise was drawn and nothing was released.
+
+        Privacy
+        -------
+        Whether a fit was refunded may depend on its data: for the data holder alone. A strict ledger gives nothing
+        back.
+        """
         ...
 
 

@@ -16,7 +16,41 @@ _GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a ledger was made with; `unit` names the persons that its releases protect, and is None for records."""
+    """What a ledger was made with: its limits and its rules.
+
+    Attributes
+    ----------
+    id : str
+        Random name of the ledger, 32 hexadecimal digits.
+    eps, delta : float
+        The whole budget.
+    composition : {"basic", "zcdp", "gdp", "pld"}
+        How costs add up.
+    neighbouring : {"replace_one", "add_remove"}
+        The relation of all releases.
+    strict : bool
+        Whether nothing is given back and no fault of the data is shown.
+    created : str
+        Time in UTC; of a strict ledger the day.
+    unit : str or None, default=None
+        What tells the protected persons apart; None where records are protected.
+
+    Privacy
+    -------
+    Public facts: no row is behind them, except that a time may tell when work was done.
+
+    See Also
+    --------
+    dplr.Ledger : The parameters in full.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> terms = ledger.terms()
+    >>> terms.eps, terms.composition, terms.unit
+    (1.0, 'basic', None)
+    """
 
     id: str
     eps: float
@@ -34,15 +68,42 @@ class Entry:
 
     Attributes
     ----------
-    number : position in the ledger; times may come from clocks that disagree.
-    state : `"reserved"` (spent; no noise was drawn), `"drawing"` (spent; noise may have been drawn, and nothing gives
-        it back), `"committed"`, `"refunded"` (given back, costs nothing), or `"set aside"` (spent, for a fit of an
-        `Allotment` that has not begun). A strict ledger commits when it reserves.
-    eps, delta, guarantee : what it costs.
-    label : what the data were called, or None.
-    reserved_at, ended_at : UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
-    statement : the privacy statement, as a dict.
-    share : the share that it was spent from, or None.
+    number : int
+        Position in the ledger; times may come from clocks that disagree.
+    state : {"reserved", "drawing", "committed", "refunded", "set aside"}
+        `"reserved"`: spent; no noise was drawn. `"drawing"`: spent; noise may have been drawn, and nothing gives it
+        back. `"refunded"`: given back, costs nothing. `"set aside"`: spent, for a fit of an `Allotment` that has not
+        begun. A strict ledger commits when it reserves.
+    eps, delta : float
+        What the release states.
+    guarantee : Pure, Gaussian, Poisson or Approx
+        What the release costs, as a value of `dplr.privacy`.
+    label : str or None
+        What the data were called; None for nothing.
+    reserved_at, ended_at : str or None
+        Time in UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
+    statement : dict
+        The privacy statement as plain values.
+    share : str or None, default=None
+        The share that it was spent from; None for the ledger itself.
+
+    Privacy
+    -------
+    Statements are public facts. States and times depend on the data where fits failed, unless the ledger is strict:
+    they are for the data holder.
+
+    See Also
+    --------
+    dplr.Ledger.entries : All of them.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")).commit()
+    >>> entry = ledger.entries()[0]
+    >>> entry.number, entry.state, entry.eps
+    (1, 'committed', 0.4)
     """
 
     number: int

@@ -14,26 +14,22 @@ from dplr.ledger import file as ledger_file
 from dplr.ledger import transactions
 from dplr.ledger.allotment import Allotment, piece_of
 from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
-from dplr.ledger.entries import Entry, Terms, day_of, now
+from dplr.ledger.entries import Terms, day_of, now
 from dplr.ledger.job import Job
 from dplr.ledger.recording import Recording
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.room import Limit, Room, counted
+from dplr.ledger.room import counted
 from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
-    Price,
     check_agreement,
     check_share_agreement,
-    checked_kind,
     checked_path,
     checked_share,
     checked_terms,
     checked_text,
     cost_of,
-    price_of,
     refusal,
-    rule_of,
     statements_of,
 )
 from dplr.privacy.guarantees import Neighbouring
@@ -53,20 +49,34 @@ class Ledger(Recovery):
 
     Parameters
     ----------
-    path : the file, on a local disk. It is made where it does not exist; then `eps` is required.
-    eps, delta : the whole budget. None takes what the file says; other numbers than the file's are refused. A new
-        ledger of basic composition has a delta of 1e-12 where none is given: room for the 2^-64 of each model by
-        objective perturbation, which is what `mechanism="auto"` takes without a delta. With ``delta=0`` every release
-        must be pure.
-    composition : how costs add up: `"basic"` (the default of a new ledger; eps and delta add), `"zcdp"` (for many
-        releases and delta > 0), `"gdp"` (for many with Gaussian noise), or `"pld"` (dp-accounting, extra `accounting`;
-        for releases whose guarantees were all fixed in advance). See docs/use/ledger.md.
-    neighbouring : the relation of all releases, `"replace_one"` (of a new ledger) or `"add_remove"`.
-    strict : for analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
-        neither shown nor written, labels must be declared.
-    label : what the data are called in new entries; see `labelled`.
-    unit : what all releases protect: None for one record (of a new ledger), or what tells persons apart, as `person` of
-        a fit names it, for one person with all their rows. A release that protects something else is refused.
+    path : str or path-like
+        The file, on a local disk. It is made where it does not exist; then `eps` is required.
+    eps, delta : float or None, default=None
+        The whole budget: eps > 0, delta in [0, 1). None takes what the file says; other numbers than the file's are
+        refused. A new ledger of basic composition has a delta of 1e-12 where none is given: room for the 2^-64 of each
+        model by objective perturbation, which is what `mechanism="auto"` takes without a delta. With ``delta=0`` every
+        release must be pure.
+    composition : {"basic", "zcdp", "gdp", "pld"} or None, default=None
+        How costs add up: `"basic"` (the default of a new ledger; eps and delta add), `"zcdp"` (for many releases and
+        delta > 0), `"gdp"` (for many with Gaussian noise), or `"pld"` (dp-accounting, extra `accounting`; for releases
+        whose guarantees were all fixed in advance). See docs/use/ledger.md.
+    neighbouring : {"replace_one", "add_remove"} or None, default=None
+        The relation of all releases; `"replace_one"` for a new ledger.
+    strict : bool or None, default=None
+        For analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
+        neither shown nor written, labels must be declared. False for a new ledger.
+    label : str or None, default=None
+        What the data are called in new entries; see `labelled`.
+    unit : str or None, default=None
+        What all releases protect: None for one record (of a new ledger), or what tells persons apart, as `person` of a
+        fit names it, for one person with all their rows. A release that protects something else is refused.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    label : str or None
+        What the data are called in new entries.
 
     Raises
     ------
@@ -81,6 +91,15 @@ class Ledger(Recovery):
     (composition.md, section 3). It holds the statements: public facts and no data. Unless it is strict, the states and
     times of its entries depend on the data where fits failed: they are for the data holder. It cannot know of fits
     without it, of a copy of the file that is put back, or of other data about the same people.
+
+    See Also
+    --------
+    dplr.plan : What a fit would cost, before any row is read.
+    dplr.ledger.Allotment : Room for a number of fits, such as those of a search.
+
+    References
+    ----------
+    Rogers, Roth, Ullman and Vadhan 2016 for budgets under adaptive choices of releases; proofs: composition.md.
 
     Examples
     --------
@@ -143,6 +162,25 @@ class Ledger(Recovery):
     def labelled(self, label: str | None) -> Ledger:
         """The same ledger, whose new entries say what the data are called.
 
+        Parameters
+        ----------
+        label : str or None
+            What the data are called; None for nothing.
+
+        Returns
+        -------
+        dplr.Ledger
+            Another handle of the same file.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The label is empty, is not a text, or cannot be written as UTF-8.
+
+        Privacy
+        -------
+        Reads no data and spends nothing. The label is written into entries.
+
         Examples
         --------
         >>> import dplr, tempfile, os
@@ -158,15 +196,18 @@ class Ledger(Recovery):
 
         Parameters
         ----------
-        name : of the analyst, or of the purpose.
-        eps, delta : the limits of a new share, kept in the file and fixed for ever; None opens one that exists. The
-            limits of all shares may add up to the ledger's eps and delta, and no more. Without a delta a new share has
-            as large a part of the ledger's delta as eps is of its eps.
+        name : str
+            Name of the analyst, or of the purpose.
+        eps, delta : float or None, default=None
+            The limits of a new share, kept in the file and fixed for ever; None opens one that exists. The limits of
+            all shares may add up to the ledger's eps and delta, and no more. Without a delta a new share has as large a
+            part of the ledger's delta as eps is of its eps.
 
         Returns
         -------
-        A ledger, for `ledger=`. What it says of what is spent, and of entries, is about the share; what remains is the
-        smaller of what remains of both.
+        dplr.Ledger
+            The share, for `ledger=`. What it says of what is spent, and of entries, is about the share; what remains is
+            the smaller of what remains of both.
 
         Raises
         ------
@@ -205,11 +246,6 @@ class Ledger(Recovery):
         check_share_agreement(name, eps, delta, known[name])
         return _handle(self.path, self._id, self._strict, self.label, name)
 
-    def shares(self) -> dict[str, tuple[float, float]]:
-        """The limits (eps, delta) of every share by its name, in the order in which they were made."""
-        with self._reading() as (connection, _):
-            return transactions.shares(connection)
-
     @overload
     def reserve(
         self, *statements: PrivacyStatement | Stated, fits: None = None, fingerprint: str | None = None
@@ -223,10 +259,18 @@ class Ledger(Recovery):
 
         Parameters
         ----------
-        statements : of releases, or plans that have one.
-        fits : None: one release for each statement, which the caller makes, and then commits or gives back. A number:
-            so many fits of each of them. Estimators then name the `Allotment` that is returned as their ledger.
-        fingerprint : of the data, for one that may be resumed when its process is gone; see `resume`.
+        *statements : dplr.PrivacyStatement or dplr.Plan
+            Statements of the releases to come, or plans that have one.
+        fits : int or None, default=None
+            None: one release for each statement, which the caller makes, and then commits or gives back. A number: that
+            many fits of each of them. Estimators then name the `Allotment` that is returned as their ledger.
+        fingerprint : str or None, default=None
+            Fingerprint of the data, for a release that may be resumed when its process is gone; see `resume`.
+
+        Returns
+        -------
+        dplr.ledger.Reservation or dplr.ledger.Allotment
+            What is held: an allotment where `fits` is a number.
 
         Raises
         ------
@@ -266,103 +310,6 @@ class Ledger(Recovery):
             return Allotment(self, token)
         recording = None if fingerprint is None else Recording(self.path, token, fingerprint, holder)
         return reservation_of(self, token, holder, len(said), recording)
-
-    def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
-        """What statements would cost, and whether they fit now. Reads no data and spends nothing.
-
-        Parameters
-        ----------
-        statements : of releases, or plans that have one.
-        fits : how many releases of each of them.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
-
-        Privacy
-        -------
-        Reads public facts alone.
-
-        Examples
-        --------
-        >>> import dplr, tempfile, os
-        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
-        >>> ledger.price(dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm"), fits=11).fits
-        False
-        """
-        said, times = statements_of(statements, some=True), check_count("fits", fits)
-        with self._reading() as (connection, terms):
-            room = self._room(connection, terms)
-        return price_of(room, terms, [cost_of(statement, terms) for statement in said], times)
-
-    def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
-
-        What is left is no single pair, because kinds of releases cost a budget differently.
-
-        Parameters
-        ----------
-        kind : `"approx"`: a release that states (eps, delta) and nothing simpler, such as objective perturbation and
-            Poisson batches. `"pure"`: one with delta = 0. `"gaussian"`: one whose Gaussian noise was calibrated to
-            (eps, delta), such as noisy gradient descent in full batches; its `delta` must be given.
-        delta : the delta that the release will state; eps is 0 where that much is not left. None: all that is left.
-
-        Returns
-        -------
-        (eps, delta). With composition `"basic"` all kinds have the same eps. With `"pld"` an approximate release
-        without a delta given is a pure one, and the search stops at a 10^-7 part of eps, or at the accountant's grid,
-        which is a 10^-4 part of the ledger's eps. What is left of the ten million numbers of `"gdp"` is not looked at
-        beyond whether there are any.
-
-        Raises
-        ------
-        ValueError, TypeError
-            The kind is unknown, or its delta is missing, not allowed or out of its range.
-
-        Privacy
-        -------
-        Reads public facts alone.
-
-        Examples
-        --------
-        >>> import dplr, tempfile, os
-        >>> path = os.path.join(tempfile.mkdtemp(), "budget")
-        >>> ledger = dplr.Ledger(path, eps=1.0, delta=1e-5, composition="zcdp")
-        >>> ledger.remaining(), ledger.remaining("pure")
-        ((1.0, 5e-06), (1.0, 0.0))
-        >>> ledger.remaining("gaussian", delta=1e-6)[0] > 1
-        True
-        """
-        delta = checked_kind(kind, delta)
-        with self._reading() as (connection, terms):
-            room = self._room(connection, terms)
-        return room.remaining(kind, delta)
-
-    def spent(self) -> tuple[float, float]:
-        """(eps, delta) of all entries that are not refunded, composed by the ledger's rule, rounded up."""
-        with self._reading() as (connection, terms):
-            return self._room(connection, terms).spent()
-
-    def entries(self) -> list[Entry]:
-        """All entries in their order, the refunded ones too."""
-        with self._reading() as (connection, _):
-            found = transactions.entries(connection)
-        return [entry for entry in found if self._share in (None, entry.share)]
-
-    def terms(self) -> Terms:
-        """What the ledger was made with: eps, delta, composition, neighbouring, strict, created, unit."""
-        with self._reading() as (_, terms):
-            return terms
-
-    def _room(self, connection: sqlite3.Connection, terms: Terms) -> Room:
-        """What the share has room for, if this is one, and the whole."""
-        whole = Limit(rule_of(terms), transactions.costs(connection), None)
-        if self._share is None:
-            return Room((whole,))
-        limits = transactions.shares(connection)[self._share]
-        rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
-        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), whole))
 
     def _writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         return transactions.writing(self.path, self._id)

@@ -15,15 +15,37 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Job:
-    """A ledger for one fit.
+    """A budget for one fit that outlives its process: what `Ledger.job` returns, to be named as `ledger=`.
 
     Attributes
     ----------
-    ledger : that pays.
-    fingerprint : of the data; None for a fit that is not resumed.
-    resume : whether an earlier reservation is held again, and no new one made.
-    keep : from a fitted model to its file, which the ledger keeps from the commit on; None for none.
-    token : of the reservation, once there is one.
+    ledger : dplr.Ledger
+        The ledger that pays.
+    fingerprint : str or None
+        Fingerprint of the data; None for a fit that is not resumed.
+    resume : bool
+        Whether an earlier reservation is held again, and no new one is made.
+    keep : callable or None
+        Takes a fitted model and returns its file as bytes, which the ledger keeps from the commit on; None for none.
+    token : str or None, default=None
+        Name of the reservation, once there is one.
+
+    Privacy
+    -------
+    It pays as its ledger does. With a fingerprint a fit may write a journal beside the ledger while it runs: a secret
+    file (resuming.md, section 5).
+
+    See Also
+    --------
+    dplr.Ledger.job : Makes one.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> job = ledger.job("people.csv, 9134 bytes")
+    >>> job.fingerprint, job.resume
+    ('people.csv, 9134 bytes', False)
     """
 
     ledger: Ledger
@@ -38,7 +60,29 @@ class Job:
         return self.ledger.strict
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
-        """Hold the earlier reservation again, with its journal, or make one."""
+        """Hold the earlier reservation again, with its journal, or make one.
+
+        Parameters
+        ----------
+        *statements : dplr.PrivacyStatement
+            Statements of the releases to come.
+
+        Returns
+        -------
+        dplr.ledger.Reservation
+            The budget that is held.
+
+        Raises
+        ------
+        BudgetExceeded
+            They do not fit; nothing was spent.
+        ValueError
+            There is no reservation to hold again, or a statement breaks a rule of the ledger.
+
+        Privacy
+        -------
+        Reads public facts alone, and the journal of the fit that is resumed.
+        """
         self.ledger._sweep()
         if self.resume:
             held = self.ledger._resumed(None, statements, str(self.fingerprint), journalled=True)
@@ -48,7 +92,10 @@ class Job:
         return held
 
     def file_of(self, est: Any) -> bytes | None:
-        """The file that is kept of a model; None for a model that no file can hold: it is released all the same."""
+        """The file that is kept of a model. Private.
+
+        None for a model that no file can hold: it is released all the same.
+        """
         try:
             return None if self.keep is None else self.keep(est)
         except (ValueError, TypeError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
 from dplr.ledger import transactions
+from dplr.ledger.account import Account
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry, Terms, statement_text
 from dplr.ledger.job import Job
@@ -36,20 +37,15 @@ if TYPE_CHECKING:
 _OTHERS = "See the entries with ledger.entries()."
 
 
-class Recovery:
+class Recovery(Account):
     """The part of a ledger that deals with fits that did not end: resuming.md has the states and the proof."""
 
     __slots__ = ()
-    path: str
-    _share: str | None
 
     @property
     @abstractmethod
     def strict(self) -> bool:
         """Whether nothing is given back and no fault of the data is shown."""
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
@@ -61,11 +57,13 @@ class Recovery:
 
         Parameters
         ----------
-        name : the number of an entry whose state is `"reserved"` or `"set aside"`, or the token of its reservation.
+        name : int or str
+            Number of an entry whose state is `"reserved"` or `"set aside"`, or the token of its reservation.
 
         Returns
         -------
-        The numbers of the entries that were given back.
+        list of int
+            Numbers of the entries that were given back.
 
         Raises
         ------
@@ -102,10 +100,18 @@ class Recovery:
 
         Parameters
         ----------
-        name : the number of an entry whose state is `"reserved"`, or the token of its reservation; None for the only
-            one that has these statements and this fingerprint.
-        statements : those of the reservation, in their order, or plans that have them.
-        fingerprint : of the data, as `reserve` was given it.
+        name : int, str or None
+            Number of an entry whose state is `"reserved"`, or the token of its reservation; None for the only one that
+            has these statements and this fingerprint.
+        *statements : dplr.PrivacyStatement or dplr.Plan
+            Those of the reservation, in their order, or plans that have them.
+        fingerprint : str
+            Fingerprint of the data, as `reserve` was given it.
+
+        Returns
+        -------
+        dplr.ledger.Reservation
+            The reservation, which this process holds from now on.
 
         Raises
         ------
@@ -167,13 +173,21 @@ class Recovery:
 
         Parameters
         ----------
-        fingerprint : what tells these data from others, such as names, sizes and times of files. Another text is
-            another job. It stays in the file until the fit has ended. None for a fit that is not resumed.
-        resume : False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint,
-            and goes on where its journal ends.
-        keep : from the fitted model to its file, such as `dplr.model_file.encode_model`. The ledger keeps the file from
-            the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a `PrivateSearch` and
-            baselines keep nothing, and neither does a model that no file can hold.
+        fingerprint : str or None, default=None
+            What tells these data from others, such as names, sizes and times of files. Another text is another job. It
+            stays in the file until the fit has ended. None for a fit that is not resumed.
+        resume : bool, default=False
+            False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint, and
+            goes on where its journal ends.
+        keep : callable or None, default=None
+            Takes the fitted model and returns its file as bytes, such as `dplr.model_file.encode_model`. The ledger
+            keeps the file from the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a
+            `PrivateSearch` and baselines keep nothing, and neither does a model that no file can hold.
+
+        Returns
+        -------
+        dplr.ledger.Job
+            A budget for `ledger=` of one fit.
 
         Raises
         ------
@@ -200,7 +214,27 @@ class Recovery:
         return Job(self._itself(), fingerprint, resume, keep)
 
     def entries_of(self, name: int | str) -> list[Entry]:
-        """The entries that were reserved in one step, by the number of one of them or by their token."""
+        """The entries that were reserved in one step.
+
+        Parameters
+        ----------
+        name : int or str
+            Number of one of them, or their token.
+
+        Returns
+        -------
+        list of dplr.ledger.Entry
+            All of them, in their order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such entry.
+
+        Privacy
+        -------
+        As `entries`.
+        """
         with self._reading() as (connection, _):
             _, held = self._named(connection, name)
             numbers = {entry.number for entry in held}
@@ -211,7 +245,13 @@ class Recovery:
 
         Parameters
         ----------
-        name : the number of its entry, or the token of its reservation.
+        name : int or str
+            Number of its entry, or the token of its reservation.
+
+        Returns
+        -------
+        bytes
+            The file, as `keep` of the job made it.
 
         Raises
         ------
@@ -246,6 +286,20 @@ class Recovery:
         """Keep the file of a release no longer: it is where it belongs, and the ledger stays small.
 
         Journals that a process left when it died, and with which nobody goes on, are removed too.
+
+        Parameters
+        ----------
+        name : int or str
+            Number of its entry, or the token of its reservation.
+
+        Raises
+        ------
+        ValueError, TypeError
+            There is no such entry.
+
+        Privacy
+        -------
+        Removes released numbers and nothing else; the entry and its cost stay.
         """
         with self._writing() as (connection, _):
             token, _ = self._named(connection, name)
@@ -253,7 +307,17 @@ class Recovery:
         self._sweep()
 
     def kept(self) -> list[int]:
-        """The entries whose release is kept for `recover`."""
+        """The entries whose release is kept for `recover`.
+
+        Returns
+        -------
+        list of int
+            Their numbers.
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
         with self._reading() as (connection, _):
             return transactions.undelivered(connection, self._share)
 

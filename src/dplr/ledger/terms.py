@@ -243,14 +243,37 @@ class Price:
 
     Attributes
     ----------
-    fits : whether the ledger would take all of them now.
-    eps, delta : the loss of all of them together, without what the ledger took before.
-    before, after : the (eps, delta) that one further release of this kind could have now, and afterwards (None where
-        they do not fit): what `Ledger.remaining` says for `kind`, at the delta of the release where it is Gaussian.
-    releases : how many there are.
-    kind : `"pure"`, `"gaussian"` or `"approx"`; `"approx"` where they differ, and with composition `"basic"`, to which
-        all are the same.
-    obstacle : what has too little room, and what would fit instead, in words; empty where they fit.
+    fits : bool
+        Whether the ledger would take all of them now.
+    eps, delta : float
+        The loss of all of them together, without what the ledger took before.
+    before, after : tuple of (float, float) or None
+        The (eps, delta) that one further release of this kind could have now, and afterwards (None where they do not
+        fit): what `Ledger.remaining` says for `kind`, at the delta of the release where it is Gaussian.
+    releases : int, default=1
+        How many there are.
+    kind : {"pure", "gaussian", "approx"}, default="approx"
+        Kind of the releases; `"approx"` where they differ, and with composition `"basic"`, to which all are the same.
+    obstacle : str, default=""
+        What has too little room, and what would fit instead, in words; empty where they fit.
+
+    Privacy
+    -------
+    A function of statements and of what the ledger took: no row is read. Entries of fits that failed may show in it, so
+    it is for the data holder unless the ledger is strict.
+
+    See Also
+    --------
+    dplr.Ledger.price : Makes one.
+    dplr.Plan.cost : Makes one for a plan.
+
+    Examples
+    --------
+    >>> import dplr, tempfile, os
+    >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+    >>> price = ledger.price(dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm"), fits=5)
+    >>> price.fits, price.releases, price.eps
+    (True, 5, 0.5)
     """
 
     fits: bool

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from dplr.mechanisms.perturbation.output import OutputPerturbation as OutputPerturbation
     from dplr.mechanisms.score.spec import ScoreRelease as ScoreRelease
 
+__all__ = [
+    "FunctionalMechanism",
+    "NoPrivacy",
+    "NoisyGradientDescent",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
+    "ScoreRelease",
+]
+
 SHORTHANDS: dict[str, Description] = {
     "fm": functional.ABOUT,
     "output": perturbation.ABOUT_OUTPUT,

@@ -83,7 +83,9 @@ class Description:
 
 
 class Mechanism(ABC):
-    """Plans from public facts alone, then runs on rows. A spec is a frozen dataclass of options: numbers and words."""
+    """Plans from public facts alone, then runs on rows. A spec is a frozen dataclass of options: numbers and words.
+    This package alone calls the methods. Private.
+    """
 
     __slots__ = ()
     about: ClassVar[Description]

@@ -17,9 +17,11 @@ from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
 
-__all__ = ["FORMAT", "VERSION", "ModelFileError", "encode_model", "load_model", "save_model"]
+FORMAT = "dplr model"
+"""What the key `format` of every model file holds."""
 
-FORMAT, VERSION = "dplr model", 1
+VERSION = 1
+"""Newest version of the format, which this package writes. It reads all versions up to this one."""
 
 _FILE = Envelope(FORMAT, VERSION, "model", "model file")
 
@@ -27,12 +29,12 @@ _FILE = Envelope(FORMAT, VERSION, "model", "model file")
 def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file: what was released and public facts, nothing else.
 
-    The file appears as a whole or not at all. An earlier model file of this name is replaced; any other file is not.
-
     Parameters
     ----------
-    est : a fitted estimator of dplr.
-    path : of the file.
+    est : fitted estimator of dplr
+        The model. Of a pipeline take the last step.
+    path : path-like
+        Name of the file.
 
     Raises
     ------
@@ -53,6 +55,11 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     Holds coefficients, `released_`, `history_`, the statement and the public facts behind them. Never the ledger, the
     seed, the public data, or anything else that `fit` saw. Publishing the file costs nothing further.
 
+    See Also
+    --------
+    dplr.load_model : Read such a file.
+    dplr.model_file.encode_model : Make the bytes alone.
+
     Examples
     --------
     >>> import numpy as np, dplr, pathlib, tempfile
@@ -70,20 +77,36 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
 
 
 def encode_model(est: Any) -> bytes:
-    """The bytes that `save_model` writes: for a ledger that keeps them, or a store that is not a file.
+    """Make the bytes that `save_model` writes.
+
+    They are for a ledger that keeps them, or for a store that is not a file.
 
     Parameters
     ----------
-    est : a fitted estimator of dplr.
+    est : fitted estimator of dplr
+        The model. Of a pipeline take the last step.
+
+    Returns
+    -------
+    bytes
+        JSON in UTF-8, with a hash over its values.
 
     Raises
     ------
-    TypeError, NotFittedError, ModelFileError
-        As `save_model`.
+    TypeError
+        `est` is something else.
+    NotFittedError
+        `fit` was not called.
+    ModelFileError
+        The estimator cannot be written so that it reads back equal, as in `save_model`.
 
     Privacy
     -------
     Holds what a model file holds.
+
+    See Also
+    --------
+    dplr.save_model : Write them to a file.
 
     Examples
     --------
@@ -109,13 +132,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Parameters
     ----------
-    path : of a file that `save_model` wrote.
+    path : path-like
+        A file that `save_model` wrote.
 
     Returns
     -------
-    A fitted estimator of the same class, with the same coefficients, statement, `released_` and `history_`, bit for
-    bit. A model of the functional mechanism can be `refit`. The parameters `ledger`, `public` and `rng` are None: they
-    are not in the file, so give them anew before another `fit`.
+    fitted estimator of dplr
+        An estimator of the same class, with the same coefficients, statement, `released_` and `history_`, bit for bit.
+        A model of the functional mechanism can be `refit`. The parameters `ledger`, `public` and `rng` are None: they
+        are not in the file, so give them anew before another `fit`.
 
     Raises
     ------
@@ -128,6 +153,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     -------
     Reads released numbers and public facts. The hash shows damage, not forgery: take a statement as seriously as where
     the file came from.
+
+    See Also
+    --------
+    dplr.save_model : Write such a file.
 
     Examples
     --------

@@ -21,6 +21,10 @@ class ModelFileError(ValueError):
     -------
     Says what stands in the file, which holds nothing private.
 
+    See Also
+    --------
+    dplr.load_model : Raises it.
+
     Examples
     --------
     >>> import dplr, pathlib, tempfile

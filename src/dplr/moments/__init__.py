@@ -1,4 +1,4 @@
-"""Noisy moments of a table, released once: many regressions from them."""
+"""Noisy moments of a table, released once: many regressions from them. Private."""
 
 from __future__ import annotations
 

@@ -55,11 +55,12 @@ def load_moments(path: str | os.PathLike[str]) -> ReleasedMoments:
 
     Parameters
     ----------
-    path : of the file.
+    path : str or path-like
+        The file.
 
     Returns
     -------
-    ReleasedMoments
+    dplr.ReleasedMoments
         With the same numbers and statements, bit for bit.
 
     Raises
@@ -73,6 +74,10 @@ def load_moments(path: str | os.PathLike[str]) -> ReleasedMoments:
     -------
     Reads released numbers and public facts. The hash shows damage, not forgery: take a statement as seriously as where
     the file came from.
+
+    See Also
+    --------
+    dplr.ReleasedMoments.save : Writes the file.
 
     Examples
     --------

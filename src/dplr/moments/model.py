@@ -31,16 +31,59 @@ class MomentModel(Inference):
 
     `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
 
+    Parameters
+    ----------
+    released : dplr.ReleasedMoments
+        Where the model comes from.
+    target : object
+        The column or level that it is about, as `regress` and `probability` look it up.
+    columns : object
+        The columns of the model, as `regress` looks them up.
+    l2 : float, "auto" or "cv"
+        Ridge, as in `regress`.
+    kind : str
+        What the model is of: a number, or the probability of a level.
+
     Attributes
     ----------
-    coef_, intercept_ : in the user's units; of a probability, by how much it changes with a unit of a column.
-    coef_names_ : of the entries of `coef_`.
-    feature_names_in_ : columns that a table must have for predictions, in this order if it has no names.
-    target_name_ : the column, or the level, that the model is about.
-    r2_ : share of the target's variance that the model explains, from released numbers and so with their noise; nan
-        where the noise drowns the variance.
-    ridge_ : on the scaled moments.
-    privacy_ : the statement of the release: the model adds nothing to it.
+    coef_ : ndarray of shape (n_coefs,)
+        Coefficients in the user's units; of a probability, by how much it changes with a unit of a column.
+    intercept_ : float
+        Intercept in the user's units.
+    coef_names_ : tuple of str
+        Names of the entries of `coef_`.
+    feature_names_in_ : tuple of str
+        Columns that a table must have for predictions, in this order if it has no names.
+    target_name_ : str
+        The column, or the level, that the model is about.
+    r2_ : float
+        Share of the target's variance that the model explains, from released numbers and so with their noise; nan where
+        the noise drowns the variance.
+    ridge_ : float
+        Ridge on the scaled moments.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release: the model adds nothing to it.
+    reading_ : object
+        The noisy equation that estimates and intervals come from.
+
+    Privacy
+    -------
+    A function of released moments and public facts: no further privacy loss, however many models are computed.
+
+    See Also
+    --------
+    dplr.ReleasedMoments.regress : Makes one for a number.
+    dplr.ReleasedMoments.probability : Makes one for a level.
+    dplr.Summary : The table of its coefficients.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np
+    >>> X = np.random.default_rng(0).uniform(0, 10, (5000, 2))
+    >>> released = dplr.release_moments(X, bounds=dplr.Bounds([(0, 10)] * 2), eps=float("inf"))
+    >>> model = released.regress("column 1", ["column 0"])
+    >>> isinstance(model, dplr.MomentModel), model.coef_names_
+    (True, ('column 0',))
     """
 
     def __init__(self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: str) -> None:
@@ -60,20 +103,30 @@ class MomentModel(Inference):
 
     @property
     def named_coef_(self) -> dict[str, float]:
-        """Name -> coefficient."""
+        """Coefficients by the names of their columns, a dict of str to float."""
         return dict(zip(self.coef_names_, self.coef_.tolist(), strict=True))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """(n,) predictions, clipped to the declared bounds of the target; of a probability to [0, 1].
+        """Predict the target of rows: within its declared bounds; a probability within [0, 1].
 
         Parameters
         ----------
-        X : table with the columns `feature_names_in_`, or an array of these in their order where bounds have no names.
+        X : array-like of shape (n_rows, n_columns) or table
+            Table with the columns `feature_names_in_`, or an array of these in their order where bounds have no names.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Predictions.
 
         Raises
         ------
         ValueError
             A column is missing, or a value without a policy is.
+
+        Privacy
+        -------
+        A function of X and of the released model: as private as X.
         """
         layout, table = self._chosen.layout, None if type(X) is np.ndarray else as_table(X)
         rows: Any = np.asarray(X) if table is None else table

@@ -62,26 +62,40 @@ def release_moments(
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array, or table of pandas, polars or Arrow, or a stream: a path, a list of paths, a lazy
-        table, or a `dplr.Stream`. Targets are columns like the others.
-    bounds : of the columns, with whatever is a target later among the features, in any form that `dplr.Bounds` has.
-    eps, delta : the privacy loss of the whole release. A delta makes the noise grow with the number of columns, and
-        not with its square.
-    columns : names of the declared columns to release; None for all. Products of two of them stay. Each further column
-        costs all others precision: release those that questions will be about.
-    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, as it is for
+    X : array-like of shape (n_rows, n_columns), table or stream
+        Rows of an array, of a table of pandas, polars or Arrow, or of a stream: a path, a list of paths, a lazy table,
+        or a `dplr.Stream`. Targets are columns like the others.
+    bounds : dplr.Bounds, mapping or path
+        Public bounds of the columns, with whatever is a target later among the features, in any form that `dplr.Bounds`
+        has.
+    eps : float
+        Privacy loss of the whole release, above 0.
+    delta : float, default=0.0
+        Probability by which the loss may be exceeded, in [0, 1). A delta makes the noise grow with the number of
+        columns, and not with its square.
+    columns : list of str or None, default=None
+        Names of the declared columns to release; None for all. Products of two of them stay. Each further column costs
+        all others precision: release those that questions will be about.
+    noise : {"smaller", "gaussian"}, default="smaller"
+        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, as it is for
         three numbers: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost
         less together.
-    neighbouring : `"replace_one"`, where the number of records is public, or `"add_remove"`.
-    n_rows : with ``neighbouring="add_remove"``, a public reference for the number of records.
-    party : name of whoever holds these rows, for files that are merged; it is published with them.
-    large_delta : whether a delta of 1/n or more is meant.
-    ledger : the budget that pays, or None.
-    rng : None for a real release; a seed gives reproducible noise that protects nobody.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        `"replace_one"`, where the number of records is public, or `"add_remove"`.
+    n_rows : int or None, default=None
+        With ``neighbouring="add_remove"``, a public reference for the number of records.
+    party : str or None, default=None
+        Name of whoever holds these rows, for files that are merged; it is published with them.
+    large_delta : bool, default=False
+        Whether a delta of 1/n or more is meant.
+    ledger : dplr.Ledger, path or None, default=None
+        The budget that pays; None for none.
+    rng : int or None, default=None
+        None for a real release; a seed gives reproducible noise that protects nobody.
 
     Returns
     -------
-    ReleasedMoments
+    dplr.ReleasedMoments
         Public from now on: it can be saved, sent, merged with those of other parties, and fitted as often as you like.
 
     Raises
@@ -96,6 +110,15 @@ def release_moments(
     eps-DP with discrete Laplace noise, or (eps, delta)-DP with discrete Gaussian noise, once for all that is computed
     from it; exact in integers (moments.md, theorems 1 and 2). Bounds and names of columns are assumed public. A second
     release of the same people costs its eps again.
+
+    See Also
+    --------
+    dplr.load_moments : Reads what was saved.
+    dplr.fit : One model, which may also be of labels.
+
+    References
+    ----------
+    Proofs: moments.md, theorems 1 and 2.
 
     Examples
     --------

@@ -56,11 +56,16 @@ class ReleasedMoments:
 
     Attributes
     ----------
-    bounds : of the columns.
-    layout : what they make of the columns.
-    neighbouring : the relation of all parties.
-    released_ : block name -> noisy numbers, in scaled units.
-    parties : one for each release that was merged.
+    bounds : dplr.Bounds
+        Public bounds of the columns.
+    layout : object
+        What the bounds make of the columns: which encoded columns each has.
+    neighbouring : dplr.privacy.Neighbouring
+        The relation of all parties.
+    released_ : mapping of str to ndarray
+        Noisy numbers of each block, in scaled units. It cannot be changed.
+    parties : tuple of objects
+        One for each release that was merged, with `name`, `n_rows`, `statement` and `digest`.
 
     Privacy
     -------
@@ -69,7 +74,8 @@ class ReleasedMoments:
 
     See Also
     --------
-    release_moments : makes one from a table.
+    dplr.release_moments : Makes one from a table.
+    dplr.load_moments : Reads one from a file.
 
     Examples
     --------
@@ -98,7 +104,7 @@ class ReleasedMoments:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the declared columns: what targets and predictors are named by."""
+        """Names of the declared columns, a tuple of str: what targets and predictors are named by."""
         return self.layout.features
 
     @property
@@ -129,12 +135,12 @@ class ReleasedMoments:
 
     @cached_property
     def problem(self) -> Problem:
-        """Where the scaled rows lie, and how many there are."""
+        """Where the scaled rows lie, and how many there are. Private."""
         return scaled_problem(self.layout, self.neighbouring, self.n_rows)
 
     @cached_property
     def prep(self) -> Prep:
-        """The way from a row of the table to a scaled row."""
+        """The way from a row of the table to a scaled row. Private."""
         return layout_prep(self.layout, True, None)
 
     @cached_property
@@ -156,7 +162,7 @@ class ReleasedMoments:
 
     @cached_property
     def tied(self) -> Matrix:
-        """What the noise of the intercept's cell is multiplied by in a diagonal cell that follows from it; 0 else."""
+        """Factor of the noise of the intercept's cell in a diagonal cell that follows from it; 0 else. Private."""
         found = np.zeros(self.problem.geometry.n_coefs)
         columns, factor = functional.derived(self.problem.geometry)
         found[columns] = factor
@@ -180,16 +186,18 @@ class ReleasedMoments:
 
         Parameters
         ----------
-        target : name of a declared number, or of a column of ordered levels, which counts as its positions.
-        columns : names of declared columns; a pair of names, or "a*b", for a declared product. None for all columns and
+        target : str
+            Name of a declared number, or of a column of ordered levels, which counts as its positions.
+        columns : list or None, default=None
+            Names of declared columns; a pair of names, or "a*b", for a declared product. None for all columns and
             products that do not hold the target. Coefficients are in the order of the bounds.
-        l2 : `"auto"`, a ridge of four standard deviations of the noise; a number, the ridge of the scaled problem's
-            mean objective; or `"cv"`, chosen by halves of the noise. The last one does not pay: see
-            docs/use/moments.md.
+        l2 : float, "auto" or "cv", default="auto"
+            `"auto"`, a ridge of four standard deviations of the noise; a number, the ridge of the scaled problem's mean
+            objective; or `"cv"`, chosen by halves of the noise. The last one does not pay: see docs/use/moments.md.
 
         Returns
         -------
-        MomentModel
+        dplr.MomentModel
             With `coef_`, `intercept_`, `predict`, intervals, and the statement of this release.
 
         Raises
@@ -220,14 +228,19 @@ class ReleasedMoments:
 
         Parameters
         ----------
-        target : name of a declared column of levels, or of bins.
-        columns, l2 : as in `regress`.
-        level : the level, or the label of the bin; None for the second one of two.
+        target : str
+            Name of a declared column of levels, or of bins.
+        columns : list or None, default=None
+            Columns of the model, as in `regress`.
+        level : object, default=None
+            The level, or the label of the bin; None for the second one of two.
+        l2 : float, "auto" or "cv", default="auto"
+            Ridge, as in `regress`.
 
         Returns
         -------
-        MomentModel
-            Whose coefficients say by how much the probability changes with a unit of a column.
+        dplr.MomentModel
+            Its coefficients say by how much the probability changes with a unit of a column.
 
         Raises
         ------
@@ -264,7 +277,13 @@ class ReleasedMoments:
 
         Parameters
         ----------
-        others : releases with equal bounds under the same relation. Each may have an eps, a delta and noise of its own.
+        *others : dplr.ReleasedMoments
+            Releases with equal bounds under the same relation. Each may have an eps, a delta and noise of its own.
+
+        Returns
+        -------
+        dplr.ReleasedMoments
+            The sum of all; its statement names the weakest promise.
 
         Raises
         ------
@@ -293,7 +312,8 @@ class ReleasedMoments:
 
         Parameters
         ----------
-        path : of the file. An earlier file of moments is replaced, no other one.
+        path : str or path-like
+            The file. An earlier file of moments is replaced, no other one.
 
         Raises
         ------

@@ -123,37 +123,63 @@ def plan(
 
     Parameters
     ----------
-    eps, delta : privacy loss; eps > 0, delta in [0, 1). For a curve each may be a list; of a single number, a curve
-        has usual values beside it.
-    n_rows : number of records, or of persons with `person`; required under replace_one, a declared reference under
-        add_remove. For a curve it may be a list; of a single number, a curve has a quarter of it and four times it too.
-    n_features : number of columns of the table; may be left out where `bounds` says it.
-    bounds : public bounds and levels of the columns. A target of more than two labels plans one model per
-        label, each against the rest.
-    model : `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
-    mechanism : `"auto"`, a shorthand or a spec. A curve with `"auto"` has every mechanism.
-    fit_intercept : whether a constant is appended to every row.
-    l2 : ridge of the mean objective of the scaled problem, or `"auto"`.
-    neighbouring : `"replace_one"` or `"add_remove"`.
-    person, rows_per_person, weight_bounds, class_weight : as in `LogisticRegression`. Simulated persons have one row,
-        which counts whole, and simulated rows one weight (`Assumptions`); factors of labels are not simulated.
-    public : public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
-        With public data, simulated fits start from one half of them, and their tables are drawn from the other.
-    ranges : `"auto"`, `"on"` or `"off"`: whether a share of eps narrows the bounds first, as in `LogisticRegression`.
-    large_delta : whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
-    aim : `"prediction"` or `"coefficients"`, as in `LogisticRegression`.
-    curve : plan many fits, and simulate each on rows that are made up.
-    target_error : an expected error (share of wrong answers, or root mean squared error of a numeric target). The
-        answer is the smallest eps for `n_rows`, or the fewest rows for `eps`.
-    target_width : the same for the distance of coefficients from those without privacy: a mapping of their names to
-        widths in the user's units, or a number for the root mean square over columns, each across its bounds.
-    intervals : simulate fits, and say how wide the confidence intervals of their coefficients will be.
-    assume : what a simulation assumes of the rows; None for the defaults of `Assumptions`.
-    progress : whether a bar shows how far a curve is.
+    eps : float or list of float, default=None
+        Privacy loss, above 0. For a curve it may be a list; a curve of a single number has usual values beside it.
+    n_rows : int or list of int, default=None
+        Number of records, or of persons with `person`; required under replace_one, a declared reference under
+        add_remove. For a curve it may be a list; a curve of a single number has a quarter of it and four times it too.
+    n_features : int or None, default=None
+        Number of columns of the table; may be left out where `bounds` says it.
+    bounds : dplr.Bounds, mapping, path or None, default=None
+        Public bounds and levels of the columns. A target of more than two labels plans one model per label, each
+        against the rest.
+    model : str or dplr.Loss, default="logistic"
+        `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
+    mechanism : str or mechanism, default="auto"
+        `"auto"`, a shorthand, or a spec of `dplr.mechanisms`. A curve with `"auto"` has every mechanism.
+    delta : float or list of float, default=0.0
+        Probability by which the loss may be exceeded, in [0, 1). For a curve it may be a list.
+    fit_intercept : bool, default=True
+        Whether a constant is appended to every row.
+    l2 : float or "auto", default="auto"
+        Ridge of the mean objective of the scaled problem, at least 0; the mechanism chooses it where it is `"auto"`.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        Which two data sets must be hard to tell apart.
+    person : str or None, default=None
+        What tells persons apart, as in `LogisticRegression`. Simulated persons have one row, which counts whole.
+    rows_per_person : int, default=1
+        How many rows of a person count, as in `LogisticRegression`.
+    weight_bounds : tuple of (float, float) or None, default=None
+        Public bounds of the sample weights, as in `LogisticRegression`. Simulated rows have one weight (`Assumptions`).
+    class_weight : dict or None, default=None
+        Public factors of labels, as in `LogisticRegression`. They are not simulated.
+    public : tuple, model, vector or None, default=None
+        Public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data. With
+        public data, simulated fits start from one half of them, and their tables are drawn from the other.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether a share of eps narrows the bounds first, as in `LogisticRegression`.
+    large_delta : bool, default=False
+        Whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
+    aim : {"prediction", "coefficients"}, default="prediction"
+        What the fit is for, as in `LogisticRegression`.
+    curve : bool, default=False
+        Plan many fits, and simulate each on rows that are made up.
+    target_error : float or None, default=None
+        An expected error (share of wrong answers, or root mean squared error of a numeric target). The answer is the
+        smallest eps for `n_rows`, or the fewest rows for `eps`.
+    target_width : float, mapping or None, default=None
+        The same for the distance of coefficients from those without privacy: a mapping of their names to widths in the
+        user's units, or a number for the root mean square over columns, each across its bounds.
+    intervals : bool, default=False
+        Simulate fits, and say how wide the confidence intervals of their coefficients will be.
+    assume : dplr.Assumptions or None, default=None
+        What a simulation assumes of the rows; None for the defaults of `Assumptions`.
+    progress : bool, default=False
+        Whether a bar shows how far a curve is.
 
     Returns
     -------
-    Plan
+    dplr.Plan
         ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
     dplr.planner.Curve
         With ``curve=True``. ``print(curve)`` shows a table; ``curve.to_html(path)`` writes a page with sliders.
@@ -170,6 +196,12 @@ def plan(
     Privacy
     -------
     Reads public facts alone, no private row. Simulated rows are made up, or drawn from rows that are declared public.
+
+    See Also
+    --------
+    dplr.fit : Makes the fit.
+    dplr.Ledger.price : What a plan would cost a ledger.
+    dplr.utility : Bounds of the error that are proved.
 
     Examples
     --------

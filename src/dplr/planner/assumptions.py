@@ -16,19 +16,26 @@ class Assumptions:
 
     Parameters
     ----------
-    signal : share of the target's variation that the columns explain, above 0 and below 1: R^2 of a numeric target,
-        and of the logistic variable behind two labels.
-    positive : share of the second label, where there are two; more than two are about equally frequent.
-    sample : public rows and their targets, ``(X, y)``: simulated tables are drawn from these rows with
-        replacement instead, and `signal` and `positive` are not used. Two thirds of the rows are drawn from, and one
-        third is scored.
-    mean_weight : mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for
-        half of their maximum. Every simulated row has this weight, at most the maximum.
-    tables : how many tables are made up, at least 2. Their spread gives the standard error.
-    fits : how many fits each of them has, for each eps.
-    rows : the most rows of a simulated table; None for as many as hold two million numbers. A point with more
-        rows than that is simulated with this number of rows, and says so: its error is then an upper estimate.
-    seed : of the tables and of the simulated noise. The same seed gives the same figures.
+    signal : float, default=0.4
+        Share of the target's variation that the columns explain, above 0 and below 1: R^2 of a numeric target, and of
+        the logistic variable behind two labels.
+    positive : float, default=0.5
+        Share of the second label, above 0 and below 1, where there are two; more than two are about equally frequent.
+    sample : tuple of (X, y) or None, default=None
+        Public rows and their targets: simulated tables are drawn from these rows with replacement instead, and `signal`
+        and `positive` are not used. Two thirds of the rows are drawn from, and one third is scored.
+    mean_weight : float or None, default=None
+        Mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for half of their
+        maximum. Every simulated row has this weight, at most the maximum.
+    tables : int, default=4
+        How many tables are made up, at least 2. Their spread gives the standard error.
+    fits : int, default=2
+        How many fits each of them has, for each eps.
+    rows : int or None, default=None
+        The most rows of a simulated table, at least 100; None for as many as hold two million numbers. A point with
+        more rows than that is simulated with this number of rows, and says so: its error is then an upper estimate.
+    seed : int, default=0
+        Seed of the tables and of the simulated noise. The same seed gives the same figures.
 
     Raises
     ------
@@ -39,6 +46,10 @@ class Assumptions:
     -------
     All of it is public knowledge, or a guess. A signal or a sample that was taken from the private rows would tell
     something about them that no statement covers.
+
+    See Also
+    --------
+    dplr.plan : Takes them as `assume`.
 
     Examples
     --------

@@ -24,22 +24,44 @@ class Point:
 
     Attributes
     ----------
-    mechanism : its shorthand.
-    eps, delta, n_rows : what was asked for.
-    auto : whether `mechanism="auto"` takes this mechanism there.
-    error : expected error by simulation, on rows that were not fitted.
-    standard_error : of `error`, over simulated tables.
-    non_private : error of the same tables without privacy.
-    baseline : error of always giving the most frequent label, or the mean.
-    kept : share of what a model without privacy gains over the baseline that is left; below 0 for none.
-    coef_noise : (n_columns,) standard deviation of the noise on each coefficient, in the user's units.
-    coef_distance : (n_columns,) root mean squared distance of each coefficient from that without privacy, in the
-        user's units: noise and shrinkage together.
-    noise : deviation of what the mechanism itself perturbs, by the name of the block; exact, not simulated.
-    excess_risk : what the objective ends above its minimum at most, with probability 0.95; None where no theorem
-        covers the fit.
-    simulated_rows : rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is
-        then an upper estimate.
+    mechanism : str
+        Shorthand of the mechanism.
+    eps, delta : float
+        The privacy loss that was asked for.
+    n_rows : int
+        The number of rows that was asked for.
+    auto : bool
+        Whether `mechanism="auto"` takes this mechanism there.
+    error : float
+        Expected error by simulation, on rows that were not fitted.
+    standard_error : float
+        Standard error of `error`, over simulated tables.
+    non_private : float
+        Error of the same tables without privacy.
+    baseline : float
+        Error of always giving the most frequent label, or the mean.
+    kept : float
+        Share of what a model without privacy gains over the baseline that is left; below 0 for none.
+    coef_noise : tuple of float
+        Standard deviation of the noise on each coefficient, in the user's units, (n_columns,).
+    coef_distance : tuple of float
+        Root mean squared distance of each coefficient from that without privacy, in the user's units, (n_columns,):
+        noise and shrinkage together.
+    noise : dict of str to float
+        Standard deviation of what the mechanism itself perturbs, by the name of the block; exact, not simulated.
+    excess_risk : float or None
+        What the objective ends above its minimum at most, with probability 0.95; None where no theorem covers the fit.
+    simulated_rows : int
+        Rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is then an upper
+        estimate.
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.planner.Curve : Holds all points.
 
     Examples
     --------
@@ -73,18 +95,32 @@ class Curve:
 
     Attributes
     ----------
-    points : every mechanism at every eps, delta and number of rows that it can have.
-    columns : names of the coefficients.
-    reach : (n_columns,) by how much each column can grow within its bounds.
-    quantity : what `error` measures.
-    model : the public model, or `"margin"` or `"residual"` for a loss of the user's own.
-    neighbouring : what is protected.
-    assumptions : sentences; what the simulation assumed of rows that nobody has read.
-    declared : sentences; what was declared to be public.
+    points : tuple of dplr.planner.Point
+        Every mechanism at every eps, delta and number of rows that it can have.
+    columns : tuple of str
+        Names of the coefficients.
+    reach : tuple of float
+        By how much each column can grow within its bounds, (n_columns,).
+    quantity : str
+        What `error` measures.
+    model : str
+        The public model, or `"margin"` or `"residual"` for a loss of the user's own.
+    neighbouring : str
+        What is protected.
+    assumptions : tuple of str
+        Sentences: what the simulation assumed of rows that nobody has read.
+    declared : tuple of str
+        Sentences: what was declared to be public.
 
     Privacy
     -------
     A function of public facts and of assumptions: no private row was read, and nothing was spent. It may be published.
+
+    See Also
+    --------
+    dplr.plan : Makes one, with `curve=True`.
+    dplr.plots.plot_curve : Draws it.
+    dplr.report.write_curve : Writes a page with sliders.
 
     Examples
     --------
@@ -114,6 +150,10 @@ class Curve:
         list of dict
             Noise and distance of each coefficient stand under `"coef_noise: NAME"` and `"coef_distance: NAME"`.
 
+        Privacy
+        -------
+        A simulation and public facts: no private row was read for it.
+
         Examples
         --------
         >>> import dplr
@@ -133,7 +173,17 @@ class Curve:
         return flat
 
     def csv_text(self) -> str:
-        """The records as the text of a CSV file."""
+        """The records as the text of a CSV file.
+
+        Returns
+        -------
+        str
+            One line for each point, below a line of names.
+
+        Privacy
+        -------
+        A simulation and public facts: no private row was read for it.
+        """
         records, text = self.records(), io.StringIO()
         writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
         writer.writeheader()
@@ -141,7 +191,27 @@ class Curve:
         return text.getvalue()
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write the records as a CSV file; an older one is replaced."""
+        """Write the records as a CSV file; an older one is replaced.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        Writes a simulation and public facts: no private row was read for it.
+        """
         target = Path(path)
         target.write_text(self.csv_text(), encoding="utf-8")
         return target
@@ -151,17 +221,83 @@ class Curve:
 
         Across the bounds is what columns of different units have in common: the change of the prediction (of the log
         odds, or of the target) from a column's lower to its upper bound.
+
+        Parameters
+        ----------
+        point : dplr.planner.Point
+            One of `points`.
+        what : {"coef_distance", "coef_noise"}, default="coef_distance"
+            Which of its attributes.
+
+        Returns
+        -------
+        float
+            The root mean square, in units of the prediction.
+
+        Privacy
+        -------
+        A simulation and public facts: no private row was read for it.
         """
         return float(np.sqrt(np.mean((np.array(getattr(point, what)) * np.array(self.reach)) ** 2)))
 
     def plot(self, ax: Axes | None = None, *, delta: float | None = None, n_rows: int | None = None) -> Axes:
-        """Draw expected error against eps: see `dplr.plots.plot_curve`."""
+        """Draw expected error against eps: see `dplr.plots.plot_curve`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Where to draw; None for a new figure.
+        delta : float or None, default=None
+            Which delta of the curve; None for the largest.
+        n_rows : int or None, default=None
+            Which number of rows of the curve; None for the one in the middle.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            matplotlib is not installed.
+        ValueError
+            The curve has no such delta or number of rows.
+
+        Privacy
+        -------
+        Draws a simulation and public facts: no private row was read for it.
+        """
         from dplr.plots import plot_curve
 
         return plot_curve(self, ax, delta=delta, n_rows=n_rows)
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "A private model, planned") -> Path:
-        """Write one page on which eps, delta and the number of rows are sliders: see `dplr.report.write_curve`."""
+        """Write one page on which eps, delta and the number of rows are sliders: see `dplr.report.write_curve`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The HTML file; an older one is replaced.
+        title : str, default="A private model, planned"
+            Heading of the page.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            jinja2 or matplotlib is not installed.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        Writes a simulation and public facts: no private row was read for it.
+        """
         from dplr.report import write_curve
 
         return write_curve(self, path, title=title)
@@ -184,7 +320,17 @@ class Curve:
         return "\n".join([f"Expected error ({self.quantity}) on simulated rows", *lines, *self.notes()])
 
     def notes(self) -> list[str]:
-        """How to read the table, and what was assumed."""
+        """How to read the table, and what was assumed.
+
+        Returns
+        -------
+        list of str
+            One sentence each.
+
+        Privacy
+        -------
+        A simulation and public facts: no private row was read for it.
+        """
         notes = ["kept: share of the gain of a model without privacy over no model at all."]
         notes.append(
             "distance: of a coefficient from that without privacy, times the width of the column's bounds; "

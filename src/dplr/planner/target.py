@@ -29,18 +29,30 @@ class Answer:
 
     Attributes
     ----------
-    quantity : `"eps"` or `"n_rows"`.
-    value : the smallest simulated one from which on the expectation meets the target.
-    low : the largest one at which it is missed by more than two standard errors; 0 for none.
-    high : the smallest one from which on it is met by two standard errors; infinity for none.
-    target : what was asked for.
-    expected, standard_error : at `value`, by simulation.
-    what : what the target is about, in words.
-    assumptions : sentences; what the simulation assumed.
+    quantity : {"eps", "n_rows"}
+        What was searched for.
+    value : float
+        The smallest simulated one from which on the expectation meets the target.
+    low : float
+        The largest one at which it is missed by more than two standard errors; 0 for none.
+    high : float
+        The smallest one from which on it is met by two standard errors; infinity for none.
+    target : float
+        What was asked for.
+    expected, standard_error : float
+        What is expected at `value`, by simulation, and its standard error.
+    what : str
+        What the target is about, in words.
+    assumptions : tuple of str
+        Sentences: what the simulation assumed.
 
     Privacy
     -------
     A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.plan : Makes one, with `target_error` or `target_width`.
 
     Examples
     --------

@@ -22,10 +22,31 @@ class Width:
 
     Attributes
     ----------
-    name : of the coefficient.
-    width : median over simulated fits, in the user's units; infinite where most of them cannot say.
-    plain : median width of the same fits without privacy.
-    unsaid : share of the simulated fits whose release does not bound the coefficient.
+    name : str
+        Name of the coefficient.
+    width : float
+        Median width over simulated fits, in the user's units; infinite where most of them cannot say.
+    plain : float
+        Median width of the same fits without privacy.
+    unsaid : float
+        Share of the simulated fits whose release does not bound the coefficient, in [0, 1].
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.planner.Widths : Holds one for each coefficient.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> options = {"n_rows": 20_000, "eps": 1.0, "model": "linear", "mechanism": "fm", "intervals": True}
+    >>> widths = dplr.plan(bounds=dplr.Bounds({"age": (18, 99)}, target=(0, 100)), **options)
+    >>> age = widths.coefficients[0]
+    >>> age.name, age.width > age.plain
+    ('age', True)
     """
 
     name: str
@@ -40,13 +61,20 @@ class Widths:
 
     Attributes
     ----------
-    coefficients : one `Width` per coefficient, the intercept last.
-    fits : how many fits were simulated.
-    assumptions : sentences; what the simulation assumed.
+    coefficients : tuple of dplr.planner.Width
+        One for each coefficient, the intercept last.
+    fits : int
+        How many fits were simulated.
+    assumptions : tuple of str
+        Sentences: what the simulation assumed.
 
     Privacy
     -------
     A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.plan : Makes one, with `intervals=True`.
 
     Examples
     --------

@@ -24,11 +24,16 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
 
     Parameters
     ----------
-    est : a fitted classifier with two features.
-    X, y : rows, as the model was fitted on such, and their labels, drawn as points. See Privacy. A row is drawn where
-        the model has it: encoded, transformed and clipped as declared. Without bounds, and for numbers that are only
-        clipped, X is (n, 2), drawn as it is.
-    ax : where to draw; None for a new figure.
+    est : estimator
+        A fitted classifier with two features.
+    X : array-like of shape (n, 2), table or None, default=None
+        Rows, as the model was fitted on such, drawn as points; None for none. See Privacy. A row is drawn where the
+        model has it: encoded, transformed and clipped as declared. Without bounds, and for numbers that are only
+        clipped, a row is drawn as it is.
+    y : array-like of shape (n,) or None, default=None
+        Labels of the rows.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None for a new figure.
 
     Returns
     -------
@@ -46,6 +51,10 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     -------
     Without X the picture is as private as the model. **Points are the rows themselves**: with private rows, keep the
     picture to yourself.
+
+    See Also
+    --------
+    dplr.plots.plot_coefficients : Draws models of more features.
 
     Examples
     --------

@@ -19,11 +19,15 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
 
     Parameters
     ----------
-    est : a fitted model.
-    ax : where to draw; None for a new figure.
-    per : `"unit"` for the coefficients as they are, in the user's units; `"range"` for their effect from the lower to
-        the upper declared bound of each column, which can be compared between columns.
-    most : how many columns are drawn; of more, those with the largest values. The largest is on top.
+    est : estimator
+        A fitted model.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None for a new figure.
+    per : {"unit", "range"}, default="unit"
+        `"unit"` for the coefficients as they are, in the user's units; `"range"` for their effect from the lower to the
+        upper declared bound of each column, which can be compared between columns.
+    most : int, default=30
+        How many columns are drawn; of more, those with the largest values. The largest is on top.
 
     Returns
     -------
@@ -41,6 +45,10 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     Privacy
     -------
     Draws what was released and public facts: as private as the model.
+
+    See Also
+    --------
+    dplr.Summary : The coefficients as a table, with intervals.
 
     Examples
     --------

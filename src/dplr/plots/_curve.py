@@ -19,9 +19,14 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
 
     Parameters
     ----------
-    curve : what `dplr.plan(..., curve=True)` returns.
-    ax : where to draw; None for a new figure.
-    delta, n_rows : which of the curve's; None for the largest delta, and for the middle number of rows.
+    curve : dplr.planner.Curve
+        What `dplr.plan(..., curve=True)` returns.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None for a new figure.
+    delta : float or None, default=None
+        Which delta of the curve; None for the largest.
+    n_rows : int or None, default=None
+        Which number of rows of the curve; None for the one in the middle.
 
     Returns
     -------
@@ -38,6 +43,10 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     Privacy
     -------
     Draws a simulation and public facts: no private row was read for it.
+
+    See Also
+    --------
+    dplr.report.write_curve : Writes a page with sliders.
 
     Examples
     --------

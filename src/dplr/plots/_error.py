@@ -34,14 +34,22 @@ def plot_error_against_eps(
 
     Parameters
     ----------
-    results : pairs ``(eps, error)``, one for each fit, or a data frame with these two columns; or fitted estimators,
-        for example from `fit_many`, whose error on X and y is measured here. Fits with infinite eps become a horizontal
+    results : iterable of pairs, table or estimators
+        Pairs ``(eps, error)``, one for each fit, or a data frame with these two columns; or fitted estimators, for
+        example from `fit_many`, whose error on X and y is measured here. Fits with infinite eps become a horizontal
         line at their mean.
-    ax : where to draw; None for a new figure. Call again on the same Axes for another series.
-    X, y : rows and targets to measure estimators on.
-    label : name of this series.
-    references : name -> error, for horizontal lines such as a majority vote or the non-private fit.
-    quantity : name of the error; by default the share of rows misclassified, or mean squared error.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None for a new figure. Call again on the same Axes for another series.
+    X : array-like, table or None, default=None
+        Rows to measure estimators on.
+    y : array-like of shape (n,) or None, default=None
+        Targets of the rows.
+    label : str or None, default=None
+        Name of this series.
+    references : mapping of str to float, default=None
+        Name and error of horizontal lines, such as a majority vote or the non-private fit.
+    quantity : str or None, default=None
+        Name of the error; None for the share of rows misclassified, or mean squared error.
 
     Returns
     -------
@@ -59,6 +67,10 @@ def plot_error_against_eps(
     -------
     **Errors measured on private data are not private**: they are computed from the rows without noise. Publish this
     picture only when X and y are public or synthetic. Many fits of the same rows also spend the sum of their eps.
+
+    See Also
+    --------
+    dplr.plan : Expected errors before any row is read.
 
     Examples
     --------

@@ -21,14 +21,18 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
 
     Parameters
     ----------
-    est : a model fitted with ``mechanism="ngd"``.
-    ax : where to draw; None for a new figure.
-    what : `"gradients"` for the norm of each released sum of clipped gradients, beside the norm that the noise alone
-        has (root mean square); `"public_loss"` for the mean loss on the public data that the fit started from.
+    est : estimator
+        A model fitted with ``mechanism="ngd"``.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None for a new figure.
+    what : {"gradients", "public_loss"}, default="gradients"
+        `"gradients"` for the norm of each released sum of clipped gradients, beside the norm that the noise alone has
+        (root mean square); `"public_loss"` for the mean loss on the public data that the fit started from.
 
     Returns
     -------
     matplotlib.axes.Axes
+        One line, and for gradients one of the noise.
 
     Raises
     ------
@@ -41,6 +45,10 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     -------
     Draws released gradients and losses on public data: free to look at and to publish. The loss on private rows is
     neither computed nor drawn.
+
+    See Also
+    --------
+    dplr.History : What is drawn.
 
     Examples
     --------

@@ -1,6 +1,34 @@
 """What is promised, and what it costs."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.unit import Unit
 
-__all__ = ["Approx", "Gaussian", "Neighbouring", "Poisson", "PrivacyStatement", "Pure", "Release"]
+if TYPE_CHECKING:
+    from dplr.privacy.composition import basic, equal_shares, zcdp
+
+__all__ = [
+    "Approx",
+    "Gaussian",
+    "Neighbouring",
+    "Poisson",
+    "PrivacyStatement",
+    "Pure",
+    "Release",
+    "Unit",
+    "basic",
+    "equal_shares",
+    "zcdp",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What composes statements, imported on first use: it loads scipy."""
+    if name in ("basic", "equal_shares", "zcdp"):
+        return getattr(importlib.import_module("dplr.privacy.composition"), name)
+    raise AttributeError(f"module 'dplr.privacy' has no attribute {name!r}")

@@ -139,7 +139,39 @@ def _least(curve: Callable[[float], float]) -> float:
 
 
 def basic(statements: Iterable[Priced]) -> tuple[float, float]:
-    """Sums of eps and of delta, exact in decimals and then rounded up (composition.md, theorem 1)."""
+    """Add the eps and the delta of several releases up, exactly in decimals and then rounded up.
+
+    Parameters
+    ----------
+    statements : iterable of dplr.PrivacyStatement
+        Statements of the releases, or anything with `eps`, `delta` and `guarantee`.
+
+    Returns
+    -------
+    tuple of (float, float)
+        The pair (eps, delta) of all together.
+
+    Privacy
+    -------
+    Reads public facts alone. The promise holds for releases that are chosen one after the other.
+
+    See Also
+    --------
+    dplr.privacy.zcdp : Less for many releases.
+    dplr.Ledger : Keeps account in a file.
+
+    References
+    ----------
+    Dwork et al. 2006; proof: composition.md, theorem 1.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> from dplr.privacy import basic
+    >>> statement = dplr.plan(n_rows=1000, n_features=2, eps=0.2, mechanism="fm").statement
+    >>> basic([statement] * 5)
+    (1.0, 0.0)
+    """
     eps = delta = Fraction(0)
     for statement in statements:
         if math.isinf(statement.eps):
@@ -149,7 +181,46 @@ def basic(statements: Iterable[Priced]) -> tuple[float, float]:
 
 
 def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
-    """(eps, delta) of all together through zCDP; eps = inf where delta is not enough (composition.md, theorem 2)."""
+    """Compose several releases through zero-concentrated differential privacy (zCDP).
+
+    Parameters
+    ----------
+    statements : iterable of dplr.PrivacyStatement
+        Statements of the releases, or anything with `eps`, `delta` and `guarantee`.
+    delta : float
+        Probability by which the loss of all together may be exceeded, in (0, 1).
+
+    Returns
+    -------
+    tuple of (float, float)
+        The pair (eps, delta) of all together; eps = inf where delta is not enough.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `delta` is outside its range.
+
+    Privacy
+    -------
+    Reads public facts alone. The promise holds for releases that are chosen one after the other.
+
+    See Also
+    --------
+    dplr.privacy.basic : Without a delta.
+    dplr.Ledger : Keeps account in a file.
+
+    References
+    ----------
+    Bun and Steinke 2016; proof: composition.md, theorem 2.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> from dplr.privacy import basic, zcdp
+    >>> statement = dplr.plan(n_rows=1000, n_features=2, eps=0.01, mechanism="fm").statement
+    >>> zcdp([statement] * 1000, delta=1e-6)[0] < basic([statement] * 1000)[0]
+    True
+    """
     costs = [rho_of(statement) for statement in statements]
     rho = float_up(sum((exact(cost) for cost, _ in costs), Fraction(0)))
     left = float_down(exact(check_delta(delta)) - sum((exact(lost) for _, lost in costs), Fraction(0)))
@@ -159,23 +230,48 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
 
 
 def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[float, float]:
-    """Largest (eps_i, delta_i) such that k releases of them compose to (eps, delta): basic or zCDP, the better one.
+    """Share a budget among equal releases: the largest (eps_i, delta_i) of each, by basic composition or zCDP.
 
     Parameters
     ----------
-    k : number of releases, fixed in advance.
-    eps, delta : what they may cost together.
-    kind : guarantee of each release: `"pure"`; `"gaussian"`, calibrated so that it is (eps_i, delta_i)-DP; or
-        `"approx"`, anything that is (eps_i, delta_i)-DP. Objective perturbation is `"approx"`, also without a delta.
+    k : int
+        Number of releases, fixed in advance.
+    eps, delta : float
+        What they may cost together: eps > 0, delta in [0, 1).
+    kind : {"pure", "gaussian", "approx"}, default="pure"
+        Guarantee of each release: `"pure"`; `"gaussian"`, calibrated so that it is (eps_i, delta_i)-DP; or `"approx"`,
+        anything that is (eps_i, delta_i)-DP. Objective perturbation is `"approx"`, also without a delta.
 
     Returns
     -------
-    (eps_i, delta_i), rounded down; delta_i is 0 for pure releases.
+    tuple of (float, float)
+        The pair (eps_i, delta_i), rounded down; delta_i is 0 for pure releases.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is out of its range; k Gaussian or approximate releases with delta = 0.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.fit_many : Many fits of the same rows.
+    dplr.privacy.zcdp : What given releases cost.
+
+    References
+    ----------
+    Proofs: composition.md, theorems 1 and 2.
+
+    Examples
+    --------
+    >>> from dplr.privacy import equal_shares
+    >>> equal_shares(4, 1.0, 0.0)
+    (0.25, 0.0)
+    >>> equal_shares(1000, 1.0, 1e-6)[0] > 1 / 1000
+    True
     """
     k, eps, delta = check_count("k", k), check_eps(eps), check_delta(delta)
     check_choice("kind", kind, KINDS)

@@ -17,24 +17,46 @@ from dplr.privacy.unit import ROW, Unit
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One block of released numbers.
+    """One block of released numbers: its shape and its noise.
 
     Attributes
     ----------
-    shape : shape of the block.
-    sensitivity : joint sensitivity of the whole release, in the units of the weighted release (see `weight`); of the
-        gradient where the noise is in the objective, and in its gauge N where the law is.
-    law : law of the noise, `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
+    shape : tuple of int
+        Shape of the block.
+    sensitivity : float
+        Joint sensitivity of the whole release, in the units of the weighted release (see `weight`); of the gradient
+        where the noise is in the objective, and in its gauge N where the law is.
+    law : str
+        Law of the noise: `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
         exp(-||z|| / scale)), `"gauge"` (to exp(-N(z) / scale), N the gauge of the body that holds all rows),
-        `"Gaussian"` or `"none"`; with `" in the objective"` where the noise is a linear term of the objective and not
-        added to the numbers.
-    scale : scale (Laplace, norm-Gamma, gauge) or standard deviation (Gaussian) of the noise on this block: the
-        sensitivity over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the
-        grid.
-    grid : the block is released as integer multiples of this power of two.
-    weight : factor of this block inside the norm in which the joint sensitivity is measured.
-    units : what the integer sampler is given: the scale, or the variance, in grid units.
-    spread : root mean square of the standard deviations of the noise's numbers, for gauge noise; 0 for other laws.
+        `"Gaussian"` or `"none"`. The words `" in the objective"` follow where the noise is a linear term of the
+        objective and is not added to the numbers.
+    scale : float
+        Scale (Laplace, norm-Gamma, gauge) or standard deviation (Gaussian) of the noise on this block: the sensitivity
+        over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
+    grid : float
+        The block is released as integer multiples of this power of two; 0 for no grid.
+    weight : float, default=1.0
+        Factor of this block inside the norm in which the joint sensitivity is measured.
+    units : int, default=0
+        What the integer sampler is given: the scale, or the variance, in grid units.
+    spread : float, default=0.0
+        Root mean square of the standard deviations of the noise's numbers, for gauge noise; 0 for other laws.
+
+    Privacy
+    -------
+    The shape and the law of the noise are public; the block's numbers are in `released_` of a fit.
+
+    See Also
+    --------
+    dplr.PrivacyStatement : Holds one of these for each block.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> block = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm").released["linear"]
+    >>> block.shape, block.law
+    ((3,), 'discrete Laplace')
     """
 
     shape: tuple[int, ...]
@@ -60,7 +82,7 @@ class Release:
 
     @property
     def noise_words(self) -> str:
-        """Its deviation and the sensitivity that it covers, as a plan and a report say them."""
+        """The deviation of the noise and the sensitivity that it covers, in words, as a plan and a report say them."""
         unit = " in the gauge" if self.law.startswith("gauge") else ""
         return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
@@ -80,25 +102,51 @@ class PrivacyStatement:
 
     Attributes
     ----------
-    mechanism : shorthand of the mechanism.
-    eps, delta : the privacy loss asked for, or the larger one that the mechanism has.
-    guarantee : the promise as a value, for example ``Pure(0.8)``.
-    neighbouring : the relation the promise is about.
-    released : block name -> `Release`.
-    calibration : which theorem gave the noise scale.
-    assumptions : every fact that was taken as public.
-    arithmetic : `"integer"` when the guarantee holds for the computed numbers, not only over the reals.
-    reproducible : True when the noise came from a seed; then there is no privacy against anyone who knows the seed.
-    source : theorem and proof.
-    unit : whom the guarantee protects, one row or one person with all their rows, and how much rows count.
-    version : version of dplr.
+    mechanism : str
+        Shorthand of the mechanism.
+    eps, delta : float
+        The privacy loss asked for, or the larger one that the mechanism has.
+    guarantee : Pure, Gaussian, Poisson or Approx
+        The promise as a value of `dplr.privacy`, for example ``Pure(0.8)``.
+    neighbouring : dplr.privacy.Neighbouring
+        The relation the promise is about.
+    released : mapping of str to dplr.privacy.Release
+        Name of each released block, and its shape and noise. It cannot be changed.
+    calibration : str
+        Which theorem gave the noise scale.
+    assumptions : tuple of str
+        Every fact that was taken as public.
+    arithmetic : {"integer", "real-arithmetic"}
+        `"integer"` where the guarantee holds for the computed numbers, not only over the reals.
+    reproducible : bool
+        True where the noise came from a seed; then there is no privacy against anyone who knows the seed.
+    source : str
+        Theorem and proof.
+    unit : dplr.privacy.Unit
+        Whom the guarantee protects, one row or one person with all their rows, and how much rows count.
+    version : str
+        Version of dplr.
+
+    Privacy
+    -------
+    A statement is made of public facts alone: publish it with the release. It is about `released` and whatever is
+    computed from it, under the relation `neighbouring`, and holds only if all of `assumptions` were public.
+
+    See Also
+    --------
+    dplr.plan : The statement of a fit before it is made.
+    dplr.Ledger : Adds the costs of many releases up.
 
     Examples
     --------
     >>> import dplr
-    >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm")
-    >>> plan.statement.guarantee
+    >>> statement = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm").statement
+    >>> isinstance(statement, dplr.PrivacyStatement)
+    True
+    >>> statement.guarantee
     Pure(eps=0.8)
+    >>> sorted(statement.released)
+    ['diagonal', 'linear', 'off_diagonal']
     """
 
     mechanism: str
@@ -145,12 +193,24 @@ class PrivacyStatement:
 
     @property
     def sensitivity(self) -> float:
-        """Joint sensitivity, where all blocks share one value."""
+        """Joint sensitivity as a float, where all blocks share one value.
+
+        Raises
+        ------
+        AttributeError
+            The blocks have different values.
+        """
         return self._common("sensitivity")
 
     @property
     def noise_scale(self) -> float:
-        """Scale of the noise, where all blocks share one value."""
+        """Scale of the noise as a float, where all blocks share one value.
+
+        Raises
+        ------
+        AttributeError
+            The blocks have different values.
+        """
         return self._common("scale")
 
     def _guarantee_sentence(self) -> str:
@@ -160,12 +220,15 @@ class PrivacyStatement:
 
     @property
     def biased(self) -> bool:
-        """Whether another loss than the model's own was minimised: coefficients of logistic ones are no log odds."""
+        """Whether another loss than the model's own was minimised.
+
+        The coefficients of such a logistic model are not log odds.
+        """
         return BIASED in self.calibration
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """What the statement says, as pairs of a label and a text."""
+        """What the statement says, as a tuple of pairs of a label and a text."""
         lines = [
             ("guarantee", self._guarantee_sentence()),
             ("neighbouring", f"{self.neighbouring}: {self.unit.relation(self.neighbouring)}"),

@@ -14,12 +14,30 @@ class Unit:
     Every row has a weight from 0 to 1, and the weights of one unit never add up to more than 1. So a unit's share of
     any sum lies in the convex hull of zero and what one whole row may add.
 
-    Attributes
+    Parameters
     ----------
-    person : what a person is called, such as the column of the ids; None where every row is a unit of its own.
-    rows_per_person : k; a row of a person with m rows counts min(1, k / m) / k.
-    weight_max : what weights are clipped to and divided by; None where rows have none.
-    class_weights : label, as text, and public factor; divided by the largest.
+    person : str or None, default=None
+        What a person is called, such as the column of the ids; None where every row is a unit of its own.
+    rows_per_person : int, default=1
+        Number k of rows that count; a row of a person with m rows counts min(1, k / m) / k.
+    weight_max : float or None, default=None
+        What weights are clipped to and divided by; None where rows have none.
+    class_weights : tuple of (str, float), default=()
+        Label, as text, and its public factor; divided by the largest.
+
+    Privacy
+    -------
+    The rule is public: it says whom a guarantee protects, and holds nothing of any row.
+
+    See Also
+    --------
+    dplr.privacy.Neighbouring : Which two data sets must be hard to tell apart.
+
+    Examples
+    --------
+    >>> from dplr.privacy import Unit
+    >>> Unit(person="patient").many
+    'persons'
     """
 
     person: str | None = None
@@ -34,25 +52,55 @@ class Unit:
 
     @property
     def total_is_public(self) -> bool:
-        """Whether the weights of every unit add up to 1, but for rounding: then their sum is the number of units."""
+        """Whether the weights of every unit add up to 1, except for rounding: then their sum is the number of units."""
         return self.weight_max is None and not self.class_weights and self.rows_per_person == 1
 
     def rank(self, size: int) -> int:
-        """The largest rank of what one unit adds to a Hessian of that many coefficients."""
+        """The largest rank of what one unit adds to a Hessian of that many coefficients.
+
+        Parameters
+        ----------
+        size : int
+            Number of coefficients.
+
+        Returns
+        -------
+        int
+            1 where a unit is one row; `size` where it is a person.
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
         return 1 if self.person is None else size
 
     @property
     def one(self) -> str:
-        """What the guarantee protects one of."""
+        """What the guarantee protects one of: `"record"` or `"person"`."""
         return "record" if self.person is None else "person"
 
     @property
     def many(self) -> str:
-        """What n_rows counts."""
+        """What a number of rows counts: `"records"` or `"persons"`."""
         return f"{self.one}s"
 
     def relation(self, neighbouring: Neighbouring) -> str:
-        """Which two data sets must be hard to tell apart, in words."""
+        """Which two data sets must be hard to tell apart, in words.
+
+        Parameters
+        ----------
+        neighbouring : Neighbouring
+            The relation of the guarantee.
+
+        Returns
+        -------
+        str
+            The relation, with the unit's name.
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
         if self.person is None:
             return neighbouring.sentence
         if neighbouring is Neighbouring.REPLACE_ONE:

@@ -1,1 +1,1 @@
-"""The public side of a fit as frozen values: geometry, loss, problem, plan, fit."""
+"""The public side of a fit as frozen values: geometry, loss, problem, plan, fit. Private."""

@@ -35,14 +35,23 @@ class History:
 
     Attributes
     ----------
-    gradients : (steps, q) the released sums of clipped gradients, in the scaled problem.
-    coefs : (steps + 1, n_features) iterates in the user's units, the start first.
-    intercepts : (steps + 1,)
-    public_loss : (steps + 1,) mean loss on the public data; None where `public` held none.
+    gradients : ndarray of shape (steps, n_coefs)
+        Released sums of clipped gradients, in the scaled problem.
+    coefs : ndarray of shape (steps + 1, n_features)
+        Iterates in the user's units, the start first.
+    intercepts : ndarray of shape (steps + 1,)
+        Intercepts of the iterates, in the user's units.
+    public_loss : ndarray of shape (steps + 1,) or None
+        Mean loss on the public data; None where `public` held none.
 
     Privacy
     -------
     A function of released numbers and public facts: no further privacy loss.
+
+    See Also
+    --------
+    dplr.NoisyGradientDescent : The mechanism that has one.
+    dplr.plots.plot_history : Draws it.
 
     Examples
     --------

@@ -85,14 +85,23 @@ class Plan:
 
     Attributes
     ----------
-    problem : the public facts.
-    statement : the `PrivacyStatement` of the release to come.
-    minimisation : ridge and tolerance, for mechanisms that minimise the regularised objective itself; None for others.
-    descent : steps, learning rate and clip, for noisy gradient descent; None for others.
+    problem : object
+        The public facts, as the mechanism has them; ``print(plan)`` shows them.
+    statement : dplr.PrivacyStatement
+        The statement of the release to come.
+    minimisation : object or None, default=None
+        With `ridge` and `tolerance`, for mechanisms that minimise the regularised objective itself; None for others.
+    descent : object or None, default=None
+        With `steps`, `learning_rate` and `clip`, for noisy gradient descent; None for others.
 
     Privacy
     -------
     A function of public facts: reading, printing or publishing a plan spends nothing.
+
+    See Also
+    --------
+    dplr.plan : Makes one.
+    dplr.Ledger : Takes a plan where it takes a statement.
 
     Examples
     --------
@@ -111,16 +120,23 @@ class Plan:
 
     @property
     def released(self) -> dict[str, Release]:
-        """The blocks that will be released."""
+        """The blocks that will be released: a dict of their names to `dplr.privacy.Release`."""
         return dict(self.statement.released)
 
     def cost(self, ledger: LedgerLike, fits: int = 1) -> Price:
-        """What releases of this plan would cost a ledger, and whether all fit now. Reads no data and spends nothing.
+        """What releases of this plan would cost a ledger, and whether all fit now; reads no data and spends nothing.
 
         Parameters
         ----------
-        ledger : a `dplr.Ledger` or the path of one.
-        fits : how many equal releases.
+        ledger : dplr.Ledger, str or path-like
+            A ledger or the path of one.
+        fits : int, default=1
+            How many equal releases.
+
+        Returns
+        -------
+        dplr.ledger.Price
+            The cost, and what would remain.
 
         Raises
         ------

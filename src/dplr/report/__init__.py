@@ -36,9 +36,12 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
 
     Parameters
     ----------
-    est : a fitted dplr model.
-    path : the HTML file; an older one is replaced.
-    title : heading of the page. It is published with it.
+    est : estimator
+        A fitted dplr model.
+    path : str or path-like
+        The HTML file; an older one is replaced.
+    title : str, default="A private model"
+        Heading of the page. It is published with it.
 
     Returns
     -------
@@ -59,6 +62,11 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
     The page holds what was released and public facts, nothing else of the data: it may be published with the model.
     A model whose noise came from a seed, or that has none, is marked as not private.
 
+    See Also
+    --------
+    dplr.report.report_html : The page as text.
+    dplr.save_model : The model as a file.
+
     Examples
     --------
     >>> import numpy as np, dplr, os, tempfile
@@ -76,12 +84,19 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
 
 
 def report_html(est: Any, *, title: str = "A private model") -> str:
-    """The page of `write_report` as text.
+    """Make the page of `write_report`, as text.
 
     Parameters
     ----------
-    est : a fitted dplr model.
-    title : heading of the page.
+    est : estimator
+        A fitted dplr model.
+    title : str, default="A private model"
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        The page as HTML.
 
     Raises
     ------
@@ -92,7 +107,11 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
 
     Privacy
     -------
-    As `write_report`.
+    The page holds what was released and public facts, nothing else of the data: it may be published with the model.
+
+    See Also
+    --------
+    dplr.report.write_report : Writes it to a file.
 
     Examples
     --------

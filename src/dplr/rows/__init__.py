@@ -1,4 +1,4 @@
-"""Where rows come from, behind one verb: total(query, coef, rows)."""
+"""Where rows come from, behind one verb: total(query, coef, rows). Private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers: know no rows and no privacy."""
+"""Solvers: know no rows and no privacy. Private."""
 
 from dplr.solvers.fine import FineObjective, descend, refine
 from dplr.solvers.newton import Minimum, certified, sample_step

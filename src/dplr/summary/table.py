@@ -17,12 +17,24 @@ class Line:
 
     Attributes
     ----------
-    name : of the column, or "(intercept)".
-    label : of the class that the model is about, with more than two classes; else empty.
-    estimate, std_error, low, high : nan and infinities where the released numbers cannot say.
-    noise_share : the part of the variance that is privacy noise.
-    p_value : of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
-    verdict : `"bounded"`, `"bounded by coef_bound"` or `"unbounded"`.
+    name : str
+        Name of the column, or "(intercept)".
+    label : str
+        The class that the model is about, with more than two classes; else empty.
+    estimate, std_error : float
+        Coefficient in the user's units, and its standard error; nan or infinite where the released numbers cannot say.
+    low, high : float
+        Ends of the confidence interval; infinite where the released numbers do not bound it.
+    noise_share : float
+        The part of the variance that is privacy noise, in [0, 1].
+    p_value : float
+        Of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
+    verdict : {"bounded", "bounded by coef_bound", "unbounded"}
+        Whether there is an interval, and where it comes from.
+
+    Privacy
+    -------
+    Post-processing of what was released: it costs nothing further.
     """
 
     name: str
@@ -47,15 +59,26 @@ class Summary:
 
     Attributes
     ----------
-    lines : one `Line` per coefficient.
-    title : what was fitted, and how.
-    facts : name -> value: target, n, eps, delta, relation, level, estimand.
-    references : column -> the level that the others are compared with.
-    notes : what was assumed, and what the table does not say.
+    lines : tuple of objects
+        One for each coefficient, with `name`, `label`, `estimate`, `std_error`, `low`, `high`, `noise_share`, `p_value`
+        and `verdict`, as the columns of `to_frame`, and `bounded`.
+    title : str
+        What was fitted, and how.
+    facts : mapping of str to str
+        Target, n, eps, delta, relation, level and estimand.
+    references : mapping of str to str
+        Column, and the level that the others are compared with.
+    notes : tuple of str
+        What was assumed, and what the table does not say.
 
     Privacy
     -------
     Post-processing of what was released: it costs nothing further and may be published with the statement.
+
+    See Also
+    --------
+    dplr.LinearRegression.summary : Makes one.
+    dplr.MomentModel : Makes one from released moments.
 
     Examples
     --------
@@ -83,19 +106,59 @@ class Summary:
         return self.to_html()
 
     def to_html(self) -> str:
-        """Return the table as a piece of HTML, all text escaped."""
+        """Return the table as a piece of HTML, all text escaped.
+
+        Returns
+        -------
+        str
+            A table element; nothing in it is loaded from elsewhere.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
         return render.as_html(self)
 
     def to_latex(self) -> str:
-        r"""Return the table as LaTeX, for ``\\usepackage{booktabs}``."""
+        r"""Return the table as LaTeX, for ``\\usepackage{booktabs}``.
+
+        Returns
+        -------
+        str
+            A tabular environment.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
         return render.as_latex(self)
 
     def to_csv(self) -> str:
-        """Return one line per coefficient, numbers in full; empty fields where the released numbers cannot say."""
+        """Return one line per coefficient, numbers in full; empty fields where the released numbers cannot say.
+
+        Returns
+        -------
+        str
+            A header and one line per coefficient.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
         return render.as_csv(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values of everything in the table; None where the released numbers cannot say."""
+        """Return plain values of everything in the table; None where the released numbers cannot say.
+
+        Returns
+        -------
+        dict
+            With `title`, `facts`, `lines`, `references` and `notes`.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
         lines = [{name: _plain(getattr(line, name)) for name in Line.__slots__} for line in self.lines]
         return {
             "title": self.title,
@@ -106,16 +169,35 @@ class Summary:
         }
 
     def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
+        """Return `to_dict` as JSON.
+
+        Returns
+        -------
+        str
+            The text of a JSON object.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, one row per coefficient, numbers in full.
 
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the names of the coefficients.
+
         Raises
         ------
         ModuleNotFoundError
             pandas is not installed.
+
+        Privacy
+        -------
+        Post-processing of what was released.
         """
         import pandas as pd
 

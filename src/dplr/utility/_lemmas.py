@@ -10,28 +10,46 @@ from scipy import special
 from dplr._validation import check_choice, check_count, check_eps, check_positive, real_number, sentence
 
 MECHANISMS = ("output", "objective")
+"""The mechanisms that the lemmas and theorems are about: what `mechanism` may be."""
 STATEMENTS = ("corrected", "cm08")
+"""What may be computed: what we prove, or what is printed in CM08."""
 ROUNDING = 1e-14  # relative, of the few operations of a formula: a bound that is met exactly counts as met
 _SMOOTHNESS = 0.25  # of the logistic loss in the margin
 
 
 def noise_norm_quantile(d: int, failure: float, *, statement: str = "corrected") -> float:
-    """Bound of the norm of noise of scale 1 in d dimensions, exceeded with probability at most `failure` (Lemma 5).
+    """Bound of the norm of noise of scale 1 in d dimensions, exceeded with probability at most `failure`.
 
     Parameters
     ----------
-    d : dimensions, with the intercept.
-    failure : probability in (0, 1).
-    statement : `"corrected"`: the quantile of Gamma(d, 1); `"cm08"`: d log(d / failure).
+    d : int
+        Dimensions, with the intercept.
+    failure : float
+        Probability in (0, 1).
+    statement : {"corrected", "cm08"}, default="corrected"
+        `"corrected"`: the quantile of Gamma(d, 1); `"cm08"`: d log(d / failure).
 
     Returns
     -------
-    The bound.
+    float
+        The bound, in units of the scale.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is outside its range.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.utility.excess_risk : What such noise costs.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Lemma 5.
 
     Examples
     --------
@@ -59,28 +77,51 @@ def excess_risk(
     noise_eps: float | None = None,
     statement: str = "corrected",
 ) -> float:
-    """Bound of J(w) - min J on the training data, for a private w (Lemmas 3 and 4).
+    """Bound of J(w) - min J on the training data, for a private w.
 
     Parameters
     ----------
-    n_rows : number of records (or any positive number, between two counts).
-    d : coefficients, with the intercept.
-    l2 : ridge of the mean objective, positive.
-    eps : pure privacy loss.
-    mechanism : `"objective"` (CM08, Algorithm 2) or `"output"` (Algorithm 1).
-    failure : probability over the noise that the bound does not hold.
-    radius : R of the rows; CM08 has 1.
-    noise_eps : eps' <= eps that objective perturbation draws its noise with; None for eps itself.
-    statement : `"corrected"` or `"cm08"`, see the module.
+    n_rows : float
+        Number of records (or any positive number, between two counts).
+    d : int
+        Number of coefficients, with the intercept.
+    l2 : float
+        Ridge of the mean objective, above 0.
+    eps : float
+        Pure privacy loss, above 0.
+    mechanism : {"objective", "output"}, default="objective"
+        `"objective"` (CM08, Algorithm 2) or `"output"` (Algorithm 1).
+    failure : float, default=0.05
+        Probability over the noise that the bound does not hold, in (0, 1).
+    radius : float, default=1.0
+        Radius R of the rows; CM08 has 1.
+    noise_eps : float or None, default=None
+        The eps' <= eps that objective perturbation draws its noise with; None for eps itself.
+    statement : {"corrected", "cm08"}, default="corrected"
+        What we prove, or what is printed; see the module.
 
     Returns
     -------
-    The bound, in units of the mean loss.
+    float
+        The bound, in units of the mean loss.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is outside its range; objective perturbation without `noise_eps` where n_rows * l2 < 2 R^2 / eps.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.utility.sample_size : The inverse.
+    dplr.utility.expected_excess_risk : On new data.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Lemmas 3 and 4.
 
     Examples
     --------
@@ -117,17 +158,47 @@ def sample_size(
 
     Parameters
     ----------
-    excess : target of J(w) - min J, positive.
-    d, l2, eps, mechanism, failure, radius, noise_eps, statement : as in `excess_risk`.
+    excess : float
+        Target of J(w) - min J, above 0.
+    d : int
+        Number of coefficients, with the intercept.
+    l2 : float
+        Ridge of the mean objective, above 0.
+    eps : float
+        Pure privacy loss, above 0.
+    mechanism : {"objective", "output"}, default="objective"
+        As in `excess_risk`.
+    failure : float, default=0.05
+        Probability over the noise that the bound does not hold, in (0, 1).
+    radius : float, default=1.0
+        Radius R of the rows; CM08 has 1.
+    noise_eps : float or None, default=None
+        As in `excess_risk`.
+    statement : {"corrected", "cm08"}, default="corrected"
+        What we prove, or what is printed; see the module.
 
     Returns
     -------
-    n_rows
+    int
+        The number of records.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is outside its range.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.utility.excess_risk : The inverse.
+    dplr.plan : The same by simulation, for every mechanism.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Lemmas 3 and 4.
 
     Examples
     --------

@@ -26,31 +26,50 @@ def expected_sample_size(
     statement: str = "corrected",
     constant: float | None = None,
 ) -> int:
-    """Number of records that suffices for an expected loss of at most that of w0 plus `target` (Theorems 4 and 5).
-
-    The rows are drawn independently from one distribution, w0 is any fixed vector, and the fit uses
-    l2 = target / ||w0||^2.
+    """Number of records that suffices for an expected loss of at most that of w0 plus `target`.
 
     Parameters
     ----------
-    target : excess of the expected loss, positive (the loss at w = 0 is log 2).
-    d : coefficients, with the intercept.
-    norm : ||w0||, positive.
-    eps : pure privacy loss.
-    mechanism : `"objective"` (Theorem 4) or `"output"` (Theorem 5).
-    failure : probability over rows and noise that the statement does not hold; each gets half of it.
-    radius : R of the rows; CM08 has 1.
-    statement : `"corrected"` or `"cm08"`, see the module.
-    constant : the factor C that CM08 leaves open; required by `"cm08"`, whose figure means nothing without it.
+    target : float
+        Excess of the expected loss, above 0 (the loss at w = 0 is log 2).
+    d : int
+        Number of coefficients, with the intercept.
+    norm : float
+        ||w0||, above 0.
+    eps : float
+        Pure privacy loss, above 0.
+    mechanism : {"objective", "output"}, default="objective"
+        `"objective"` (Theorem 4) or `"output"` (Theorem 5).
+    failure : float, default=0.05
+        Probability over rows and noise that the statement does not hold, in (0, 1); each gets half of it.
+    radius : float, default=1.0
+        Radius R of the rows; CM08 has 1.
+    statement : {"corrected", "cm08"}, default="corrected"
+        What we prove, or what is printed; see the module.
+    constant : float or None, default=None
+        The factor C that CM08 leaves open; required by `"cm08"`, whose figure means nothing without it.
 
     Returns
     -------
-    n_rows
+    int
+        The number of records.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is outside its range.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.utility.expected_excess_risk : The inverse.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Theorems 4 and 5; Sridharan, Shalev-Shwartz and Srebro 2008, Theorem 1.
 
     Examples
     --------
@@ -79,17 +98,47 @@ def expected_excess_risk(
 
     Parameters
     ----------
-    n_rows : number of records (or any positive number).
-    d, norm, eps, mechanism, failure, radius, statement, constant : as in `expected_sample_size`.
+    n_rows : float
+        Number of records (or any positive number).
+    d : int
+        Number of coefficients, with the intercept.
+    norm : float
+        ||w0||, above 0.
+    eps : float
+        Pure privacy loss, above 0.
+    mechanism : {"objective", "output"}, default="objective"
+        `"objective"` (Theorem 4) or `"output"` (Theorem 5).
+    failure : float, default=0.05
+        Probability over rows and noise that the statement does not hold, in (0, 1).
+    radius : float, default=1.0
+        Radius R of the rows; CM08 has 1.
+    statement : {"corrected", "cm08"}, default="corrected"
+        What we prove, or what is printed; see the module.
+    constant : float or None, default=None
+        The factor C that CM08 leaves open, as in `expected_sample_size`.
 
     Returns
     -------
-    Excess of the expected loss over that of w0. The fit uses l2 = this / ||w0||^2.
+    float
+        Excess of the expected loss over that of w0. The fit uses l2 = this / ||w0||^2.
 
     Raises
     ------
     ValueError, TypeError
         A parameter is outside its range.
+
+    Privacy
+    -------
+    Reads public facts alone.
+
+    See Also
+    --------
+    dplr.utility.expected_sample_size : The inverse.
+    dplr.utility.excess_risk : On the training data.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Theorems 4 and 5; Sridharan, Shalev-Shwartz and Srebro 2008, Theorem 1.
 
     Examples
     --------

@@ -15,14 +15,14 @@ class Exports:
     """A released model for scikit-learn, SQL and ONNX: post-processing."""
 
     def to_sklearn(self) -> Any:
-        """A pipeline of scikit-learn with the same predictions, for use where dplr is not installed.
+        """Make a pipeline of scikit-learn with the same predictions, for use where dplr is not installed.
 
         Returns
         -------
         sklearn.pipeline.Pipeline
             Step `columns` encodes and clips as the bounds say, in steps of scikit-learn and functions of NumPy: it
             finds the columns of a data frame (pandas, polars) by name where the bounds name them. Without bounds it is
-            `dplr.estimators.UnitBall`, for which dplr must be installed.
+            `dplr.UnitBall`, for which dplr must be installed.
 
             Step `model` is `LogisticRegression`, `LinearSVC`, or `LinearRegression` inside a
             `TransformedTargetRegressor` that clips to the bounds of the target, with the same `coef_`, `intercept_` and
@@ -32,7 +32,7 @@ class Exports:
         Raises
         ------
         NotFittedError
-            Call `fit` first.
+            `fit` was not called.
         ValueError
             The bounds describe a column in a way that no step expresses.
         ModuleNotFoundError
@@ -67,29 +67,33 @@ class Exports:
         columns: Sequence[str] | None = None,
         quote: str = '"',
     ) -> Any:
-        """The model as SQL: expressions over the columns of a table, or a whole query.
+        """Write the model as SQL: expressions over the columns of a table, or a whole query.
 
         Parameters
         ----------
-        output : `"prediction"`, or for classifiers `"margin"`, the decision function, or for logistic regression
-            `"probability"`.
-        table : a table, or its schema and name; then the result is a SELECT that computes every sum once.
-        keep : columns that the SELECT copies, such as an id.
-        columns : names of the columns in the table, in the order of the features, where the model has none or others.
-        quote : what begins a quoted name: a double quote as in the standard (PostgreSQL, DuckDB, Oracle, Snowflake),
-            "`" (MySQL, BigQuery, Spark, SQLite) or "[" (SQL Server). SQLite knows all three, but takes a name in double
+        output : {"prediction", "margin", "probability"}, default="prediction"
+            `"margin"` is the decision function of a classifier, and `"probability"` is for logistic regression.
+        table : str, sequence of str or None, default=None
+            A table, or its schema and name. Then the result is a SELECT that computes every sum once.
+        keep : sequence of str, default=()
+            Columns that the SELECT copies, such as an id.
+        columns : sequence of str or None, default=None
+            Names of the columns in the table, in the order of the features, where the model has none or others.
+        quote : {'"', '`', '['}, default='"'
+            What begins a quoted name: a double quote as in the standard (PostgreSQL, DuckDB, Oracle, Snowflake), "`"
+            (MySQL, BigQuery, Spark, SQLite) or "[" (SQL Server). SQLite knows all three, but takes a name in double
             quotes that no column has for text.
 
         Returns
         -------
-        str, or dict of label -> str
-            One expression; one per label for probabilities, and for margins of more than two classes. With `table` the
-            text of a SELECT, with columns such as "prediction" or "probability of yes".
+        str or dict
+            One expression; by label for probabilities, and for margins of more than two classes. With `table` the text
+            of a SELECT, with columns such as "prediction" or "probability of yes".
 
         Raises
         ------
         NotFittedError
-            Call `fit` first.
+            `fit` was not called.
         ValueError
             The model has no such output; names of columns are not known; a name or a level is text that these quotes
             cannot hold; or the bounds describe a column in a way that has no SQL here.
@@ -127,7 +131,7 @@ class Exports:
         return found.get(None, found)  # None is the one expression where there are no labels
 
     def to_onnx(self) -> Any:
-        """The model as an ONNX graph in float64 (extra `onnx`).
+        """Make an ONNX graph of the model in float64 (extra `onnx`).
 
         Returns
         -------
@@ -140,11 +144,11 @@ class Exports:
         Raises
         ------
         NotFittedError
-            Call `fit` first.
+            `fit` was not called.
         ValueError
             Names or labels are none that ONNX has, or the bounds describe a column in a way that has no operators here.
         ModuleNotFoundError
-            onnx is not installed.
+            The package onnx is not installed.
 
         Privacy
         -------

@@ -50,29 +50,39 @@ class FunctionalMechanism(Mechanism):
 
     Parameters
     ----------
-    calibration : `"tight"` for the sensitivity of rows in the unit ball, in the cube of the declared bounds, or of
-        numbers and one-hot blocks; `"paper"` for the constants printed in FM12, several times larger, for reproduction.
-        Both are private.
-    approximation : of the logistic loss by the released moments, post-processing: `"minimax"` is the best quadratic on
+    calibration : {"tight", "paper"}, default="tight"
+        `"tight"` for the sensitivity of rows in the unit ball, in the cube of the declared bounds, or of numbers and
+        one-hot blocks; `"paper"` for the constants printed in FM12, several times larger, for reproduction. Both are
+        private.
+    approximation : {"minimax", "taylor", "stein"}, default="minimax"
+        How the released moments approximate the logistic loss, post-processing: `"minimax"` is the best quadratic on
         [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
-    margin_bound : public bound of |x.w| for `"minimax"`.
-    unbounded : `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive
-        definite, with half of eps for each run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for
-        data much larger than the noise: the number of runs has no limit. `"adassp"` adds the ridge of AdaSSP (Wang
-        2018), for comparisons: what the noise could take from the smallest eigenvalue, less what is left of it. From
-        one release, with Gaussian noise for delta > 0, it has less noise than the three releases of that paper.
-    ridge_deviations : with ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
-    floor_deviations : eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
-    coef_norm : public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
-    intervals : `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are
-        from the model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove
-        1 to 3 %. `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances
-        differ between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
-    columns : positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None
-        for all. Post-processing: the moments of all columns are released (`refit` takes names).
-    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
-        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+    margin_bound : float, default=4.0
+        Public bound of |x.w| for `"minimax"`, in [0.001, 1e6].
+    unbounded : {"trim", "rerun", "adassp"}, default="trim"
+        `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive definite,
+        with half of eps for each run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for data much
+        larger than the noise: the number of runs has no limit. `"adassp"` adds the ridge of AdaSSP (Wang 2018), for
+        comparisons: what the noise could take from the smallest eigenvalue, less what is left of it. From one release,
+        with Gaussian noise for delta > 0, it has less noise than the three releases of that paper.
+    ridge_deviations : float, default=4.0
+        With ``l2="auto"``, the ridge is this many standard deviations of the noise (FM12 section 6.1).
+    floor_deviations : float, default=4.0
+        Eigenvalues of the regularised matrix at or below this many standard deviations are trimmed.
+    coef_norm : float, default=2.0
+        Public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
+    intervals : {"on", "off", "robust"}, default="on"
+        `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are from the
+        model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3
+        %. `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances differ
+        between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
+    columns : tuple of int or None, default=None
+        Positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None for
+        all. Post-processing: the moments of all columns are released (`refit` takes names).
+    noise : {"smaller", "gaussian"}, default="smaller"
+        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
+        has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -81,9 +91,21 @@ class FunctionalMechanism(Mechanism):
 
     Privacy
     -------
-    Releases the noisy moments (`released_`); the model is post-processing of them. Pure eps-DP with discrete Laplace
-    noise for delta = 0, (eps, delta)-DP with discrete Gaussian noise for delta > 0 where that is smaller, both in
-    integer arithmetic. See functional.md, theorems 1, 4 and 6.
+    Under the relation of the fit, replace_one or add_remove. Releases the noisy moments (`released_`); the model is
+    post-processing of them. Pure eps-DP with discrete Laplace noise for delta = 0, (eps, delta)-DP with discrete
+    Gaussian noise for delta > 0 where that is smaller, both in integer arithmetic. Bounds, names and the number of rows
+    under replace_one are assumed public.
+
+    See Also
+    --------
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"fm"`.
+    dplr.release_moments : The moments of a table, for many models.
+    dplr.ObjectivePerturbation : Smaller errors with labels and delta = 0.
+
+    References
+    ----------
+    Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), Algorithms 1 and 2; Wang 2018, Algorithm 2 (AdaSSP). Proofs:
+    functional.md, theorems 1, 4 and 6.
 
     Examples
     --------
@@ -265,7 +287,11 @@ class FunctionalMechanism(Mechanism):
     def run_classes(
         self, models: Callable[[int | None], Rows], plans: Sequence[Plan], classes: int, source: Source, track: Track
     ) -> list[list[Fit]]:
-        """For each plan one fit a class, all from one release: of all rows (+1), and of each class against the rest."""
+        """Release the moments once, and fit each class against the rest. Private.
+
+        For each plan one fit per class, all from one release: sums of all rows (+1), and of each class against the
+        rest.
+        """
         geometry = plans[0].problem.geometry
         query = Moments(geometry.d, geometry.intercept > 0)
         everyone, *against = (
@@ -320,7 +346,10 @@ class FunctionalMechanism(Mechanism):
         return [self.solve(plan, one_class(agreed, k)) for k in range(len(parts))]
 
     def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Coefficients of the scaled problem from released numbers: post-processing, as often as you like."""
+        """Solve for the coefficients of the scaled problem from released numbers. Private.
+
+        It is post-processing, as often as you like.
+        """
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
         kept = self._kept(problem)

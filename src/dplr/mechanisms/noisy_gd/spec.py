@@ -48,22 +48,33 @@ class NoisyGradientDescent(Mechanism):
 
     Parameters
     ----------
-    steps, learning_rate, clip : None for functions of public facts (noisy_gd.md, section 5). The learning rate is that
-        of the mean objective in the scaled problem; the clip bounds the norm of one row's gradient there.
-    momentum : in [0, 1): how much of a step's direction stays in the next. A direction keeps its whole learning rate in
-        the long run, and the noise of one.
-    averaging : `"tail"` for the average of the last quarter of the iterates, `"last"` for the last one.
-    batch : `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
+    steps : int or None, default=None
+        Number of steps; None for a function of public facts (noisy_gd.md, section 5).
+    learning_rate : float or None, default=None
+        Learning rate of the mean objective in the scaled problem; None as for `steps`.
+    clip : float or None, default=None
+        Bound of the norm of one row's gradient in the scaled problem, in [2^-20, 2^20]; None as for `steps`.
+    momentum : float, default=0.9
+        Share of a step's direction that stays in the next, in [0, 1). A direction keeps its whole learning rate in the
+        long run, and the noise of one.
+    averaging : {"tail", "last"}, default="tail"
+        `"tail"` for the average of the last quarter of the iterates, `"last"` for the last one.
+    batch : "full" or int, default="full"
+        `"full"`, or the expected size of a Poisson batch: each row enters each sum with the same probability,
         independently. Arrays and frames only; needs the extra `accounting`.
-    init : `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
-    standardise : `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and
-        descends on rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay
-        (noisy_gd.md, section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and
-        clip are then those of the standardised problem; coefficients and `history_` stay in the user's units. With a
-        numeric target the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
-    clipping : `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
-    composition : `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that
-        (eps, delta) would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
+    init : {"public", "zero"}, default="public"
+        `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
+    standardise : {"auto", "on", "off"}, default="auto"
+        `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and descends on
+        rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay (noisy_gd.md,
+        section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and clip are then
+        those of the standardised problem; coefficients and `history_` stay in the user's units. With a numeric target
+        the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
+    clipping : {"example", "aggregate"}, default="example"
+        `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
+    composition : {"exact", "per-step"}, default="exact"
+        `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that (eps, delta)
+        would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
 
     Raises
     ------
@@ -72,10 +83,21 @@ class NoisyGradientDescent(Mechanism):
 
     Privacy
     -------
-    Releases the noisy gradient sums (`released_`); iterates, coefficients and `history_` are post-processing of them.
-    Needs delta > 0. Full batches compose exactly as one Gaussian mechanism (noisy_gd.md, theorem 1), Poisson batches
-    through the privacy loss distribution of dp-accounting (theorem 2). Noise is the discrete Gaussian on exact sums.
-    `clipping="aggregate"` and `composition="per-step"` are for reproduction.
+    Under the relation of the fit, replace_one or add_remove. Releases the noisy gradient sums (`released_`); iterates,
+    coefficients and `history_` are post-processing of them. Needs delta > 0. Full batches compose exactly as one
+    Gaussian mechanism, Poisson batches through the privacy loss distribution of dp-accounting. Noise is the discrete
+    Gaussian on exact sums. Bounds, every option and a number of rows are assumed public. `clipping="aggregate"` and
+    `composition="per-step"` are for reproduction.
+
+    See Also
+    --------
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"ngd"`.
+    dplr.History : Where the descent went.
+    dplr.plots.plot_history : Draws it.
+
+    References
+    ----------
+    Song, Chaudhuri and Sarwate 2013; Abadi et al. 2016, Algorithm 1. Proofs: noisy_gd.md, theorems 1 and 2.
 
     Examples
     --------
@@ -181,7 +203,7 @@ class NoisyGradientDescent(Mechanism):
             raise ValueError(sentence("standardise", f"must be 'auto' or 'off' {lacking.where}", "on", lacking.remedy))
 
     def standardises(self, problem: Problem, eps: float, delta: float) -> bool:
-        """Whether rows of this problem are standardised."""
+        """Whether rows of this problem are standardised. Private."""
         if self.standardise != "auto":
             return self.standardise == "on"
         able = self.batch == "full" and not self._printed and _lacking(problem) is None

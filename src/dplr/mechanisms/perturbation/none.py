@@ -29,11 +29,15 @@ class NoPrivacy(Mechanism):
     Raises
     ------
     ValueError
-        eps is not inf: a finite eps would be a promise that nothing keeps.
+        On `fit`: eps is not inf. A finite eps would be a promise that nothing keeps.
 
     Privacy
     -------
-    None. A ledger refuses it.
+    None: the exact minimiser is released, and a ledger refuses it.
+
+    See Also
+    --------
+    dplr.baselines.truncated : What truncation of the loss alone costs.
 
     Examples
     --------

@@ -44,24 +44,29 @@ class ObjectivePerturbation(Mechanism):
 
     Parameters
     ----------
-    calibration : `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound
-        with one coefficient under replace-one), theorem 5 where the slope is cut, and the rank-one bound for others
-        (theorem 1); `"cms11"` is CMS11 Algorithm 2, which charges the curvature twice and raises the ridge where eps
-        would not pay for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy
-        loss exceeds the eps asked for, and its statement says what it is. Only `"tight"` takes a delta.
-    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), and
-        0.7 sqrt(q) for a numeric target, q the number of coefficients.
-    cut : largest slope C of the loss. Noise is proportional to it. A number replaces the logistic loss by one that is
-        cut softly at slope C in (0, 1], and the squared loss by the soft Huber loss of width C > 0, on a target that is
-        scaled to [-1, 1]; `"auto"` chooses C from public facts (`ridge.slope_cut`), and keeps the Huber SVM and the
-        losses of printed algorithms as they are. **A cut biases the coefficients**: rows that contradict the model
-        count less. The statement says which loss was minimised. None keeps the logistic loss; the squared loss has no
-        bound of its slope, and needs a cut.
-    intervals : `"on"` spends 40 % of eps on the Hessian at the released coefficients, so that log odds have confidence
+    calibration : {"tight", "cms11", "cm08"}, default="tight"
+        `"tight"` is the exact privacy loss for the logistic loss (objective.md, theorem 2; an upper bound with one
+        coefficient under replace-one), theorem 5 where the slope is cut, and the rank-one bound for others (theorem 1);
+        `"cms11"` is CMS11 Algorithm 2, which charges the curvature twice and raises the ridge where eps would not pay
+        for it; `"cm08"` is CM08 Algorithm 2 as printed, for reproduction: with a small ridge its privacy loss exceeds
+        the eps asked for, and its statement says what it is. Only `"tight"` takes a delta.
+    coef_norm : float or None, default=None
+        Public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(16, 2 sqrt(q)), and 0.7 sqrt(q)
+        for a numeric target, q the number of coefficients.
+    cut : float, "auto" or None, default="auto"
+        Largest slope C of the loss. Noise is proportional to it. A number replaces the logistic loss by one that is cut
+        softly at slope C in (0, 1], and the squared loss by the soft Huber loss of width C > 0, on a target that is
+        scaled to [-1, 1]; `"auto"` chooses C from public facts, and keeps the Huber SVM and the losses of printed
+        algorithms as they are. **A cut biases the coefficients**: rows that contradict the model count less. The
+        statement says which loss was minimised. None keeps the logistic loss; the squared loss has no bound of its
+        slope, and needs a cut.
+    intervals : {"off", "on"}, default="off"
+        `"on"` spends 40 % of eps on the Hessian at the released coefficients, so that log odds have confidence
         intervals; logistic loss alone, without a cut, and delta = 0 (mechanism="score" is better where delta > 0).
         `released_` then holds the Hessian.
-    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
-        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+    noise : {"smaller", "gaussian"}, default="smaller"
+        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
+        has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -70,10 +75,23 @@ class ObjectivePerturbation(Mechanism):
 
     Privacy
     -------
-    Releases the coefficients alone; `released_` is empty. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian
-    noise for delta > 2^-64 where that is smaller, in real arithmetic. A share of eps pays for the solver's tolerance
-    (theorem 4). It is not quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is
-    released. Whether it does may depend on the data, so its probability is charged: that is the 2^-64.
+    Under the relation of the fit, replace_one or add_remove. Releases the coefficients alone; `released_` is empty,
+    except with ``intervals="on"``. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 2^-64
+    where that is smaller, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). It is not
+    quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is released. Whether it
+    does may depend on the data, so its probability is charged: that is the 2^-64. Bounds, every option and a number of
+    rows are assumed public.
+
+    See Also
+    --------
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"objective"`.
+    dplr.ScoreRelease : Log odds with intervals, for delta > 0.
+    dplr.audit.log_density : The exact density of what it releases.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Algorithm 2; Chaudhuri, Monteleoni and Sarwate 2011 (CMS11), Algorithm 2;
+    Kifer, Smith and Thakurta 2012. Proofs: objective.md.
 
     Examples
     --------

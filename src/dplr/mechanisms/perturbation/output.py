@@ -36,16 +36,20 @@ class OutputPerturbation(Mechanism):
 
     Parameters
     ----------
-    coef_norm : public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the
-        number of coefficients, or for numbers 0.7 sqrt(q).
-    cut : the squared loss has no bound of its slope: the Huber loss of this width, in [2^-10, 2^10], replaces it, on a
-        target that is scaled to [-1, 1]. `"auto"` chooses the width from public facts (`ridge.slope_cut`). Noise is
-        proportional to it, and **it biases the coefficients**: targets far from the model count less. The statement
-        says which loss was minimised. Other losses stay as they are.
-    projection : radius of a public ball in the scaled problem onto which the noisy coefficients are projected, or None.
+    coef_norm : float or None, default=None
+        Public guess of ||coef|| in the scaled problem, for ``l2="auto"``; None for min(8, sqrt(q)), q the number of
+        coefficients, or for numbers 0.7 sqrt(q).
+    cut : float or "auto", default="auto"
+        The squared loss has no bound of its slope: the Huber loss of this width, in [2^-10, 2^10], replaces it, on a
+        target that is scaled to [-1, 1]. `"auto"` chooses the width from public facts. Noise is proportional to it, and
+        **it biases the coefficients**: targets far from the model count less. The statement says which loss was
+        minimised. Other losses stay as they are.
+    projection : float or None, default=None
+        Radius of a public ball in the scaled problem onto which the noisy coefficients are projected; None for no ball.
         Post-processing: it helps where noise is larger than any sensible model.
-    noise : where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the
-        release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+    noise : {"smaller", "gaussian"}, default="smaller"
+        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
+        has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
 
     Raises
     ------
@@ -54,9 +58,20 @@ class OutputPerturbation(Mechanism):
 
     Privacy
     -------
-    Releases the coefficients alone; `released_` is empty. Pure eps-DP with noise of density proportional to
-    exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 0 where that is
-    smaller, in real arithmetic. The sensitivity covers what the solver leaves: see output.md, theorem 1.
+    Under the relation of the fit, replace_one or add_remove. Releases the coefficients alone; `released_` is empty.
+    Pure eps-DP with noise of density proportional to exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with
+    Gaussian noise for delta > 0 where that is smaller, in real arithmetic. The sensitivity covers what the solver
+    leaves. Bounds, every option and a number of rows are assumed public.
+
+    See Also
+    --------
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"output"`.
+    dplr.ObjectivePerturbation : Less noise for the same promise.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008 (CM08), Algorithm 1; Chaudhuri, Monteleoni and Sarwate 2011 (CMS11), Algorithm 1.
+    Proof: output.md, theorem 1.
 
     Examples
     --------

@@ -41,9 +41,10 @@ class ScoreRelease(Mechanism):
 
     Parameters
     ----------
-    rounds : 2, or 1. Before them the sums at zero are released; a public start takes their place. The last round has
-        70 % of the privacy (of mu^2), and the others share the rest. With one round the intervals may miss
-        coefficients that are large: the point at which the loss is expanded is not yet near them.
+    rounds : int, default=2
+        2, or 1. Before them the sums at zero are released; a public start takes their place. The last round has 70 % of
+        the privacy (of mu^2), and the others share the rest. With one round the intervals may miss coefficients that
+        are large: the point at which the loss is expanded is not yet near them.
 
     Raises
     ------
@@ -52,9 +53,20 @@ class ScoreRelease(Mechanism):
 
     Privacy
     -------
-    Releases all noisy sums (`released_`); points, coefficients and intervals are post-processing of them. Needs delta
-    > 0. All rounds compose exactly as one Gaussian mechanism, and at every point the Hessian costs nothing beside the
-    gradient (score.md, theorem 1 and lemma 1). Noise is the discrete Gaussian on exact sums, in integer arithmetic.
+    Under the relation of the fit, replace_one or add_remove. Releases all noisy sums (`released_`); points,
+    coefficients and intervals are post-processing of them. Needs delta > 0. All rounds compose exactly as one Gaussian
+    mechanism, and at every point the Hessian costs nothing beside the gradient (score.md, theorem 1 and lemma 1). Noise
+    is the discrete Gaussian on exact sums, in integer arithmetic. Bounds and the number of rows under replace_one are
+    assumed public.
+
+    See Also
+    --------
+    dplr.fit : Takes it as `mechanism`; its shorthand is `"score"`.
+    dplr.Summary : The table of its intervals.
+
+    References
+    ----------
+    Proofs: score.md, theorem 1 and lemma 1.
 
     Examples
     --------

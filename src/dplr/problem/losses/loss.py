@@ -28,22 +28,32 @@ class Loss:
 
     Losses of a user's own come from `margin_loss`, `residual_loss` and `smoothed_hinge`.
 
-    Attributes
+    Parameters
     ----------
-    name : what statements call it, and kernels where it has no knots: `"logistic"`, `"squared"`, `"huber_svm"`,
+    name : str
+        What statements call it, and kernels where it has no knots: `"logistic"`, `"squared"`, `"huber_svm"`,
         `"huber_residual"`, `"soft_logistic"` or `"soft_huber"`.
-    classification : True when y is one of the labels -1 and +1.
-    lipschitz, smoothness : largest |dl/dz| and d2l/dz2 over all z.
-    width : where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
-    fading : what d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for
-        min(s (1 - s), C - s), `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s),
-        the relation that objective.md's theorem 2 needs.
-    one_signed : dl/dz has the sign of -y for every z (objective.md, theorem 3).
-    slope, curvature : l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared);
-        0 where the functional mechanism has no expansion.
-    knots : what kernels know of it instead of its name; None for those above.
-    link : `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
-    fall : with knots, how far a loss at z = 0 may be above its smallest value.
+    classification : bool
+        True where y is one of the labels -1 and +1.
+    lipschitz, smoothness : float
+        Largest |dl/dz| and d2l/dz2 over all z.
+    width : float, default=0.0
+        Where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
+    fading : {"logistic", "linear", ""}, default=""
+        What d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for min(s (1 - s), C - s),
+        `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s), the relation that
+        objective.md's theorem 2 needs.
+    one_signed : bool, default=False
+        Whether dl/dz has the sign of -y for every z (objective.md, theorem 3).
+    slope, curvature : float, default=0.0
+        Constants of l(z) = const - slope * y * z + curvature * z^2 / 2 + higher orders at z = 0 (none for squared); 0
+        where the functional mechanism has no expansion.
+    knots : object or None, default=None
+        What kernels know of it instead of its name, as `margin_loss` makes it; None for those above.
+    link : {"identity", "log"}, default="identity"
+        `"identity"` where z predicts y in the same units, `"log"` where exp(z) predicts the user's y.
+    fall : float, default=0.0
+        With knots, how far a loss at z = 0 may be above its smallest value.
 
     Raises
     ------
@@ -53,6 +63,12 @@ class Loss:
     Privacy
     -------
     Public: nothing of any data is in it. A loss that was chosen by a look at the private data is not covered.
+
+    See Also
+    --------
+    dplr.margin_loss : A loss of a margin, for labels.
+    dplr.residual_loss : A loss of a residual, for numbers.
+    dplr.smoothed_hinge : The hinge with a rounded corner.
 
     Examples
     --------
@@ -81,7 +97,7 @@ class Loss:
 
     @property
     def most_at_zero(self) -> float:
-        """A loss at z = 0 is at most this far above its smallest value, whatever y is."""
+        """How far a loss at z = 0 is above its smallest value at most, whatever y is."""
         return 1 + self.width if self.knots is None else self.fall
 
     @property
@@ -93,6 +109,16 @@ class Loss:
         """Curvature of the even quadratic closest to the logistic loss on [-margin_bound, margin_bound].
 
         log(1 + exp(-z)) + z/2 = log 2 + even part; the even quadratic through its ends has the smallest largest error.
+
+        Parameters
+        ----------
+        margin_bound : float
+            Largest |z|, above 0.
+
+        Returns
+        -------
+        float
+            The curvature; that at 0 for a loss of numbers.
         """
         if not self.classification:
             return self.curvature

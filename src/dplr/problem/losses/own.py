@@ -38,15 +38,19 @@ def margin_loss(
 
     Parameters
     ----------
-    value, slope, curvature : vectorised functions of v: l, l' and l''.
-    name : what statements call it: letters, digits, spaces, "_" and "-".
-    lipschitz, smoothness : upper bounds of |l'| and l''. None for the smallest that hold.
-    reach : margins from -reach to reach are sampled, 128 to the unit; in [1, 256]. Beyond them l' keeps its last value;
-        a tail that still falls, by at most a thousandth of the largest slope, is led to 0 there.
+    value, slope, curvature : callable
+        Vectorised functions of v: l, l' and l''.
+    name : str, default="own"
+        What statements call it: letters, digits, spaces, "_" and "-".
+    lipschitz, smoothness : float or None, default=None
+        Upper bounds of |l'| and l''. None for the smallest that hold.
+    reach : float, default=16.0
+        Margins from -reach to reach are sampled, 128 to the unit; in [1, 256]. Beyond them l' keeps its last value; a
+        tail that still falls, by at most a thousandth of the largest slope, is led to 0 there.
 
     Returns
     -------
-    Loss
+    dplr.Loss
         Convex, with a continuous slope that is linear between samples. **That loss is minimised**, and its constants
         are exact, so what the functions do between the samples cannot harm the guarantee.
 
@@ -61,8 +65,16 @@ def margin_loss(
     Privacy
     -------
     The functions are called here, with margins of a public grid, and never see a record. The loss is taken to be
-    public: one that was chosen by a look at the private data is not covered. Source: Chaudhuri and Monteleoni 2008,
-    Theorem 3; proof: knots.md.
+    public: one that was chosen by a look at the private data is not covered.
+
+    See Also
+    --------
+    dplr.MarginClassifier : A classifier with such a loss.
+    dplr.residual_loss : The same for numbers.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008, Theorem 3; proof: knots.md.
 
     Examples
     --------
@@ -98,12 +110,18 @@ def residual_loss(
 
     Parameters
     ----------
-    value, slope, curvature : vectorised functions of r: l, l' and l''.
-    name, lipschitz, smoothness, reach : as in `margin_loss`.
+    value, slope, curvature : callable
+        Vectorised functions of r: l, l' and l''.
+    name : str, default="own"
+        What statements call it, as in `margin_loss`.
+    lipschitz, smoothness : float or None, default=None
+        Upper bounds of |l'| and l'', as in `margin_loss`.
+    reach : float, default=16.0
+        Residuals from -reach to reach are sampled, as in `margin_loss`.
 
     Returns
     -------
-    Loss
+    dplr.Loss
         As in `margin_loss`.
 
     Raises
@@ -113,7 +131,17 @@ def residual_loss(
 
     Privacy
     -------
-    As in `margin_loss`.
+    The functions are called here, with residuals of a public grid, and never see a record. The loss is taken to be
+    public: one that was chosen by a look at the private data is not covered.
+
+    See Also
+    --------
+    dplr.ResidualRegressor : A regression with such a loss.
+    dplr.margin_loss : The same for labels.
+
+    References
+    ----------
+    Chaudhuri and Monteleoni 2008, Theorem 3; proof: knots.md.
 
     Examples
     --------

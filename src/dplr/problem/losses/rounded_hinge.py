@@ -23,11 +23,12 @@ def smoothed_hinge(width: float = 0.5) -> Loss:
 
     Parameters
     ----------
-    width : in [0.01, 10]. A wider corner has less curvature, which costs less of eps.
+    width : float, default=0.5
+        Width of the corner, in [0.01, 10]. A wider corner has less curvature, which costs less of eps.
 
     Returns
     -------
-    Loss
+    dplr.Loss
         With slopes of at most 1, and second derivatives of at most 1 / width.
 
     Raises
@@ -37,7 +38,16 @@ def smoothed_hinge(width: float = 0.5) -> Loss:
 
     Privacy
     -------
-    A public constant: nothing of any data is in it. Source: Shalev-Shwartz and Zhang 2013, section 1.
+    A public constant: nothing of any data is in it.
+
+    See Also
+    --------
+    dplr.MarginClassifier : Takes it as `loss`.
+    dplr.HuberSVC : The hinge whose corner lies around 1.
+
+    References
+    ----------
+    Shalev-Shwartz and Zhang 2013, section 1.
 
     Examples
     --------

@@ -33,9 +33,12 @@ def write_curve(curve: Any, path: str | os.PathLike[str], *, title: str = "A pri
 
     Parameters
     ----------
-    curve : what `dplr.plan(..., curve=True)` returns.
-    path : the HTML file; an older one is replaced.
-    title : heading of the page.
+    curve : dplr.planner.Curve
+        What `dplr.plan(..., curve=True)` returns.
+    path : str or path-like
+        The HTML file; an older one is replaced.
+    title : str, default="A private model, planned"
+        Heading of the page.
 
     Returns
     -------
@@ -53,6 +56,10 @@ def write_curve(curve: Any, path: str | os.PathLike[str], *, title: str = "A pri
     -------
     The page holds public facts and a simulation. No private row was read for it, and it may be published.
 
+    See Also
+    --------
+    dplr.plots.plot_curve : The picture alone.
+
     Examples
     --------
     >>> import dplr, os, tempfile
@@ -69,12 +76,19 @@ def write_curve(curve: Any, path: str | os.PathLike[str], *, title: str = "A pri
 
 
 def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
-    """The page of `write_curve` as text.
+    """Make the page of `write_curve`, as text.
 
     Parameters
     ----------
-    curve : what `dplr.plan(..., curve=True)` returns.
-    title : heading of the page.
+    curve : dplr.planner.Curve
+        What `dplr.plan(..., curve=True)` returns.
+    title : str, default="A private model, planned"
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        The page as HTML.
 
     Raises
     ------
@@ -83,7 +97,11 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
 
     Privacy
     -------
-    As `write_curve`.
+    The page holds public facts and a simulation. No private row was read for it, and it may be published.
+
+    See Also
+    --------
+    dplr.report.write_curve : Writes it to a file.
 
     Examples
     --------

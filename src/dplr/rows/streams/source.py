@@ -24,25 +24,33 @@ class Stream:
 
     Parameters
     ----------
-    source : a Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of
-        pyarrow, a LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, a Dataset of Ray; or parts
-        of one's own (`dplr.rows.streams.Parts`). `fit` takes a path or a lazy table without this class, which holds
-        options.
-    keep : a folder where a fit that reads rows hundreds of times may keep them, encoded, in a file without a name,
-        while it runs: of this machine, or of each worker of Dask. None for the system's folder of temporary files, or
-        the worker's own; False for nowhere. Such a file is as private as the rows, and not encrypted.
-    threads : how many parts this process reads at once; None for two, or for one where more than 32 columns are read.
-    workers : whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None for
-        this process. Tables on a cluster are read there in any case.
+    source : path-like, list of path-like, lazy table or parts
+        A Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of pyarrow, a
+        LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, or a Dataset of Ray. `fit` takes a path
+        or a lazy table without this class, which holds options.
+    keep : path-like, False or None, default=None
+        Folder where a fit that reads rows hundreds of times may keep them, encoded, in a file without a name, while it
+        runs: of this machine, or of each worker of Dask. None takes the system's folder of temporary files, or the
+        worker's own. False keeps them nowhere. Such a file is as private as the rows, and not encrypted.
+    threads : int or None, default=None
+        How many parts this process reads at once. None takes two, or one where more than 32 columns are read.
+    workers : object or None, default=None
+        Whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None reads
+        them in this process. Tables on a cluster are read there in any case.
 
     Raises
     ------
     ValueError, TypeError
-        There is no such file, or files differ in their columns.
+        There is no such file, files differ in their columns, or a parameter breaks a rule.
 
     Privacy
     -------
     Reading releases nothing. Rows stay in this process and on this machine, or on the workers where they lie.
+
+    See Also
+    --------
+    dplr.fit : Fit a model to streamed rows.
+    dplr.release_moments : Release the moments of streamed rows.
 
     Examples
     --------

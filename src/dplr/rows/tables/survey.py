@@ -19,18 +19,47 @@ _INNER = (0.005, 0.995)  # quantiles
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Counts of one column. They are not private.
+    """Counts of one column, as `dplr.check` finds them.
 
     Attributes
     ----------
-    rows, missing, infinite : numbers of values.
-    below, above : numbers of values outside the bounds.
-    ends : least and largest finite value; None without one.
-    inner : the range of all but one per cent of the finite values.
-    whole : whether all of these are whole numbers.
-    unknown : value -> how often; of values that are no declared level, as text.
-    unused : levels that no value has.
-    fault : why the column cannot be read as declared; empty if it can.
+    rows : int
+        Number of values.
+    missing : int
+        Number of missing values.
+    infinite : int
+        Number of infinite values.
+    below : int
+        Number of values below the bounds.
+    above : int
+        Number of values above the bounds.
+    ends : tuple of (float, float) or None
+        Least and largest finite value. None without one.
+    inner : tuple of (float, float) or None
+        Range of all but one per cent of the finite values. None without one.
+    whole : bool
+        Whether all of these are whole numbers.
+    unknown : Counter
+        Value to how often it occurs, as text, for values that are not a declared level.
+    unused : tuple
+        Levels that no value has.
+    fault : str
+        Why the column cannot be read as declared. Empty if it can.
+
+    Privacy
+    -------
+    None of it is private: it shows counts, extremes and values of single records.
+
+    See Also
+    --------
+    dplr.check : Make one for each column.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> found = dplr.check(np.array([[20.0], [120.0]]), bounds=dplr.Bounds([(18, 99)])).columns
+    >>> found["column 0"].above
+    1
     """
 
     rows: int

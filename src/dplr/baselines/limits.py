@@ -1,0 +1,54 @@
+"""What a noisy table may be: refused by public facts, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dplr._validation import check_count, sentence
+from dplr.baselines.grid import Grid
+from dplr.baselines.law import MOST_CELLS, MOST_THETA, MOST_WALK, TwoSided
+
+_MOST_BINS = 2**20  # of one column: their middles are listed
+
+
+def bins_of_each(bins: Any, columns: int) -> list[int | None]:
+    """The user's number of bins of each column and of y; None for the usual one."""
+    if bins is None:
+        return [None] * columns
+    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
+    if listed and len(bins) != columns:
+        rule = f"must be None, a number, or {columns} of them: of each column, and of y"
+        raise ValueError(sentence("bins", rule, bins))
+    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
+    if any(each is not None and each > _MOST_BINS for each in found):
+        raise ValueError(sentence("bins", "must be at most 2^20", bins))
+    return found
+
+
+def check_walk(eps: float, sensitivity: int) -> None:
+    """Refuse so much noise that drawing it would take hours: a number is found by passing over cells."""
+    least = sensitivity / MOST_WALK
+    if eps < least:
+        rule = f"must be at least {least!r} for a table of counts, whose noise would take too long to draw"
+        raise ValueError(sentence("eps", rule, eps, "Give a larger eps."))
+
+
+def check_threshold(theta: int) -> None:
+    """Refuse a threshold whose chance, an exact fraction, would take long to divide."""
+    if theta > MOST_THETA:
+        remedy = "Left out it follows from eps and the cells. Give a smaller `theta`, a larger `eps`, or fewer `bins`."
+        raise ValueError(sentence("theta", f"must be at most {MOST_THETA}", theta, remedy))
+
+
+def check_size(law: TwoSided, grid: Grid, theta: int) -> None:
+    """Refuse a table of which too many empty cells would pass."""
+    expected = law.expected(theta, grid.cells)
+    if expected > MOST_CELLS:
+        sizes = " x ".join(str(size) for size in grid.sizes)
+        rule = f"must leave at most {MOST_CELLS} empty cells that pass with noise"
+        got = f"about {expected:.3g} of {sizes} cells"
+        remedy = "Give fewer bins, or declare the levels of columns that take few values."
+        raise ValueError(f"`bins` {rule}; got {got}. {remedy}")

@@ -1,0 +1,181 @@
+"""What a ledger says of itself: terms, entries, what is spent, what remains, and what a release would cost."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+
+from dplr._validation import check_count
+from dplr.ledger import transactions
+from dplr.ledger.budget import Stated
+from dplr.ledger.entries import Entry, Terms
+from dplr.ledger.room import Limit, Room
+from dplr.ledger.rules import rule_for
+from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, rule_of, statements_of
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import PrivacyStatement
+
+
+class Account:
+    """The part of a ledger that reads its file and writes nothing."""
+
+    __slots__ = ()
+    path: str
+    _share: str | None
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
+
+    def terms(self) -> Terms:
+        """What the ledger was made with: eps, delta, composition, neighbouring, strict, created, unit.
+
+        Returns
+        -------
+        dplr.ledger.Terms
+            The terms as a frozen value.
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
+        with self._reading() as (_, terms):
+            return terms
+
+    def entries(self) -> list[Entry]:
+        """All entries in their order, the refunded ones too.
+
+        Returns
+        -------
+        list of dplr.ledger.Entry
+            Entries of this share, or of the whole ledger.
+
+        Privacy
+        -------
+        States and times depend on the data where fits failed, unless the ledger is strict: they are for the data
+        holder.
+        """
+        with self._reading() as (connection, _):
+            found = transactions.entries(connection)
+        return [entry for entry in found if self._share in (None, entry.share)]
+
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """The limits of every share, in the order in which they were made.
+
+        Returns
+        -------
+        dict of str to tuple of (float, float)
+            Name of each share, and its (eps, delta).
+
+        Privacy
+        -------
+        Reads public facts alone.
+        """
+        with self._reading() as (connection, _):
+            return transactions.shares(connection)
+
+    def spent(self) -> tuple[float, float]:
+        """The loss of all entries that are not refunded, composed by the ledger's rule.
+
+        Returns
+        -------
+        tuple of (float, float)
+            The pair (eps, delta), rounded up.
+
+        Privacy
+        -------
+        Reads statements alone. What fits that failed have spent depends on their data, unless the ledger is strict.
+        """
+        with self._reading() as (connection, terms):
+            return self._room(connection, terms).spent()
+
+    def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
+        """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
+
+        What is left is not a single pair, because kinds of releases cost a budget differently.
+
+        Parameters
+        ----------
+        kind : {"approx", "pure", "gaussian"}, default="approx"
+            `"approx"`: a release that states (eps, delta) and nothing simpler, such as objective perturbation and
+            Poisson batches. `"pure"`: one with delta = 0. `"gaussian"`: one whose Gaussian noise was calibrated to
+            (eps, delta), such as noisy gradient descent in full batches; its `delta` must be given.
+        delta : float or None, default=None
+            The delta that the release will state; eps is 0 where that much is not left. None: all that is left.
+
+        Returns
+        -------
+        tuple of (float, float)
+            The pair (eps, delta). With composition `"basic"` all kinds have the same eps. With `"pld"` an approximate
+            release without a delta given is a pure one, and the search stops at a 10^-7 part of eps, or at the
+            accountant's grid, which is a 10^-4 part of the ledger's eps. What is left of the ten million numbers of
+            `"gdp"` is not looked at beyond whether there are any.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The kind is unknown, or its delta is missing, not allowed or out of its range.
+
+        Privacy
+        -------
+        Reads public facts alone.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "budget")
+        >>> ledger = dplr.Ledger(path, eps=1.0, delta=1e-5, composition="zcdp")
+        >>> ledger.remaining(), ledger.remaining("pure")
+        ((1.0, 5e-06), (1.0, 0.0))
+        >>> ledger.remaining("gaussian", delta=1e-6)[0] > 1
+        True
+        """
+        delta = checked_kind(kind, delta)
+        with self._reading() as (connection, terms):
+            room = self._room(connection, terms)
+        return room.remaining(kind, delta)
+
+    def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
+        """What statements would cost, and whether they fit now; reads no data and spends nothing.
+
+        Parameters
+        ----------
+        *statements : dplr.PrivacyStatement or dplr.Plan
+            Statements of the releases, or plans that have one.
+        fits : int, default=1
+            How many releases of each of them.
+
+        Returns
+        -------
+        dplr.ledger.Price
+            The cost, and what would remain.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
+
+        Privacy
+        -------
+        Reads public facts alone.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> ledger.price(dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm"), fits=11).fits
+        False
+        """
+        said, times = statements_of(statements, some=True), check_count("fits", fits)
+        with self._reading() as (connection, terms):
+            room = self._room(connection, terms)
+        return price_of(room, terms, [cost_of(statement, terms) for statement in said], times)
+
+    def _room(self, connection: sqlite3.Connection, terms: Terms) -> Room:
+        """What the share has room for, if this is one, and the whole."""
+        whole = Limit(rule_of(terms), transactions.costs(connection), None)
+        if self._share is None:
+            return Room((whole,))
+        limits = transactions.shares(connection)[self._share]
+        rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
+        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), whole))
