@@ -1,5 +1,5 @@
 #!/bin/sh
-# Linters, types, stubs and layering, on the source tree and the installed package.
+# Linters, types, stubs, layering and metadata, on the source tree and the installed package.
 set -eu
 ruff check .
 ruff format --check .
@@ -7,3 +7,7 @@ cython-lint src
 mypy
 python -m mypy.stubtest dplr._core --ignore-missing-stub
 PYTHONPATH=src lint-imports
+validate-pyproject pyproject.toml
+check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml

@@ -18,6 +18,13 @@ GUIDES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for top in ("docs", "src", "bench") for page in (ROOT / top).rglob("*.md"))])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+SITE, SOURCE = URLS["Documentation"], URLS["Source"] + "/"
+# Files as they are, for pictures of the package page.
+RAW = SOURCE.replace("github.com", "raw.githubusercontent.com") + "main/"
+# Pages that the site makes from the code, and what the code host offers beside files.
+MADE = ("reference/api.html", "reference/commands.html")
+OFFERED = ("issues", "discussions", "security/")
 
 
 def name(path):
@@ -91,13 +98,29 @@ def anchors(page):
     return found
 
 
+def file_of(page, target):
+    """The file or folder to which a link leads, by whatever address; None for what is not in the repository."""
+    if target.startswith(SITE):
+        path = pathlib.PurePosixPath(target.removeprefix(SITE) or "index.html")
+        is_proof, path = path.parts[0] == "proofs", path.with_suffix(".md" if path.suffix == ".html" else path.suffix)
+        found = "src/dplr" / path.relative_to("proofs") if is_proof else "docs" / path
+        return None if target.endswith(MADE) else ROOT / found
+    if target.startswith((SOURCE, RAW)):
+        path = re.fullmatch(rf"(?:{SOURCE}(?:blob|tree)/main/|{RAW})(.+)", target)
+        offered = target.removeprefix(SOURCE).startswith(OFFERED)
+        return ROOT / path[1] if path else None if offered else ROOT / "no such address"
+    if urllib.parse.urlparse(target).scheme:
+        return None
+    return (page.parent / urllib.parse.unquote(target)).resolve() if target else page
+
+
 def broken_links(page):
     broken = []
     for link in LINK.findall(FENCE.sub("", page.read_text())):
         target, _, anchor = link.partition("#")
-        if urllib.parse.urlparse(link).scheme:
+        file = file_of(page, target)
+        if file is None:
             continue
-        file = (page.parent / urllib.parse.unquote(target)).resolve() if target else page
         if not file.exists() or not file.is_relative_to(ROOT) or (anchor and anchor not in anchors(file)):
             broken.append(link)
     return broken
@@ -131,12 +154,47 @@ def test_broken_links_are_seen(tmp_path, monkeypatch):
     assert broken_links(page) == ["c.md", "b.md#three", "../a.md"]
 
 
+def test_broken_addresses_are_seen(tmp_path):
+    page = tmp_path / "a.md"
+    alive = [
+        f"{SITE}use/guide.html#private-ranges",
+        f"{SITE}index.html",
+        SITE,
+        f"{SITE}proofs/noise.html",
+        f"{SITE}reference/api.html",
+        f"{SOURCE}blob/main/SECURITY.md",
+        f"{SOURCE}tree/main/docs/develop/reviews",
+        f"{SOURCE}security/advisories/new",
+        f"{RAW}docs/images/report.png",
+        "https://example.org/use/guide.html",
+    ]
+    dead = [
+        f"{SITE}use/gide.html",
+        f"{SITE}use/guide.html#no-such-heading",
+        f"{SITE}proofs/noises.html",
+        f"{SOURCE}blob/main/SECURE.md",
+        f"{SOURCE}bolb/main/SECURITY.md",
+        f"{RAW}docs/images/reports.png",
+    ]
+    page.write_text(" ".join(f"[x]({link})" for link in alive + dead))
+    assert broken_links(page) == dead
+
+
+def test_the_readme_links_by_addresses_that_lead_somewhere_from_a_package_page_too():
+    links = LINK.findall(FENCE.sub("", README.read_text()))
+    assert len(links) > 30
+    assert [link for link in links if not link.startswith("https://")] == []
+    shown = re.findall(r"!\[[^\]]*\]\(([^()\s]+)\)", README.read_text())
+    assert shown
+    assert [link for link in shown if not link.startswith(RAW)] == []
+
+
 def test_every_guide_can_be_reached_from_the_readme():
     reached, waiting = set(), [README]
     while waiting:
         page = waiting.pop()
         reached.add(page)
-        linked = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())]
+        linked = [file_of(page, link.partition("#")[0]) for link in LINK.findall(page.read_text())]
         inside = [path for folder in linked if folder.is_dir() for path in folder.glob("*.md")]  # listed
         waiting += [path for path in [*linked, *inside] if path in GUIDES and path not in reached]
     laid_out = ROOT / "docs" / "site"  # pages that only the site shows

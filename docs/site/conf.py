@@ -1,5 +1,6 @@
 """What Sphinx is told: extensions, theme, and where everything that a page loads comes from."""
 
+import re
 import sys
 import tomllib
 from importlib import metadata
@@ -12,7 +13,7 @@ sys.path.insert(0, str(HERE))
 _project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 project = _project["name"]
 author = copyright = "The dplr developers"
-version = release = _project["version"]
+version = release = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
 
 extensions = [
     "sphinx.ext.autodoc",

@@ -97,7 +97,7 @@ def lay_out(source: Path) -> None:
     for page, text in written.items():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
         (source / page).write_text(text)
-    for picture in (pages.ROOT / pages.DOCS).rglob("*.png"):
+    for picture in [file for file in (pages.ROOT / pages.DOCS).rglob("*") if file.suffix in pages.PICTURES]:
         target = source / picture.relative_to(pages.ROOT / pages.DOCS)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, target)

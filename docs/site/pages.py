@@ -28,6 +28,7 @@ FOLDERS = {
 }
 # Pages that are made from the code; files link to them by their public address.
 MADE = {"reference/api.html": "reference/api.rst", "reference/commands.html": "reference/commands.md"}
+PICTURES = {".png", ".svg"}
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -88,7 +89,7 @@ def rewritten(text: str, file: Path, page: PurePosixPath) -> str:
         if not target or urllib.parse.urlparse(target).scheme:
             return link[0]
         path = path_of(target, file)
-        if path.suffix == ".png":
+        if path.suffix in PICTURES:
             return f"]({between(page, PurePosixPath(path.relative_to(DOCS).as_posix()))})"
         return f"]({source_address(path)}{hash_}{anchor})"
 

@@ -119,7 +119,7 @@ def test_a_fit_in_python_says_how_many_rows_there_were(monkeypatch):
 @pytest.mark.parametrize(("limit", "words"), [(None, "memory;"), (500 << 20, "memory of 500 MiB;")])
 def test_the_sentence_of_a_file_counts_rows_and_bytes(monkeypatch, limit, words):
     monkeypatch.setattr(memory, "memory_limit", lambda: limit)
-    batch = pa.record_batch({"a": np.zeros(1239)})
+    batch = pa.RecordBatch.from_pydict({"a": np.zeros(1239)})
     with pytest.raises(MemoryError) as raised:
         _fill("a.csv", batch)
     assert str(raised.value) == (

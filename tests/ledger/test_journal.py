@@ -207,3 +207,4 @@ def test_a_system_without_locks_is_refused(ledger, monkeypatch):
     monkeypatch.setattr(module, "fcntl", None)
     with pytest.raises(OSError, match="needs file locks"):
         Journal.create(ledger, TOKEN, "f")
+    assert not os.path.exists(name_of(ledger, TOKEN))

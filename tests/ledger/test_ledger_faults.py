@@ -45,7 +45,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "power",
             "4",
             "ledger/file.py",
-            {"        _sync(folder)": "        _ = _sync"},
+            {"        sync_folder(folder)": "        _ = sync_folder"},
             "a ledger that was made is gone",
         ),
         (

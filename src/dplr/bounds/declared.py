@@ -252,7 +252,7 @@ class Bounds:
         """
         text = write_file(self.to_dict())
         if path is not None:
-            with open(path, "x", encoding="utf-8") as file:
+            with open(path, "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         return text
 

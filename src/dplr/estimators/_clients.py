@@ -70,7 +70,9 @@ def _draws_persons(estimator: Any, found: Locals) -> bool:
 
 
 def _draws_by_weight(_: Any, found: Locals) -> bool:
-    return found["sample_weight"] is not None
+    """Before scikit-learn 1.8 weights are among the parameters of the fit; a frame with neither is not understood."""
+    given = found["sample_weight"] if "sample_weight" in found else found["fit_params"].get("sample_weight")
+    return given is not None
 
 
 def _counts_positions(estimator: Any, _: Locals) -> bool:
@@ -143,7 +145,7 @@ _BAGGED_PERSONS = Client(
 )
 _BAGGED_BY_WEIGHT = Client(
     "a bag with weights",
-    "draws rows by their weights over the sum of all, so one weight moves the others",
+    "draws rows by their weights over the sum of all, or multiplies weights by draws",
     "Give the weights to a fit of the model itself.",
     when=_draws_by_weight,
 )

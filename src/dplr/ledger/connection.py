@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pathlib
 import sqlite3
 import threading
-import urllib.parse
 from collections.abc import Iterator
 
 from dplr._validation import sentence
@@ -26,16 +26,24 @@ if hasattr(os, "register_at_fork"):
 
 def connect(path: str) -> sqlite3.Connection:
     """A connection that waits for others, and for whose commits the disk has confirmed."""
-    name = urllib.parse.quote(os.fsencode(path))  # bytes: not every file name is text
-    address = f"file://{name}?mode=rw"
+    address = address_of(pathlib.Path(path).absolute())
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
     try:
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: past the cache of the drive; nothing elsewhere
         connection.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def address_of(path: pathlib.PurePath) -> str:
+    """What SQLite opens for reading and writing. It takes no host: a share of Windows is a path that begins with //."""
+    address = path.as_uri()  # of a name's bytes: not every file name is text
+    if not address.startswith("file:///"):
+        address = address.replace("file://", "file:////", 1)
+    return f"{address}?mode=rw"
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 
+from dplr._files import sync_folder
 from dplr._validation import sentence
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
@@ -105,7 +106,7 @@ def create(path: str, terms: Terms) -> None:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
-        _sync(folder)  # SQLite synced the file; its name is ours to sync
+        sync_folder(folder)  # SQLite synced the file; its name is ours to sync
 
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
@@ -127,14 +128,6 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def check_file(path: str) -> None:

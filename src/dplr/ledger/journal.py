@@ -15,6 +15,7 @@ import zlib
 from types import TracebackType
 from typing import Self
 
+from dplr._files import sync, sync_folder
 from dplr._validation import sentence
 
 try:
@@ -59,11 +60,13 @@ class Journal:
     @classmethod
     def _opened(cls, ledger: str, token: str, fingerprint: str, flags: int) -> Self:
         path = name_of(ledger, token)
+        if fcntl is None:
+            raise OSError(sentence("journal", "needs file locks, which this system lacks", path))
         flags |= os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
             made = cls(path, descriptor, token, fingerprint)
-            _sync_folder(path)
+            sync_folder(os.path.dirname(path))
         except BaseException:
             os.close(descriptor)
             raise
@@ -101,7 +104,7 @@ class Journal:
         """Delete the file: the reservation has ended."""
         with contextlib.suppress(FileNotFoundError):  # whoever gave the reservation back was faster
             os.unlink(self._path)
-        _sync_folder(self._path)
+        sync_folder(os.path.dirname(self._path))
         self.close()
 
     def close(self) -> None:
@@ -119,8 +122,6 @@ class Journal:
         self.close()
 
     def _lock(self) -> None:
-        if fcntl is None:
-            raise OSError(sentence("journal", "needs file locks, which this system lacks", self._path))
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -182,7 +183,7 @@ class Journal:
             left = memoryview(record)
             while left:
                 left = left[os.write(self._descriptor, left) :]
-            os.fsync(self._descriptor)
+            sync(self._descriptor)
         except BaseException:  # whether the disk has it is not known: nothing may follow
             self._broken = True  # and the lock stays: until the journal is removed, its driver may draw
             with contextlib.suppress(OSError):
@@ -202,11 +203,3 @@ def name_of(ledger: str, token: str) -> str:
 
 def _checked(length: int) -> int:
     return zlib.crc32(length.to_bytes(4, "little")) ^ 0xFFFFFFFF
-
-
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -213,7 +213,7 @@ class Curve:
         Writes a simulation and public facts: no private row was read for it.
         """
         target = Path(path)
-        target.write_text(self.csv_text(), encoding="utf-8")
+        target.write_text(self.csv_text(), encoding="utf-8", newline="\n")
         return target
 
     def typical(self, point: Point, what: str = "coef_distance") -> float:

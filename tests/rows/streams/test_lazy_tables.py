@@ -304,7 +304,9 @@ def text_ending_at(end):
 def test_a_file_of_arrow_whose_texts_end_outside_their_bytes_is_refused(kind, tmp_path):
     def source(end):
         path, said = tmp_path / f"{end}.arrow", text_ending_at(end)
-        batch = pa.record_batch({"age": pa.array([40, 50, 60] * 100), "job": said, "old": [False, True, True] * 100})
+        batch = pa.RecordBatch.from_pydict(
+            {"age": pa.array([40, 50, 60] * 100), "job": said, "old": [False, True, True] * 100}
+        )
         with pa.ipc.new_file(path, batch.schema) as file:
             file.write_batch(batch)
         found = ds.dataset(path, format="ipc")

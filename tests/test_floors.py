@@ -1,0 +1,81 @@
+"""Lower bounds are those that `make floors` installs, and what broke below them works at them."""
+
+import pathlib
+import re
+import tomllib
+
+import numpy as np
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+import dplr
+from dplr.estimators._clients import REFUSED
+
+ROOT = pathlib.Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Each has an environment of its own, and `make spark` and `make ray` take the newest versions.
+OF_CLUSTERS = {"spark", "ray"}
+# Read by tests alone, as a table that a user may bring.
+BROUGHT = {"polars"}
+
+
+def declared():
+    """The lower bound of every library that users install, the lowest of several extras."""
+    extras = PROJECT["optional-dependencies"]
+    for_users = {name: each for name, each in extras.items() if name not in {"test", "oracle", "docs", *OF_CLUSTERS}}
+    listed = [*PROJECT["dependencies"], *(one for each in for_users.values() for one in each)]
+    listed += [one for one in extras["test"] if Requirement(one).name in BROUGHT]
+    bounds = {}
+    for requirement in map(Requirement, listed):
+        if requirement.name != "dplr":
+            (lower,) = [Version(each.version) for each in requirement.specifier if each.operator == ">="]
+            bounds[requirement.name] = min(lower, bounds.get(requirement.name, lower))
+    return bounds
+
+
+def tried():
+    lines = (ROOT / ".ci" / "floors.txt").read_text().splitlines()
+    pins = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {name: Version(version) for name, version in pins}
+
+
+def test_every_lower_bound_is_the_version_that_is_tried():
+    assert tried() == declared()
+
+
+def test_tests_at_the_floors_exist():
+    (listed,) = re.findall(r"^FLOOR_TESTS := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = listed.replace("\\\n", " ").split()
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+# What a frame of scikit-learn's bag holds in each version: weights of its own, or among the parameters of the fit.
+_FRAMES = {
+    "from 1.8 on": "def _parallel_build_estimators(ensemble, sample_weight, fit_params, est, X, y): est.fit(X, y)",
+    "before 1.8": "def _parallel_build_estimators(ensemble, fit_params, est, X, y): est.fit(X, y)",
+}
+
+
+class Bag:
+    bootstrap = False
+
+
+@pytest.mark.parametrize("version", _FRAMES)
+def test_a_bag_with_weights_is_refused_in_every_version_of_scikit_learn(version, entropy):
+    space = {"__name__": "sklearn.ensemble._bagging"}
+    exec(_FRAMES[version], space)
+    (build,) = [space[name] for name in REFUSED if name in space]
+    X, y, weights = np.linspace(0, 1, 20)[:, None], np.linspace(0, 1, 20), np.ones(20)
+    est = dplr.LinearRegression(eps=1.0, bounds=dplr.Bounds([(0, 1)], target=(0, 1)))
+
+    def fit(given):
+        own = version == "from 1.8 on"
+        build(Bag, *([given] if own else []), {} if own or given is None else {"sample_weight": given}, est, X, y)
+
+    with pytest.raises(ValueError, match="a bag with weights"):
+        fit(weights)
+    assert entropy.bytes == 0
+    fit(None)
+    assert entropy.bytes > 0
