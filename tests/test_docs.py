@@ -195,7 +195,7 @@ def test_every_guide_can_be_reached_from_the_readme():
         page = waiting.pop()
         reached.add(page)
         linked = [file_of(page, link.partition("#")[0]) for link in LINK.findall(page.read_text())]
-        inside = [path for folder in linked if folder.is_dir() for path in folder.glob("*.md")]  # listed
+        inside = [path for folder in linked if folder and folder.is_dir() for path in folder.glob("*.md")]  # listed
         waiting += [path for path in [*linked, *inside] if path in GUIDES and path not in reached]
     laid_out = ROOT / "docs" / "site"  # pages that only the site shows
     assert [name(page) for page in GUIDES if page not in reached and page.parent != laid_out] == []

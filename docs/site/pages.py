@@ -68,8 +68,9 @@ def page_at(link: str, file: Path) -> PurePosixPath | None:
     known = pages() | {Path(folder): PurePosixPath(page) for folder, page in FOLDERS.items()}
     base = address("Documentation")
     if link.startswith(base):
-        made = MADE.get(link.removeprefix(base))
-        return PurePosixPath(made) if made else None
+        addresses = {page.with_suffix(".html").as_posix(): page for page in known.values()}
+        addresses |= {name: PurePosixPath(page) for name, page in MADE.items()}
+        return addresses.get(link.removeprefix(base))
     return known.get(path_of(link, file))
 
 
