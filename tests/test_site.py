@@ -1,4 +1,4 @@
-"""The documentation site as it is laid out for Sphinx: every page can be reached, and every public name has one page."""
+"""The documentation site as Sphinx reads it: every page can be reached, and every public name has one page."""
 
 import collections
 import contextlib

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tomllib
@@ -33,6 +34,7 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
+@functools.cache
 def pages() -> dict[Path, PurePosixPath]:
     """File of the repository -> page of the site: pages of docs keep their place, proofs lie below ``proofs``."""
     found = {Path(file): PurePosixPath(page) for file, page in AT_ROOT.items() if (ROOT / file).exists()}
@@ -46,6 +48,7 @@ def pages() -> dict[Path, PurePosixPath]:
     return found
 
 
+@functools.cache
 def address(kind: str) -> str:
     """A public address of the project, which ends with a slash."""
     urls: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
