@@ -26,7 +26,7 @@ import typing
 
 from docutils import nodes
 from docutils.core import publish_doctree
-from docutils.parsers.rst import directives, roles
+from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives.admonitions import Note
 from numpydoc.docscrape import NumpyDocString, get_doc_object
 from numpydoc.docscrape_sphinx import SphinxDocString
@@ -37,9 +37,20 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 
 from privacy_section import is_private_member, learn  # noqa: E402
 
+
+class Only(Directive):
+    """For one kind of output: shown nowhere here."""
+
+    optional_arguments, has_content = 1, True
+
+    def run(self):
+        return []
+
+
 learn()
 roles.register_generic_role("obj", nodes.literal)  # Sphinx has these, docutils has not
 directives.register_directive("seealso", Note)
+directives.register_directive("only", Only)
 
 PUBLIC = tomllib.loads((ROOT / "docs" / "reference" / "public.toml").read_text())["modules"]
 # Codes that are switched off, with the reason.
@@ -230,6 +241,21 @@ def _described(module, name):
     return False
 
 
+def gaps_of_public(thing):
+    """Codes of a public function."""
+    return gaps_of_function(inspect.unwrap(thing), thing, NOT_ASKED, True)
+
+
+def gaps_of_members(cls, seen):
+    """Gaps of the methods and properties of a class that are not in `seen`, which grows."""
+    for _, function, shown in members(cls):
+        if function not in seen:
+            seen.add(function)
+            takes = set(inspect.signature(function).parameters) & TOUCHES
+            for code in gaps_of_function(function, shown, {**NOT_ASKED, **NOT_ASKED_OF_MEMBERS}, takes):
+                yield f"{function.__module__}.{function.__qualname__} {code}"
+
+
 def gaps():
     """All gaps as sorted lines: home of the object, and a code."""
     found = [f"{dotted} XA" for module in PUBLIC for dotted in undescribed_constants(module)]
@@ -237,16 +263,9 @@ def gaps():
     for dotted, thing in objects():
         if inspect.isclass(thing):
             found += [f"{dotted} {code}" for code in gaps_of_class(thing)]
-            for _, function, shown in members(thing):
-                if function not in seen:
-                    seen.add(function)
-                    home = f"{function.__module__}.{function.__qualname__}"
-                    takes = set(inspect.signature(function).parameters) & TOUCHES
-                    ignored = {**NOT_ASKED, **NOT_ASKED_OF_MEMBERS}
-                    found += [f"{home} {code}" for code in gaps_of_function(function, shown, ignored, takes)]
+            found += gaps_of_members(thing, seen)
         else:
-            function = inspect.unwrap(thing)
-            found += [f"{dotted} {code}" for code in gaps_of_function(function, thing, NOT_ASKED, True)]
+            found += [f"{dotted} {code}" for code in gaps_of_public(thing)]
     return sorted([*found, *private_results()])
 
 

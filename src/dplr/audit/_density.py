@@ -136,7 +136,7 @@ def log_density(
         Public coefficients towards which the ridge pulls.
     body : sequence of (float, int) or None, default=None
         Half-width and columns of each group of columns in their order, for the law "gauge": N(b) is the largest sum of
-        |b_j| / half-width over a group. One column is an interval, several are a cross-polytope.
+        ``|b_j| / half-width`` over a group. One column is an interval, several are a cross-polytope.
 
     Returns
     -------

@@ -96,7 +96,7 @@ class Logistic:
 
     References
     ----------
-    Chaudhuri and Monteleoni 2008, section 3.
+    Its exact privacy loss in objective perturbation: objective.md, theorem 2.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class HuberSVM:
-    """Hinge loss of y z with a parabola on |1 - y z| <= width.
+    """Hinge loss of y z with a parabola on ``|1 - y z| <= width``.
 
     The weight is at most 1 / (2 width).
 
@@ -310,9 +310,9 @@ class SoftLogistic:
 
 @dataclass(frozen=True, slots=True)
 class SoftHuber:
-    """Loss of r = z - y with slope sign(r) C (1 - exp(-|r| / C)), C = `width`.
+    """Loss of r = z - y with slope ``sign(r) C (1 - exp(-|r| / C))``, C = `width`.
 
-    The weight is exp(-|r| / C), at most 1.
+    The weight is ``exp(-|r| / C)``, at most 1.
 
     Parameters
     ----------

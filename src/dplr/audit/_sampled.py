@@ -52,7 +52,7 @@ def eps_lower_bound(
 
     See Also
     --------
-    dplr.audit.mu_lower_bound : For Gaussian noise, sharper.
+    dplr.audit.mu_lower_bound : For Gaussian noise alone.
 
     References
     ----------

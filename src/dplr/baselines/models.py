@@ -86,7 +86,7 @@ class DPME(TableModel):
 
     References
     ----------
-    Lei 2011; proofs: histogram.md, theorems 1 and 3.
+    Lei, NIPS 2011; proofs: histogram.md, theorems 1 and 3.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class FilterPriority(TableModel):
 
     References
     ----------
-    Cormode, Procopiuc, Srivastava and Tran 2012; proofs: histogram.md, theorems 1, 2 and 3.
+    Cormode, Procopiuc, Srivastava and Tran, ICDT 2012; proofs: histogram.md, theorems 1, 2 and 3.
 
     Examples
     --------

@@ -123,6 +123,10 @@ class Reservation(Protocol):
         ------
         ReservationLost
             The budget is no longer held; then nothing may be released.
+        RuntimeError
+            It has ended already.
+        ValueError
+            The file is larger than 64 MiB.
 
         Privacy
         -------
@@ -132,6 +136,11 @@ class Reservation(Protocol):
 
     def refund(self) -> None:
         """Give the budget back: no noise was drawn and nothing was released.
+
+        Raises
+        ------
+        ReservationLost
+            The budget is no longer held, or noise may have been drawn; never in a strict ledger.
 
         Privacy
         -------

@@ -59,7 +59,7 @@ class FunctionalMechanism(Mechanism):
         [-margin_bound, margin_bound], `"taylor"` FM12's expansion at 0, `"stein"` matches the moments of a logistic
         model with Gaussian margins. They differ in the length of the coefficients, hardly in their direction.
     margin_bound : float, default=4.0
-        Public bound of |x.w| for `"minimax"`, in [0.001, 1e6].
+        Public bound of ``|x.w|`` for `"minimax"`, in [0.001, 1e6].
     unbounded : {"trim", "rerun", "adassp"}, default="trim"
         `"trim"` drops eigenvalues at or below the floor; `"rerun"` draws noise until the matrix is positive definite,
         with half of eps for each run (FM12 Lemma 5), without the automatic ridge. Pure eps only, and only for data much
@@ -100,7 +100,7 @@ class FunctionalMechanism(Mechanism):
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"fm"`.
     dplr.release_moments : The moments of a table, for many models.
-    dplr.ObjectivePerturbation : Smaller errors with labels and delta = 0.
+    dplr.ObjectivePerturbation : What `mechanism="auto"` mostly takes without a delta.
 
     References
     ----------

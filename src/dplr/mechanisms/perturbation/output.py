@@ -66,7 +66,7 @@ class OutputPerturbation(Mechanism):
     See Also
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"output"`.
-    dplr.ObjectivePerturbation : Less noise for the same promise.
+    dplr.ObjectivePerturbation : Usually less noise for the same promise.
 
     References
     ----------

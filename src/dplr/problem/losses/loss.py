@@ -36,13 +36,13 @@ class Loss:
     classification : bool
         True where y is one of the labels -1 and +1.
     lipschitz, smoothness : float
-        Largest |dl/dz| and d2l/dz2 over all z.
+        Largest ``|dl/dz|`` and ``d2l/dz2`` over all z.
     width : float, default=0.0
         Where the Huber losses change from quadratic to linear; the largest slope of the soft losses; else 0.
     fading : {"logistic", "linear", ""}, default=""
-        What d2l/dz2 is for a slope of size s = |dl/dz|, with C = `lipschitz`: `"logistic"` for min(s (1 - s), C - s),
-        `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is s (1 - s), the relation that
-        objective.md's theorem 2 needs.
+        What d2l/dz2 is for a slope of size s = ``|dl/dz|``, with C = `lipschitz`: `"logistic"` for
+        min(s (1 - s), C - s), `"linear"` for 1 - s / C, `""` where nothing is known. With C = 1 the first is
+        s (1 - s), the relation that objective.md's theorem 2 needs.
     one_signed : bool, default=False
         Whether dl/dz has the sign of -y for every z (objective.md, theorem 3).
     slope, curvature : float, default=0.0
@@ -113,7 +113,7 @@ class Loss:
         Parameters
         ----------
         margin_bound : float
-            Largest |z|, above 0.
+            Largest ``|z|``, above 0.
 
         Returns
         -------

@@ -43,7 +43,7 @@ def margin_loss(
     name : str, default="own"
         What statements call it: letters, digits, spaces, "_" and "-".
     lipschitz, smoothness : float or None, default=None
-        Upper bounds of |l'| and l''. None for the smallest that hold.
+        Upper bounds of ``|l'|`` and ``l''``. None for the smallest that hold.
     reach : float, default=16.0
         Margins from -reach to reach are sampled, 128 to the unit; in [1, 256]. Beyond them l' keeps its last value; a
         tail that still falls, by at most a thousandth of the largest slope, is led to 0 there.
@@ -115,7 +115,7 @@ def residual_loss(
     name : str, default="own"
         What statements call it, as in `margin_loss`.
     lipschitz, smoothness : float or None, default=None
-        Upper bounds of |l'| and l'', as in `margin_loss`.
+        Upper bounds of ``|l'|`` and ``l''``, as in `margin_loss`.
     reach : float, default=16.0
         Residuals from -reach to reach are sampled, as in `margin_loss`.
 
