@@ -67,6 +67,7 @@ def test_columns_that_cannot_be_meant_are_refused(units, error, message):
     [
         ("persons = 'id'", "`persons` is unknown.* Did you mean `person`"),
         ("weight = 'w'", "`weight` must be a table"),
+        ("weight = {}", "`weight` must have column and max"),
         ("weight = {column = 'w'}", "`weight` must stand beside `weight_max`"),
         ("weight = {column = 'w', maximum = 3}", "`maximum` is unknown"),
         ("rows_per_person = 2", "`rows_per_person` must be 1 without `person`"),

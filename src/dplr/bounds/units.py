@@ -58,6 +58,8 @@ class UnitColumns:
         if not isinstance(weight, Mapping):
             raise TypeError(sentence("weight", "must be a table", weight, 'Write {column = "w", max = 200}.'))
         check_keys(weight, ("column", "max"))
+        if not weight:
+            raise ValueError(sentence("weight", "must have column and max", weight, 'Write {column = "w", max = 200}.'))
         return cls.of(
             values.get("person"), values.get("rows_per_person", 1), weight.get("column"), weight.get("max"), names
         )

@@ -1,0 +1,242 @@
+"""The JSON Schemas of files: what dplr writes keeps them, and they refuse nothing that dplr reads.
+
+What dplr refuses they refuse too, except what no schema can say: `BEYOND` names each such rule with the reason.
+"""
+
+import copy
+import functools
+import json
+import pathlib
+import random
+import re
+import tomllib
+
+import pytest
+
+import dplr
+import mutations
+from dplr.model_file.file import encode_model
+from dplr.model_file.strict_json import digest
+from dplr.moments.file import text_of
+
+jsonschema = pytest.importorskip("jsonschema")
+referencing = pytest.importorskip("referencing")
+
+ROOT = pathlib.Path(__file__).parents[2]
+SCHEMAS = {path.name: json.loads(path.read_text()) for path in (ROOT / "docs/reference/schemas").glob("*.json")}
+ADDRESS = (
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"] + "reference/schemas/"
+)
+
+_NUMBERS = "1 and 1.0 are one value to a schema"
+_OTHERS = "it compares one field with another"
+_TEXT = "a schema knows no encodings and no other texts"
+# Where an error of the reader lies, the rule that it names, and why no schema has it.
+BEYOND = [
+    (r".*", r"must be a number with a point or an exponent", _NUMBERS),
+    (r".*", r"must be (an integer from|a positive integer)", _NUMBERS),
+    (r".*", r"must be (a list of )?text that UTF-8 can write", _TEXT),
+    (r"model", r"must be written as dplr writes it", "it compares the text with the one that dplr writes"),
+    (r"file", r".*", "it is about the text, not about its values"),
+    (r"sha256", r"must be that of the", "it is a hash of the values"),
+    (r"model\.parameters\.mechanism", r"must have options that its mechanism takes", "it is a matter of the mechanism"),
+    (r"model\.bounds|model\.features\.bounds", r"must keep the rules of bounds", _OTHERS),
+    (r"model\.(features\.)?bounds\.columns.*", r"must be a label", "bounds files take larger numbers, by one schema"),
+    (r"model\.(features\.)?bounds\.columns", r"must (have names for all columns|name every column once)", _OTHERS),
+    (r"model\.bounds", r"must be null beside features|must take at most", _OTHERS),
+    (r"model(\.features\.names|\.bounds\.[\w.\[\]]*|\.classes\.labels)?", r"must take at most \d+ characters", _OTHERS),
+    (r"model\.classes\.labels", r"must be (different labels of type|the declared ones)", _OTHERS),
+    (r"model\.(coef|intercept|start|released|history|ranges)(\[\d+\]|\.\w+)*", r"must be (a list of|\d+ )", _OTHERS),
+    (r"model\.(released|ranges)(\[\d+\]|\.\w+)*", r"must (hold the blocks|be multiples of the grid)", _OTHERS),
+    (r"model\.(ranges|history|classes|statement_of_one)", r"must be given (where|for)", _OTHERS),
+    (r"model\.parameters\.loss", r"must be a loss that its slopes at knots make", "it is a matter of the loss"),
+    (r"model\.parameters\.(neighbouring|delta|eps)", r"must be that of the statement", _OTHERS),
+    (r"model\.parameters\.ranges", r"must fit what the statement is about", _OTHERS),
+    (r"model\.n_rows", r"is required under replace_one|must be the declared one", _OTHERS),
+    (r"model\.(feature_names|column_names|coef_names|features\.names)", r"must be", _OTHERS),
+    (r"model\.features\.(width|frequencies)", r"must be (that of the bounds|those of the seed)", _OTHERS),
+    (r"model\.n_features", r"must be two for each", _OTHERS),
+    (r"model\.half_width", r"must be that of the bounds", _OTHERS),
+    (r"model\.start", r"must be null", _OTHERS),
+    (r"model\.intercept", r"must be 0 without an intercept", _OTHERS),
+    (r"model\.weight_column", r"must (be that of the bounds|stand beside weights)", _OTHERS),
+    (r"model\.statement\.assumptions", r"must (name|say|count)", _OTHERS),
+    (r"model\.statement(_of_one)?", r"must be (given|of the same release)", _OTHERS),
+    (r"model\.statement\.mechanism", r"must be that of the parameters", _OTHERS),
+    (r"model\.statement(_of_one)?\.guarantee", r"must (be (that of|Pure with)|name a delta)", _OTHERS),
+    (
+        r"model\.statement(_of_one)?\.(arithmetic|eps|delta)",
+        r"must be .*(with this mechanism|without privacy)",
+        _OTHERS,
+    ),
+    (r"model\.statement(_of_one)?\.released", r"must (be about|be those of|have)", _OTHERS),
+    (r"model\.statement(_of_one)?\.released\[\d+\]\.block", r"must name every block once", _OTHERS),
+    (r"model\.statement(_of_one)?\.released\[\d+\]\.law", r"must be .* with this mechanism, eps and delta", _OTHERS),
+    (
+        r"model\.statement(_of_one)?\.released\[\d+\]\.(scale|units|spread)",
+        r"must be (that of|positive exactly|at most)",
+        _OTHERS,
+    ),
+    (r"model\.statement(_of_one)?\.released\[\d+\]\.grid", r"must be a power of two", "a schema has no powers"),
+    (r"model\.statement(_of_one)?\.unit(\.class_weights)?", r"must (be|not)", _OTHERS),
+    (r"model", r"must hold public facts that fit each other", _OTHERS),
+]
+
+
+@functools.cache
+def validator(name):
+    resources = [(each["$id"], referencing.Resource.from_contents(each)) for each in SCHEMAS.values()]
+    registry = referencing.Registry().with_resources(resources)
+    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=registry)
+
+
+def fault(name, value):
+    """What the schema says of a value, in a line; empty where it is valid."""
+    return next((f"{each.json_path}: {each.message[:200]}" for each in validator(name).iter_errors(value)), "")
+
+
+def refusal(read, path):
+    """What the reader says of a file, empty where it reads it."""
+    try:
+        read(path)
+    except (ValueError, TypeError) as error:  # a ModelFileError is one
+        return str(error)
+    return ""
+
+
+@functools.cache
+def models():
+    return [json.loads(encode_model(est)) for est in mutations.models()]
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_a_schema_is_one_and_has_its_public_address(name):
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == ADDRESS + name
+
+
+def test_model_files_keep_their_schema():
+    assert [fault("model-file.schema.json", model) for model in models()] == [""] * len(models())
+    for path in (ROOT / "docs" / "examples").glob("*.model.json"):
+        assert fault("model-file.schema.json", json.loads(path.read_text())) == ""
+
+
+def mutated_models(count):
+    """Model files with one or two changes, the hash that belongs to them, and the reader's error; None for none."""
+    rng, trees = random.Random(7), [model["model"] for model in models()]
+    for _ in range(count):
+        _, tree = mutations.of_values(rng.choice(trees), rng, trees)
+        yield tree
+
+
+def is_beyond(where, rule):
+    return any(re.fullmatch(place, where) and re.match(words, rule) for place, words, _ in BEYOND)
+
+
+def test_a_mutated_model_file_is_judged_as_the_reader_does_or_its_rule_is_beyond_a_schema(tmp_path):
+    path, refused, known = tmp_path / "model.json", 0, 0
+    for tree in mutated_models(1500):
+        data = mutations.with_hash(tree)
+        path.write_bytes(data)
+        said = fault("model-file.schema.json", json.loads(data))
+        error = refusal(dplr.load_model, path)
+        if error:
+            where, rule = re.match(r"`.*?`: `(.*?)` (.*)", error, re.DOTALL).groups()
+            assert said or is_beyond(where, rule), (where, rule[:300])
+            refused, known = refused + 1, known + bool(said)
+        else:
+            assert said == "", said
+    assert known > 0.3 * refused > 200
+
+
+# --- released moments
+
+
+def releases():
+    """Files of released moments: of one party, without noise, and of two parties that were merged."""
+    frame = mutations.table().fillna(0.0).replace({"work": {"other": "full"}})
+    bounds = dplr.Bounds(mutations.NAMED)
+    one, other, plain = (
+        dplr.release_moments(frame, bounds=bounds, eps=eps, party=party)
+        for eps, party in ((1.0, "north"), (2.0, None), (float("inf"), None))
+    )
+    return [json.loads(text_of(each)) for each in (one, plain, one + other)]
+
+
+def test_files_of_moments_keep_their_schema_and_it_sees_what_is_not_one():
+    for whole in releases():
+        assert fault("moments-file.schema.json", whole) == ""
+        for change in (
+            lambda held: held["moments"].update(bounds=None),
+            lambda held: held["moments"]["bounds"].update(target=[0, 1]),
+            lambda held: held["moments"]["parties"].clear(),
+            lambda held: held["moments"]["parties"][0].update(release="0"),
+            lambda held: held["moments"]["parties"][0]["statement"].update(mechanism="fm"),
+            lambda held: held["moments"]["released"][0].update(numbers="many"),
+            lambda held: held["moments"].pop("columns"),
+            lambda held: held.update(format="dplr model"),
+        ):
+            changed = copy.deepcopy(whole)
+            change(changed)
+            assert fault("moments-file.schema.json", changed) != ""
+
+
+def test_a_mutated_file_of_moments_that_the_schema_refuses_is_refused(tmp_path):
+    path, rng, trees, refused = tmp_path / "m.json", random.Random(3), [each["moments"] for each in releases()], 0
+    for _ in range(300):
+        _, tree = mutations.of_values(rng.choice(trees), rng, trees)
+        whole = {"format": "dplr moments", "version": 1, "sha256": digest(tree), "moments": tree}
+        path.write_text(json.dumps(whole))
+        if fault("moments-file.schema.json", whole):
+            refused += 1
+            with pytest.raises(dplr.ModelFileError):
+                dplr.load_moments(path)
+    assert refused > 60
+
+
+# --- bounds files
+
+# Words that no change of one place can judge alone, and the reason why a schema accepts them.
+BEYOND_BOUNDS = {
+    r"must be above lower|must increase, inside lower": _OTHERS,
+    r"must be a number in \[|must be one of the levels": _OTHERS,
+    r"must name columns of the bounds": _OTHERS,
+    r"must be (positive and )?finite": "JSON has no inf and no nan, and TOML has both",
+    r"must list every value once": "true, 1 and 1.0 are one level, and a schema tells true from 1",
+    r"must hold integers of at most 2\^53": "1e300 is a whole number to a schema, and a level that dplr takes",
+}
+
+
+def mutated_bounds(count, path):
+    """Bounds files with a change of a word or of bytes, and the values of those that are TOML."""
+    rng = random.Random(11)
+    for number in range(count):
+        text = rng.choice(mutations.BOUNDS).to_toml()
+        _, data = mutations.of_words(text, rng) if number % 3 else mutations.of_bytes(text.encode(), rng)
+        path.write_bytes(data)
+        try:
+            yield tomllib.loads(data.decode())
+        except (ValueError, RecursionError):
+            continue
+
+
+def test_bounds_files_keep_their_schema(tmp_path):
+    files = [*(ROOT / "docs" / "examples").glob("*.toml")]
+    texts = [each.to_toml() for each in mutations.BOUNDS] + [file.read_text() for file in files]
+    assert files
+    plain = [json.loads(json.dumps(each.to_dict())) for each in mutations.BOUNDS]
+    assert [fault("bounds-file.schema.json", values) for values in plain] == [""] * len(plain)
+    assert [fault("bounds-file.schema.json", tomllib.loads(text)) for text in texts] == [""] * len(texts)
+
+
+def test_a_mutated_bounds_file_is_judged_as_the_reader_does_or_its_rule_is_beyond_a_schema(tmp_path):
+    path, refused, known = tmp_path / "bounds.toml", 0, 0
+    for values in mutated_bounds(4000, path):
+        said = fault("bounds-file.schema.json", values)
+        error = refusal(dplr.Bounds.from_toml, path)
+        if error:
+            assert said or any(re.search(rule, error) for rule in BEYOND_BOUNDS), error
+            refused, known = refused + 1, known + bool(said)
+        else:
+            assert said == "", said
+    assert known > 0.3 * refused > 100
