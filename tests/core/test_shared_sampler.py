@@ -72,7 +72,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks():
     def refill(size):
         if threading.current_thread().name == "parent":
             inside.set()
-            gate.wait(60)
+            gate.wait(600)
         return blocks.refill(size)
 
     sampler = IntegerSampler(refill)
@@ -83,7 +83,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks():
     try:
         sampler.forget()
         child.start()
-        child.join(60)
+        child.join(20)
         assert not child.is_alive()
     finally:
         gate.set()
