@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.scale.written import write_rows
 from bench.wheels.building import ROOT, build_all
-from bench.wheels.page import PAGE, RESULTS, with_table
+from bench.wheels.page import PAGE, WHEELS, with_tables
 from bench.wheels.trying import try_wheel
 
 
@@ -52,12 +52,12 @@ def is_here(python: str) -> bool:
 
 def keep(row: dict[str, object], ran_suite: bool) -> None:
     """Write the row in place of the interpreter's old one, whose counts of tests stay where none ran now."""
-    rows = list(csv.DictReader(RESULTS.open())) if RESULTS.exists() else []
+    rows = list(csv.DictReader(WHEELS.open())) if WHEELS.exists() else []
     old = [other for other in rows if other["interpreter"] == row["interpreter"]]
     if old and not ran_suite:
         row |= {name: old[0][name] for name in ("passed", "failed", "skipped")}
-    write_rows(RESULTS, sorted([*(other for other in rows if other not in old), row], key=by_version))
-    PAGE.write_text(with_table(PAGE.read_text()))
+    write_rows(WHEELS, sorted([*(other for other in rows if other not in old), row], key=by_version))
+    PAGE.write_text(with_tables(PAGE.read_text()))
 
 
 def by_version(row: dict[str, object]) -> Sequence[int]:
