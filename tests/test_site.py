@@ -90,6 +90,10 @@ def test_relative_links_of_the_site_lead_to_its_files(source):
         ("../../src/dplr/noise.py", "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise.py"),
         ("../../bench/results", "https://github.com/dplr-project/dplr/tree/main/bench/results"),
         ("../images/report.png", "../images/report.png"),
+        (
+            "../reference/schemas/model-file.schema.json",
+            "https://dplr.readthedocs.io/en/stable/reference/schemas/model-file.schema.json",
+        ),
         ("https://dplr.readthedocs.io/en/stable/reference/api.html", "../reference/api.rst"),
         ("https://dplr.readthedocs.io/en/stable/use/eps.html#four-steps", "eps.md#four-steps"),
         ("https://www.example.org/page.html", "https://www.example.org/page.html"),
@@ -165,12 +169,13 @@ def test_faults_of_a_finished_site_are_seen(tmp_path):
     (tmp_path / "b.html").write_text('<h1 id="one">One</h1>')
     sound = '<link rel="canonical" href="https://here.example/a.html"><a href="b.html#one">1</a><a href="https://x.example">2</a>'
     (tmp_path / "a.html").write_text(sound)
-    assert links.faults(tmp_path) == []
+    assert links.faults(tmp_path, "https://x.example/") == []
     (tmp_path / "a.html").write_text(
-        sound + '<a href="c.html">3</a><a href="b.html#two">4</a><script src="//x.example/y.js"></script>'
+        sound
+        + '<a href="c.html">3</a><a href="https://x.example/b.html#two">4</a><script src="//x.example/y.js"></script>'
     )
-    found = " ".join(links.faults(tmp_path))
-    assert len(links.faults(tmp_path)) == 3
+    found = " ".join(links.faults(tmp_path, "https://x.example/"))
+    assert len(links.faults(tmp_path, "https://x.example/")) == 3
     assert all(
         part in found for part in ("c.html, which does not exist", "b.html#two, which has no such", "y.js from another")
     )

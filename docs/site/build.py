@@ -10,6 +10,7 @@ from sphinx.cmd.build import main as sphinx
 
 import layout
 import links
+import pages
 
 SITE = Path(__file__).parent
 SOURCE = SITE.parents[1] / "build" / "docs" / "source"
@@ -24,7 +25,7 @@ def main() -> int:
     layout.lay_out(SOURCE)
     common = ["-c", str(SITE), "-d", str(SOURCE.with_name("doctrees")), str(SOURCE)]
     failed = sphinx(["-b", "html", "-W", "--keep-going", "-q", *common, str(options.out)])
-    found = links.faults(options.out)
+    found = links.faults(options.out, pages.address("Documentation"))
     print("\n".join(found), file=sys.stderr)
     failed = failed or bool(found)
     if options.links and not failed:

@@ -81,6 +81,7 @@ html_static_path = [
         )
     ),
 ]
+html_extra_path = [str(ROOT / "build" / "docs" / "served")]
 html_css_files = ["dplr.css"]
 mathjax_path = "tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}, "svg": {"fontCache": "global"}}

@@ -97,7 +97,13 @@ def lay_out(source: Path) -> None:
     for page, text in written.items():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
         (source / page).write_text(text)
-    for picture in [file for file in (pages.ROOT / pages.DOCS).rglob("*") if file.suffix in pages.PICTURES]:
-        target = source / picture.relative_to(pages.ROOT / pages.DOCS)
+    _copy([file for file in (pages.ROOT / pages.DOCS).rglob("*") if file.suffix in pages.PICTURES], source)
+    _copy([pages.ROOT / file for file in pages.served()], source.with_name("served"))
+
+
+def _copy(files: list[Path], folder: Path) -> None:
+    """Copy files of ``docs`` to their place below a folder."""
+    for file in files:
+        target = folder / file.relative_to(pages.ROOT / pages.DOCS)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, target)
+        shutil.copyfile(file, target)

@@ -29,8 +29,11 @@ class Page(HTMLParser):
             self.loaded.append(given[LOADED[tag]])
 
 
-def faults(site: Path) -> list[str]:
-    """A sentence for each link that leads nowhere, and for each file that another host would have to send."""
+def faults(site: Path, home: str) -> list[str]:
+    """A sentence for each link that leads nowhere, and for each file that another host would have to send.
+
+    The site will be served at `home`: links to that address are followed too.
+    """
     pages = {file: Page(file.read_text()) for file in sorted(site.rglob("*.html")) if "_static" not in file.parts}
     found = []
     for file, page in pages.items():
@@ -38,10 +41,11 @@ def faults(site: Path) -> list[str]:
         foreign = [each for each in page.loaded if urllib.parse.urlparse(each).netloc]
         found += [f"{name} loads {each} from another host." for each in foreign]
         for link in [*page.links, *page.loaded]:
-            parts = urllib.parse.urlparse(link)
+            parts = urllib.parse.urlparse(link.removeprefix(home))
             if parts.scheme or parts.netloc:
                 continue
-            target = (file.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else file
+            folder = site if link.startswith(home) else file.parent
+            target = (folder / urllib.parse.unquote(parts.path)).resolve() if parts.path else file
             if target.is_dir():
                 target /= "index.html"
             anchor = urllib.parse.unquote(parts.fragment)

@@ -24,7 +24,6 @@ AT_ROOT = {
 FOLDERS = {
     "docs/develop/decisions": "develop/decisions/index.md",
     "docs/develop/reviews": "develop/reviews/index.md",
-    "docs/explanation": "explanation/index.md",
     "docs/gallery": "gallery/index.rst",
 }
 # Pages that are made from the code; files link to them by their public address.
@@ -46,6 +45,11 @@ def pages() -> dict[Path, PurePosixPath]:
         inside = file.relative_to(ROOT / PROOFS)
         found[PROOFS / inside] = PurePosixPath("proofs") / inside.as_posix()
     return found
+
+
+def served() -> list[Path]:
+    """Files that the site serves as they are, at the address that they name themselves: the JSON Schemas."""
+    return sorted(file.relative_to(ROOT) for file in (ROOT / "docs" / "reference" / "schemas").glob("*.json"))
 
 
 @functools.cache
@@ -93,6 +97,8 @@ def rewritten(text: str, file: Path, page: PurePosixPath) -> str:
         if not target or urllib.parse.urlparse(target).scheme:
             return link[0]
         path = path_of(target, file)
+        if path in served():
+            return f"]({address('Documentation')}{path.relative_to(DOCS).as_posix()})"
         if path.suffix in PICTURES:
             return f"]({between(page, PurePosixPath(path.relative_to(DOCS).as_posix()))})"
         return f"]({source_address(path)}{hash_}{anchor})"
