@@ -24,8 +24,8 @@ ledger = dplr.Ledger(Path(folder.name) / "census.ledger", eps=2.0)
 for eps in (0.5, 1.0, 1.0):
     try:
         dplr.fit(people, works_much, eps=eps, bounds=bounds, mechanism="fm", ledger=ledger)
-    except dplr.BudgetExceeded as refusal:
-        print(f"eps = {eps}: {refusal}")
+    except dplr.BudgetExceeded:
+        print(f"eps = {eps}: refused, and nothing was spent")
     else:
         print(f"eps = {eps}: fitted; {ledger.remaining('pure')[0]:g} is left")
 
