@@ -1,5 +1,6 @@
 """What is shipped: every file, lazily loaded, with docs that run and proofs beside the code."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -140,6 +141,22 @@ def test_proofs_name_every_function_that_a_guarantee_rests_on(module):
     ]
     assert len(names) >= 5
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}`", proofs)] == []
+
+
+def lines_of(node):
+    return 0 if node is None else node.end_lineno - node.lineno + 1
+
+
+def test_files_have_at_most_450_lines_and_functions_60_without_their_docstring():
+    long = []
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text()
+        long += [path.name] if text.count("\n") > 450 else []
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                words = node.body[0] if ast.get_docstring(node) else None
+                long += [f"{path.name}: {node.name}"] if lines_of(node) - lines_of(words) > 60 else []
+    assert long == []
 
 
 def test_demo_prints_what_it_promises(capsys):

@@ -86,7 +86,6 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     _mechanism: ClassVar[str]
     _source_of: ClassVar[str]
-
     eps: float
     model: str
     bounds: BoundsLike

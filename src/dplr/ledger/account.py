@@ -35,6 +35,13 @@ class Account:
         dplr.ledger.Terms
             The terms as a frozen value.
 
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
+
         Privacy
         -------
         Reads public facts alone.
@@ -49,6 +56,13 @@ class Account:
         -------
         list of dplr.ledger.Entry
             Entries of this share, or of the whole ledger.
+
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -67,6 +81,13 @@ class Account:
         dict of str to tuple of (float, float)
             Name of each share, and its (eps, delta).
 
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
+
         Privacy
         -------
         Reads public facts alone.
@@ -81,6 +102,13 @@ class Account:
         -------
         tuple of (float, float)
             The pair (eps, delta), rounded up.
+
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -115,6 +143,8 @@ class Account:
         ------
         ValueError, TypeError
             The kind is unknown, or its delta is missing, not allowed or out of its range.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -154,6 +184,8 @@ class Account:
         ------
         ValueError, TypeError
             A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------

@@ -81,6 +81,13 @@ class Allotment:
         int
             Pieces that no fit has begun.
 
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
+
         Privacy
         -------
         Reads public facts alone.
@@ -107,6 +114,8 @@ class Allotment:
             No piece is left, or none as large as a statement; nothing was taken.
         ValueError
             A statement promises nothing, was seeded, or speaks of another relation.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -131,6 +140,13 @@ class Allotment:
         """Give back what no fit has begun, and in a strict ledger nothing.
 
         Fits that have begun go on.
+
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------

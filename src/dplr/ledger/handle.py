@@ -213,6 +213,8 @@ class Ledger(Recovery):
         ------
         ValueError, TypeError
             There is no such share, or it has other limits; or the limits break a rule.
+        OSError
+            The file cannot be read or written, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -278,6 +280,8 @@ class Ledger(Recovery):
             They do not fit; nothing was spent.
         ValueError, TypeError
             A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------

@@ -78,6 +78,8 @@ class Job:
             They do not fit; nothing was spent.
         ValueError
             There is no reservation to hold again, or a statement breaks a rule of the ledger.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------

@@ -69,6 +69,8 @@ class Recovery(Account):
         ------
         ValueError, TypeError
             There is no such entry, it has ended, its noise may have been drawn, or the ledger is strict.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -118,6 +120,8 @@ class Recovery(Account):
         ValueError, TypeError
             There is no such entry, or several; it has ended, or its noise may have been drawn; a statement or the
             fingerprint is another one; the ledger is strict.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -230,6 +234,8 @@ class Recovery(Account):
         ------
         ValueError, TypeError
             There is no such entry.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -257,6 +263,8 @@ class Recovery(Account):
         ------
         ValueError, TypeError
             There is no such entry, or nothing is kept of it.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -296,6 +304,8 @@ class Recovery(Account):
         ------
         ValueError, TypeError
             There is no such entry.
+        OSError
+            The file cannot be written, or others used it for 60 seconds.
 
         Privacy
         -------
@@ -313,6 +323,13 @@ class Recovery(Account):
         -------
         list of int
             Their numbers.
+
+        Raises
+        ------
+        ValueError
+            The file is not the ledger that was opened.
+        OSError
+            The file cannot be read, or others used it for 60 seconds.
 
         Privacy
         -------

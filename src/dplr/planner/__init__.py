@@ -224,8 +224,7 @@ def plan(
     """
     targets = target_error is not None or target_width is not None
     several = _asked_for_curve(curve, targets or check_flag("intervals", intervals))
-    if not (several or targets):
-        _refuse_options(None if intervals else assume, progress)
+    _refuse_options(None if several or targets or intervals else assume, None if several or targets else progress)
     if n_rows is None and (intervals or neighbouring == Neighbouring.REPLACE_ONE) and not targets:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
     facts = public_facts(
@@ -250,13 +249,12 @@ def plan(
         check_promise([check_eps(eps)], facts, large_delta)
         return facts.planned(check_eps(eps)).whole
     _refuse_factors(facts)
-    assumed = check_assumptions(assume)
+    known = check_assumptions(assume)
     if several:
-        return _curve(facts, eps, delta, n_rows, assumed, large_delta, check_flag("progress", progress))
+        return _curve(facts, eps, delta, n_rows, known, large_delta, check_flag("progress", progress))
     if targets:
-        level = None if eps is None else check_eps(eps)
-        return answer_of(facts, level, target_error, target_width, assumed, large_delta)
-    return widths_of(facts, check_eps(eps), assumed, large_delta)
+        return answer_of(facts, eps if eps is None else check_eps(eps), target_error, target_width, known, large_delta)
+    return widths_of(facts, check_eps(eps), known, large_delta)
 
 
 def _curve(

@@ -119,6 +119,10 @@ class Loss:
         -------
         float
             The curvature; that at 0 for a loss of numbers.
+
+        Privacy
+        -------
+        Reads public facts alone.
         """
         if not self.classification:
             return self.curvature
