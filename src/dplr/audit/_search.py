@@ -30,10 +30,10 @@ class WorstPair:
     ----------
     log_ratio : float
         Size of the log density ratio; the mechanism's eps is at least this.
-    X, X2 : ndarray of shape (n, d)
-        Rows of the two data sets, with the intercept's constant appended.
-    y, y2 : ndarray of shape (n,)
-        Targets of the two data sets.
+    X, y : ndarray of shape (n, d) and (n,)
+        Rows of one data set, with the intercept's constant appended, and their targets.
+    X2, y2 : ndarray of shape (n2, d) and (n2,)
+        Those of its neighbour; n2 is n under replace_one, and may differ by one under add_remove.
     coef, w0 : ndarray of shape (d,)
         The released coefficients and the public ones.
     pairs : int

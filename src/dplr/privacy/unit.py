@@ -19,7 +19,7 @@ class Unit:
     person : str or None, default=None
         What a person is called, such as the column of the ids; None where every row is a unit of its own.
     rows_per_person : int, default=1
-        Number k of rows that count; a row of a person with m rows counts min(1, k / m) / k.
+        Number k of rows per person; a row of a person with m rows counts min(1, k / m) / k.
     weight_max : float or None, default=None
         What weights are clipped to and divided by; None where rows have none.
     class_weights : tuple of (str, float), default=()

@@ -28,7 +28,7 @@ class Line:
     noise_share : float
         The part of the variance that is privacy noise, in [0, 1].
     p_value : float
-        Of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
+        P value of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
     verdict : {"bounded", "bounded by coef_bound", "unbounded"}
         Whether there is an interval, and where it comes from.
 
@@ -65,7 +65,7 @@ class Summary:
     title : str
         What was fitted, and how.
     facts : mapping of str to str
-        Target, n, eps, delta, relation, level and estimand.
+        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"level"` and `"coefficients"`.
     references : mapping of str to str
         Column, and the level that the others are compared with.
     notes : tuple of str
