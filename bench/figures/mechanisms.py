@@ -3,7 +3,7 @@
     python -m bench.figures.mechanisms docs/images            # all pictures
     python -m bench.figures.mechanisms docs/images output     # one of them
 
-The rows are made up. The background is transparent, and every color keeps a contrast of 3 to white and to a dark page.
+The rows are made up. Colors and background are those of `ideas.py`.
 """
 
 import pathlib
@@ -15,17 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy.special import expit
 
-INK, TRUTH, NOISY, SECOND = "#7a7a7a", "#2f8f5b", "#3b82c4", "#c8722a"
-TEXT = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
-STYLE = {
-    "svg.hashsalt": "dplr",
-    "svg.fonttype": "path",
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    **dict.fromkeys(TEXT, INK),
-}
+from bench.figures.ideas import INK, NOISY, SECOND, STYLE, TRUTH
+
 ROWS = 400
 RIDGE = 8.0
 EPS = 1.0
@@ -227,7 +218,7 @@ PICTURES = {"output": output, "objective": tilted, "noisy_gd": descent, "score":
 def main(folder: str, *names: str) -> None:
     """Draw the pictures of these names, or all."""
     for name in names or PICTURES:
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(STYLE | {"font.size": 10, "axes.titlesize": 10}):
             file = pathlib.Path(folder, f"idea_{name}.svg")
             PICTURES[name]().savefig(file, transparent=True, metadata={"Date": None, "Creator": None})
 
