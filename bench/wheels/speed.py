@@ -41,14 +41,9 @@ def main(old: str, new: str, results: str) -> None:
 
 def readings_of(folder: str) -> dict[str, float]:
     """All tasks in a new process."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
-        "DPLR_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    alone = {"DPLR_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
     command = [sys.executable, __file__, "--read"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | alone, capture_output=True, text=True, check=True)
     read: dict[str, float] = json.loads(done.stdout)
     return read
 
