@@ -23,7 +23,7 @@ for label, start in {"with public data": (X[public], y[public]), "without": None
         X[private],
         y[private],
         eps=[0.05, 0.1, 0.3, 1.0],
-        repeats=10,
+        repeats=60,
         mechanism="output",
         bounds=dplr.Bounds({"age": (18, 99), "hours": (0, 80)}),
         public=start,
