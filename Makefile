@@ -18,11 +18,12 @@ ray: $(VENV)-ray/.engine
 	$(VENV)-ray/bin/python -m pytest tests/rows/streams/test_ray_tasks.py
 # The oldest versions of all libraries that pyproject.toml admits, and the tests of what depends on them most.
 FLOOR_TESTS := tests/rows/test_tables.py tests/rows/streams/test_lazy_tables.py tests/cli/test_cli.py \
-	tests/cli/test_cli_memory.py tests/estimators/test_clients.py tests/estimators/test_clients_refused.py \
+	tests/estimators/test_clients.py tests/estimators/test_clients_refused.py \
 	tests/estimators/test_clients_touch.py tests/estimators/test_estimators.py tests/estimators/test_pipelines.py \
 	tests/estimators/test_units_of_privacy.py tests/estimators/test_predictions.py tests/ledger/test_ledger.py \
 	tests/model_file tests/plots tests/report tests/privacy/test_accounting.py tests/mechanisms/test_functional.py \
 	tests/fitting/test_fit_story.py tests/test_floors.py
+# Short memory is not tried: Arrow 15 sometimes ends the process there, where later versions raise.
 # At delta = 1e-12 rounding in SciPy's Fourier transforms shows in the accountant's eps, more in 1.11 than later: 4.6916, not 4.6830.
 AT_THE_EDGE := tests/privacy/test_accounting.py::test_batches_of_all_rows_have_the_closed_form[1e-12-0.002-10000-150.0-add_remove-1]
 floors: $(VENV)-floors/.floors
