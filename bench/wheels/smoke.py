@@ -14,6 +14,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import types
+from typing import Any
 
 IMPORTS = {"import_ms": "import dplr", "first_fit_ms": "import dplr; dplr.fit([[0.0], [1.0]] * 50, [0, 1] * 50, {})"}
 FIT = "eps=1, bounds=dplr.Bounds([(0, 1)])"
@@ -49,17 +51,17 @@ def _cpu_ms(code: str) -> float:
     return 1000 * (after.children_user + after.children_system - before.children_user - before.children_system)
 
 
-def first_snippet(readme: str) -> object:
+def first_snippet(readme: str) -> Any:
     """Run the first Python of the README; the estimator that it fits."""
     code = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as shown:
         exec(code, names)
     assert "Privacy statement" in shown.getvalue()
     return names["est"]
 
 
-def can_be_read_again(dplr: object, released: object) -> None:
+def can_be_read_again(dplr: types.ModuleType, released: Any) -> None:
     """A model file keeps every number."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.json"

@@ -26,6 +26,7 @@ FOR_TESTS = [
     "pyarrow",
     "polars",
 ]
+LONGEST = "7200"  # seconds of a run of tests
 
 
 def try_wheel(named: str, wheels: Sequence[Path], suite: Sequence[str]) -> dict[str, object]:
@@ -34,7 +35,7 @@ def try_wheel(named: str, wheels: Sequence[Path], suite: Sequence[str]) -> dict[
     try:
         facts = where.facts()
         wheel = fitting(wheels, str(facts["interpreter"]))
-        row = {"interpreter": facts["interpreter"], "platform": facts["platform"], **measured(where, wheel)}
+        row = {**facts, **measured(where, wheel)}
         return row | (tested(where, suite) if suite else {"passed": "", "failed": "", "skipped": ""})
     finally:
         shutil.rmtree(where.folder)
@@ -84,7 +85,8 @@ def tested(where: Place, suite: Sequence[str]) -> dict[str, object]:
         shutil.copy(ROOT / name, copy)
     report = where.folder / "report.xml"
     options = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "--junit-xml=../report.xml"]
-    command = [where.own_python, "-m", "pytest", *options, *suite]
+    # The report is written before the process ends, and on new Pythons workers of joblib may keep it from ending.
+    command = ["/usr/bin/timeout", LONGEST, where.own_python, "-m", "pytest", *options, *suite]
     done = where.run("/usr/bin/env", "-C", f"{where.inside}/checkout", *command, check=False)
     print(done.stdout[-3000:])
     if not report.exists():
