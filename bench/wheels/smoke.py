@@ -7,7 +7,6 @@ import contextlib
 import importlib.metadata
 import io
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -45,10 +44,8 @@ def cpu_ms(code: str) -> float:
 
 
 def _cpu_ms(code: str) -> float:
-    before = os.times()
-    subprocess.run([sys.executable, "-c", code], check=True)
-    after = os.times()
-    return 1000 * (after.children_user + after.children_system - before.children_user - before.children_system)
+    code += "; import time; print(time.process_time())"
+    return 1000 * float(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout)
 
 
 def first_snippet(readme: str) -> Any:

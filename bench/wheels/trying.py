@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -56,15 +57,16 @@ def measured(where: Place, wheel: Path) -> dict[str, object]:
     for file in (wheel, ROOT / "README.md", Path(__file__).with_name("smoke.py")):
         shutil.copy(file, where.folder)
     shutil.copytree(ROOT / "tests" / "bits", where.folder / "bits", ignore=shutil.ignore_patterns("__pycache__"))
-    start = time.monotonic()
+    start, before = time.monotonic(), os.times()
     where.run(where.own_python, "-m", "pip", "install", "-q", "--only-binary", ":all:", f"{where.inside}/{wheel.name}")
-    installed = time.monotonic()
+    installed, after = time.monotonic(), os.times()
     told = json.loads(where.run(where.own_python, "smoke.py", "README.md").stdout)
     bits = where.run(where.own_python, "bits", check=False)
     return {
         "wheel": wheel.name,
         "bytes": wheel.stat().st_size,
         "install_s": round(installed - start, 1),
+        "install_cpu_s": round(sum(after[2:4]) - sum(before[2:4]), 1),
         "import_ms": round(told.pop("import_ms")),
         "first_fit_ms": round(told.pop("first_fit_ms")),
         **told,
