@@ -13,7 +13,7 @@ import csv
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench.scale.written import write_rows
@@ -60,7 +60,7 @@ def keep(row: dict[str, object], ran_suite: bool) -> None:
     PAGE.write_text(with_tables(PAGE.read_text()))
 
 
-def by_version(row: dict[str, object]) -> Sequence[int]:
+def by_version(row: Mapping[str, object]) -> list[int]:
     """3.9 before 3.11."""
     version = str(row["interpreter"]).split()[1]
     return [*map(int, version.removesuffix("t").split(".")), version.endswith("t")]

@@ -26,16 +26,15 @@ def with_tables(page: str) -> str:
 
 def of_wheels(rows: list[dict[str, str]]) -> str:
     """A line for each interpreter."""
-    head = "interpreter | wheel, MB | `import dplr` | first fit | NumPy, SciPy, scikit-learn | bits"
-    lines = [f"| {head} | tests passed, failed, skipped |", "|---|---|---|---|---|---|---|"]
+    head = "interpreter | wheel, MB | install | `import dplr` | first fit | NumPy, SciPy, scikit-learn | bits"
+    lines = [f"| {head} | tests passed, failed, skipped |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         kind = row["wheel"].split("-", 2)[2].partition("-manylinux")[0]
         tests = ", ".join(row[name] for name in ("passed", "failed", "skipped")) if row["passed"] else "not run"
-        lines.append(
-            f"| {row['interpreter']} | {kind}, {int(row['bytes']) / 1e6:.2f} | {row['import_ms']} ms "
-            f"| {int(row['first_fit_ms']) / 1000:.1f} s | {row['numpy']}, {row['scipy']}, {row['scikit-learn']} "
-            f"| {row['bits']} | {tests} |"
-        )
+        versions = ", ".join(row[name] for name in ("numpy", "scipy", "scikit-learn"))
+        times = f"{row['install_cpu_s']} s | {row['import_ms']} ms | {int(row['first_fit_ms']) / 1000:.1f} s"
+        size = f"{int(row['bytes']) / 1e6:.2f}"
+        lines.append(f"| {row['interpreter']} | {kind}, {size} | {times} | {versions} | {row['bits']} | {tests} |")
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ _TOLD = """import json, platform, sys, sysconfig
 free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 name = platform.python_implementation() + " " + platform.python_version() + ("t" if free else "")
 here = platform.system(), platform.machine(), *platform.libc_ver()
-print(json.dumps({"interpreter": name, "platform": " ".join(here), "free_threaded": free}))"""
+print(json.dumps({"interpreter": name, "platform": " ".join(here)}))"""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Place:
         """The interpreter of the environment that is tried."""
         return f"{self.inside}/env/bin/python"
 
-    def run(self, *command: str, check: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Standard output and errors as text. No compiler is found: PATH holds the environment alone."""
-        path = f"{self.inside}/env/bin"
-        environment = {**os.environ, "PATH": path, "HOME": self.inside, **more}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        environment = kept | {"PATH": f"{self.inside}/env/bin", "HOME": self.inside}
         prefix = ["/usr/sbin/chroot", self.root] if self.root else []
         full = [*prefix, "/usr/bin/env", "-C", self.inside, *command]
         done = subprocess.run(full, env=environment, capture_output=True, text=True, check=False)
@@ -59,7 +59,7 @@ class Place:
         return done
 
     def facts(self) -> dict[str, object]:
-        """The interpreter, its platform, and whether it runs threads side by side."""
+        """Make the environment; the interpreter and its platform."""
         python = self.python if "/" in self.python else shutil.which(self.python) or self.python
         told: dict[str, object] = json.loads(self.run(python, "-c", _TOLD).stdout)
         self.run(python, "-m", "venv", f"{self.inside}/env")

@@ -6,6 +6,7 @@ machine may be busy. Fits are seeded and on one thread.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,8 +72,8 @@ def tasks() -> dict[str, Callable[[], object]]:
         X = made.uniform(-1, 1, (n, d))
         y, bounds = (X.sum(axis=1) > 0).astype(int), dplr.Bounds([(-1, 1)] * d)
         for mechanism in ("fm", "objective", "output", "ngd", "score"):
-            asked = {"eps": 1.0, "delta": 1e-7, "bounds": bounds, "mechanism": mechanism, "n_rows": n, "rng": 0}
-            found[f"fit of {mechanism}, {n:,} rows"] = lambda X=X, y=y, asked=asked: dplr.fit(X, y, **asked)
+            asked: dict[str, Any] = {"eps": 1.0, "delta": 1e-7, "bounds": bounds, "n_rows": n, "rng": 0}
+            found[f"fit of {mechanism}, {n:,} rows"] = functools.partial(dplr.fit, X, y, mechanism=mechanism, **asked)
     return found
 
 

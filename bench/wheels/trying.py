@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -26,6 +27,7 @@ FOR_TESTS = [
     "pyarrow",
     "polars",
 ]
+LONGEST = "7200"  # seconds of a run of tests
 
 
 def try_wheel(named: str, wheels: Sequence[Path], suite: Sequence[str]) -> dict[str, object]:
@@ -34,7 +36,7 @@ def try_wheel(named: str, wheels: Sequence[Path], suite: Sequence[str]) -> dict[
     try:
         facts = where.facts()
         wheel = fitting(wheels, str(facts["interpreter"]))
-        row = {"interpreter": facts["interpreter"], "platform": facts["platform"], **measured(where, wheel)}
+        row = {**facts, **measured(where, wheel)}
         return row | (tested(where, suite) if suite else {"passed": "", "failed": "", "skipped": ""})
     finally:
         shutil.rmtree(where.folder)
@@ -55,15 +57,16 @@ def measured(where: Place, wheel: Path) -> dict[str, object]:
     for file in (wheel, ROOT / "README.md", Path(__file__).with_name("smoke.py")):
         shutil.copy(file, where.folder)
     shutil.copytree(ROOT / "tests" / "bits", where.folder / "bits", ignore=shutil.ignore_patterns("__pycache__"))
-    start = time.monotonic()
+    start, before = time.monotonic(), os.times()
     where.run(where.own_python, "-m", "pip", "install", "-q", "--only-binary", ":all:", f"{where.inside}/{wheel.name}")
-    installed = time.monotonic()
+    installed, after = time.monotonic(), os.times()
     told = json.loads(where.run(where.own_python, "smoke.py", "README.md").stdout)
     bits = where.run(where.own_python, "bits", check=False)
     return {
         "wheel": wheel.name,
         "bytes": wheel.stat().st_size,
         "install_s": round(installed - start, 1),
+        "install_cpu_s": round(sum(after[2:4]) - sum(before[2:4]), 1),
         "import_ms": round(told.pop("import_ms")),
         "first_fit_ms": round(told.pop("first_fit_ms")),
         **told,
@@ -84,7 +87,8 @@ def tested(where: Place, suite: Sequence[str]) -> dict[str, object]:
         shutil.copy(ROOT / name, copy)
     report = where.folder / "report.xml"
     options = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "--junit-xml=../report.xml"]
-    command = [where.own_python, "-m", "pytest", *options, *suite]
+    # The report is written before the process ends, and on new Pythons workers of joblib may keep it from ending.
+    command = ["/usr/bin/timeout", LONGEST, where.own_python, "-m", "pytest", *options, *suite]
     done = where.run("/usr/bin/env", "-C", f"{where.inside}/checkout", *command, check=False)
     print(done.stdout[-3000:])
     if not report.exists():
