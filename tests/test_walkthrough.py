@@ -17,6 +17,7 @@ DOCS = pathlib.Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^(<!-- one run -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 BLANK = re.compile(r"\s+")
+RULE = re.compile(r"-{5,}")  # above and below a table, as wide as its numbers
 
 
 def blocks():
@@ -60,7 +61,7 @@ def same(found, shown, one_run):
     """Equal where "..." stands for anything, and with `one_run` every number for any other."""
     texts = [BLANK.sub(" ", text.strip()) for text in (shown, found)]
     if one_run:
-        texts = [NUMBER.sub("#", text) for text in texts]
+        texts = [NUMBER.sub("#", RULE.sub("-----", text)) for text in texts]
     return doctest.OutputChecker().check_output(*texts, doctest.ELLIPSIS)
 
 

@@ -11,7 +11,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
@@ -24,6 +23,8 @@ import every_column
 from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
+
+pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 GAP = float("nan")

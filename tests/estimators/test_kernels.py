@@ -9,7 +9,6 @@ import warnings
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -25,6 +24,8 @@ from dplr.cli import main
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
 from dplr.rows.queries.losses import LossGradient
+
+pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (400, 2))

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,6 +13,8 @@ import every_column
 from dplr.bounds.scaling import ball_prep, in_unit_ball
 from dplr.rows import as_rows
 from dplr.rows.queries.moments import Moments
+
+pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 BOUNDS = {"age": (18, 99), "gain": {"lower": 0, "upper": 99, "transform": "log1p"}}

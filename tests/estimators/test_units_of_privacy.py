@@ -7,7 +7,6 @@ import zlib
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
@@ -19,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dplr
+
+pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
 SECRET = "Ingeborg-4711"
 BOUNDS = {"a": (0, 1), "b": (0, 1)}

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -159,7 +158,7 @@ TEXTS = {  # the first two of 40 texts, the others being levels
 }
 FRAMES = {
     "arrow": lambda values: pa.table({"colour": arrow_text(values), "size": np.linspace(0, 1, len(values))}),
-    "polars": lambda values: pl.from_arrow(FRAMES["arrow"](values)),
+    "polars": lambda values: pytest.importorskip("polars").from_arrow(FRAMES["arrow"](values)),
     "pandas, arrow": lambda values: pd.DataFrame(
         {"colour": pd.arrays.ArrowExtensionArray(pa.chunked_array([arrow_text(values)])),
          "size": np.linspace(0, 1, len(values))}
@@ -232,6 +231,8 @@ def test_a_strict_ledger_refuses_columns_whose_values_decide_what_they_are(tmp_p
             X = pd.DataFrame({"colour": pd.Series([first, *["blue"] * 39], dtype=dtype)})
             with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers, or of text"):
                 dplr.fit(X, y, eps=0.1, bounds=bounds, ledger=strict)
+    assert strict.entries() == []
+    pl = pytest.importorskip("polars")
     with pytest.raises(TypeError, match="`y` must be an array or a frame of numbers"):
         dplr.fit(np.eye(40)[:, :2], pl.Series(["a", "b"] * 20), eps=0.1, classes=("a", "b"), ledger=strict)
     assert strict.entries() == []

@@ -18,8 +18,6 @@ from dataclasses import replace
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -571,8 +569,9 @@ def test_a_strict_ledger_converts_values_in_silence_and_charges_for_them(strict,
     assert states(strict) == ["committed"]
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-def test_a_missing_boolean_does_not_change_what_a_strict_ledger_says_of_labels(strict, make):
+@pytest.mark.parametrize(("library", "table"), [("polars", "DataFrame"), ("pyarrow", "table")])
+def test_a_missing_boolean_does_not_change_what_a_strict_ledger_says_of_labels(strict, library, table):
+    make = getattr(pytest.importorskip(library), table)
     X, y = data()
     whole = [bool(value) for value in y]
     with contextlib.suppress(RuntimeError):
@@ -598,6 +597,7 @@ def test_an_error_of_a_target_does_not_say_how_long_its_entries_are(strict, opti
 @pytest.mark.parametrize("value", [2**100, -(2**126)])
 def test_a_target_of_wide_integers_fails_no_sooner_in_a_strict_ledger_than_any_other(strict, model, value):
     """Whether polars could make an array of them depended on the values, and was shown before the reservation."""
+    pl = pytest.importorskip("polars")
     X, y = data()
     wide = pl.Series([value, *y.astype(int).tolist()[1:]], dtype=pl.Int128)
     with contextlib.nullcontext() if model == "linear" else pytest.raises(RuntimeError, match="the ledger is strict"):

@@ -7,11 +7,12 @@ samplers reject, so their running time depends on the noise drawn (never on the 
 from bisect import bisect_left
 from math import isqrt
 from operator import index
+from threading import RLock
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from dplr._core._strips import strip_bounds
+from dplr._core._strips import strip_bounds, strip_table
 
 cdef extern from *:
     """
@@ -21,48 +22,28 @@ cdef extern from *:
 
 cdef enum:
     BUFFER_BYTES = 4096
-    MOST_STRIPS = 256
     SQUARED_DEVIATION = 1024
-
-cdef struct Strips:
-    Py_ssize_t most
-    uint32_t table[MOST_STRIPS]     # floor(2^32 F_k), as for gaps
-    uint16_t starts[256]
-
-cdef Strips strips
-strips.most = 0
-
-
-cdef load_strips():
-    """Fill the table, once: the law of a strip is the same for every variance."""
-    cdef Py_ssize_t i
-    if strips.most:
-        return
-    bounds = strip_bounds(32)
-    if len(bounds) > MOST_STRIPS:
-        raise RuntimeError("there are more strips than room for them")
-    for i, bound in enumerate(bounds):
-        strips.table[i] = bound
-    for i in range(256):
-        strips.starts[i] = bisect_left(bounds, i << 24)
-    strips.most = len(bounds)
 
 
 cdef class IntegerSampler:
     """Draws integer noise from `refill(n_bytes) -> bytes`. Holds unread random bytes: no copy, no pickle.
 
-    `drawn` counts the bytes used.
+    `drawn` counts the bytes used. Threads may share a sampler: whoever draws holds its lock, so no byte is used twice.
     """
 
     cdef uint8_t buffer[BUFFER_BYTES]
     cdef Py_ssize_t position
-    cdef object refill
+    cdef object refill, lock
     cdef readonly int64_t drawn
+    cdef const uint32_t[::1] strips
+    cdef const uint16_t[::1] strip_starts
 
     def __cinit__(self):
         # Not in __init__, which can be left out: the buffer would then count as 4096 unread bytes, all of them 0.
         self.position = BUFFER_BYTES
         self.drawn = 0
+        self.strips = self.strip_starts = None
+        self.lock = RLock()     # of the same thread too: a signal may draw while `refill` runs
 
     def __init__(self, refill):
         self.refill = refill
@@ -71,7 +52,11 @@ cdef class IntegerSampler:
         raise TypeError("IntegerSampler holds secret random bytes: it cannot be copied or pickled")
 
     def forget(self):
-        """Wipe and drop unread bytes, so that a forked child never reuses its parent's."""
+        """Wipe and drop unread bytes, so that a forked child never reuses its parent's: for such a child alone.
+
+        The lock is new: a thread of the parent, which the child lacks, may have held the old one.
+        """
+        self.lock = RLock()
         memset(self.buffer, 0, BUFFER_BYTES)
         self.position = BUFFER_BYTES
 
@@ -193,8 +178,9 @@ cdef class IntegerSampler:
     cdef Py_ssize_t strip(self) except -1:
         """q >= 0 with probability proportional to exp(-q^2 / (2 SQUARED_DEVIATION))."""
         cdef uint32_t first
-        cdef Py_ssize_t place = self.entry(strips.table, strips.starts, strips.most, &first)
-        if place < strips.most and strips.table[place] == first:
+        cdef Py_ssize_t most = self.strips.shape[0]
+        cdef Py_ssize_t place = self.entry(&self.strips[0], &self.strip_starts[0], most, &first)
+        if place < most and self.strips[place] == first:
             place = self.tied_strip(first)
         return place
 
@@ -230,8 +216,9 @@ cdef class IntegerSampler:
         cdef uint64_t units = index(scale)      # a C integer would cut a fraction off, and noise with it
         if not 1 <= units <= (<uint64_t> 1) << 40:
             raise ValueError("scale must be in [1, 2^40]")
-        for i in range(out.shape[0]):
-            out[i] = self.one_laplace(units)
+        with self.lock:
+            for i in range(out.shape[0]):
+                out[i] = self.one_laplace(units)
 
     def gaussian(self, variance, int64_t[::1] out):
         """Fill `out` with discrete Gaussian noise, P[z] prop. to exp(-z^2 / (2 variance)); 1 <= variance <= 2^44."""
@@ -239,11 +226,13 @@ cdef class IntegerSampler:
         cdef uint64_t width, units = index(variance)
         if not 1 <= units <= (<uint64_t> 1) << 44:
             raise ValueError("variance must be in [1, 2^44]")
-        load_strips()
         # The smallest width with SQUARED_DEVIATION * width^2 >= the variance: the ratio above is then at most 1.
         width = isqrt((int(units) - 1) // SQUARED_DEVIATION) + 1
-        for i in range(out.shape[0]):
-            out[i] = self.one_gaussian(units, width)
+        with self.lock:
+            if self.strips is None:     # made once for all samplers: the law of a strip is the same for every variance
+                self.strips, self.strip_starts = strip_table()
+            for i in range(out.shape[0]):
+                out[i] = self.one_gaussian(units, width)
 
     def indices(self, uint64_t rate, const uint32_t[::1] table, const uint16_t[::1] starts, int64_t position,
                 int64_t stop, Py_ssize_t[::1] out):
@@ -262,16 +251,17 @@ cdef class IntegerSampler:
             raise ValueError("rate must be in [1, 2^32)")
         if not 1 <= most <= BUFFER_BYTES // 4 or starts.shape[0] != 256:
             raise ValueError("table must have 1 to 1024 entries, starts must have 256")
-        while position < stop and count < room:
-            gap = self.entry(&table[0], &starts[0], most, &first)
-            if gap < most and table[gap] == first:
-                gap = self.decide(rate, table, gap, first)
-            position += gap
-            if gap < most:
-                if position < stop:
-                    out[count] = position
-                    count += 1
-                position += 1
+        with self.lock:
+            while position < stop and count < room:
+                gap = self.entry(&table[0], &starts[0], most, &first)
+                if gap < most and table[gap] == first:
+                    gap = self.decide(rate, table, gap, first)
+                position += gap
+                if gap < most:
+                    if position < stop:
+                        out[count] = position
+                        count += 1
+                    position += 1
         return count, position
 
     cdef Py_ssize_t decide(self, uint64_t rate, const uint32_t[::1] table, Py_ssize_t gap, uint32_t first) except -1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _clients, _html
+from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
@@ -79,8 +79,10 @@ def _classifies(estimator: Any) -> bool:
     return bool(estimator.model == "logistic")
 
 
-class TableModel(BaseEstimator):  # type: ignore[misc]
+class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
     """A model of the cells of a noisy table of counts."""
+
+    _doc_link_template = DOCUMENTATION + "reference/api/dplr.baselines.{estimator_name}.html"
 
     _mechanism: ClassVar[str]
     _source_of: ClassVar[str]
@@ -400,10 +402,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         return float(self._model.score(X, y))
 
     def _html_repr(self) -> str:
-        """scikit-learn's diagram, whose parser of docstrings does not know the section Privacy, and the statement."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Unknown section Privacy")
-            return str(super()._html_repr()) + _html.privacy_note(self)
+        """scikit-learn's diagram, and the statement."""
+        return super()._html_repr() + _html.privacy_note(self)
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -24,6 +23,7 @@ from dplr.estimators import _clients, _html, _refit
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._fitted import Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
+from dplr.estimators._html import Drawn
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import learned_before, person_before
 from dplr.estimators._strict import check_given, check_types
@@ -51,7 +51,7 @@ from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shape
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
-class PrivateLinearModel(Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
     """What the models share: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
@@ -380,10 +380,8 @@ class PrivateLinearModel(Fitted, Exports, Inference, BaseEstimator):  # type: ig
         return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
 
     def _html_repr(self) -> str:
-        """scikit-learn's diagram, whose parser of docstrings does not know the section Privacy, and the statement."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Unknown section Privacy")
-            return str(super()._html_repr()) + _html.privacy_note(self)
+        """scikit-learn's diagram, and the statement."""
+        return super()._html_repr() + _html.privacy_note(self)
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""

@@ -15,11 +15,12 @@ from dplr._validation import sentence
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
+from dplr.estimators._html import Drawn
 from dplr.rows import as_table, predictors
 from dplr.typing import BoundsLike
 
 
-class BoundsEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, transform and clip rows as a model with these bounds sees them.
 
     There is one column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for

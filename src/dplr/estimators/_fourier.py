@@ -15,6 +15,7 @@ from dplr._keywords import suggests
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
+from dplr.estimators._html import Drawn
 from dplr.rows import as_table, encoded
 from dplr.typing import BoundsLike
 
@@ -82,7 +83,7 @@ def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | Non
     return features.bounds
 
 
-class RandomFourierFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Cosines and sines of random projections: a linear model of them is one of a kernel.
 
     Every row becomes ``(cos(w_k.x), sin(w_k.x)) / sqrt(n_components)`` for `n_components` frequencies w_k that are

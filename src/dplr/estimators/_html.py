@@ -1,14 +1,29 @@
-"""What a notebook shows of privacy beneath scikit-learn's diagram."""
+"""What a notebook shows: scikit-learn's diagram, which links to our pages, and what is said of privacy beneath it."""
 
 from __future__ import annotations
 
 import html
+import warnings
 from typing import Any
 
+DOCUMENTATION = "https://dplr.readthedocs.io/en/stable/"
 SCORES = (
     "Scores, plots and choices made on private rows are not covered by this statement: cross-validation spends eps in "
     "every fold, and its scores are not private."
 )
+
+
+class Drawn:
+    """For estimators of the top of the package, whose page is `dplr.` and their name; before scikit-learn's bases."""
+
+    _doc_link_module = "dplr"
+    _doc_link_template = DOCUMENTATION + "reference/api/dplr.{estimator_name}.html"
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, whose parser of docstrings does not know the section Privacy."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unknown section Privacy")
+            return str(super()._html_repr())  # type: ignore[misc]
 
 
 def privacy_note(estimator: Any) -> str:

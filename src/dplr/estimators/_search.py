@@ -19,6 +19,7 @@ from dplr._validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._chosen import ChosenModel
+from dplr.estimators._html import Drawn
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
 from dplr.fitting.planning import check_promise
@@ -60,7 +61,7 @@ class _Choice(NamedTuple):
     noisy: int | None = None
 
 
-class PrivateSearch(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices

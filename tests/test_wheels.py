@@ -1,0 +1,101 @@
+"""Wheels: which one an interpreter gets, tables of the page as the files say, and workflows that run what there is."""
+
+import pathlib
+import re
+import tomllib
+
+import pytest
+
+from bench.wheels import page
+from bench.wheels.__main__ import by_version
+from bench.wheels.trying import fitting
+
+ROOT = pathlib.Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+WHEELS = [pathlib.Path(f"dplr-1.0-{tag}-manylinux2014_x86_64.whl") for tag in ("cp311-abi3", "cp314-cp314t")]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "tag"),
+    [("CPython 3.11.7", "-cp311-abi3-"), ("CPython 3.15.2", "-cp311-abi3-"), ("CPython 3.14.7t", "-cp314-cp314t-")],
+)
+def test_free_threaded_python_has_a_wheel_of_its_own(interpreter, tag):
+    assert tag in fitting(WHEELS, interpreter).name
+
+
+def test_free_threaded_python_is_never_given_another_wheel():
+    with pytest.raises(SystemExit, match=r"CPython 3.15.0t needs one wheel with -cp315t- in its name, but there are 0"):
+        fitting(WHEELS, "CPython 3.15.0t")
+
+
+def test_versions_come_in_order():
+    names = ["CPython 3.15.2", "CPython 3.14.7t", "CPython 3.11.7", "CPython 3.9.1", "CPython 3.14.7"]
+    in_order = ["CPython 3.9.1", "CPython 3.11.7", "CPython 3.14.7", "CPython 3.14.7t", "CPython 3.15.2"]
+    assert sorted(names, key=lambda name: by_version({"interpreter": name})) == in_order
+
+
+def test_tables_of_the_page_are_those_of_the_files():
+    text = page.PAGE.read_text()
+    assert page.with_tables(text) == text
+    for name in page.TABLES:
+        assert len((page.RESULTS / name).read_text().splitlines()) > 2
+
+
+def test_a_table_that_differs_from_its_file_is_written_anew(tmp_path, monkeypatch):
+    text = page.PAGE.read_text()
+    for name in page.TABLES:
+        first, *rest = (page.RESULTS / name).read_text().splitlines(keepends=True)
+        (tmp_path / name).write_text(first + "".join(rest[1:]))
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    written = page.with_tables(text)
+    assert len(written.splitlines()) == len(text.splitlines()) - len(page.TABLES)
+    with pytest.raises(ValueError, match=r"no place for a table: <!-- wheels.csv -->"):
+        page.with_tables(text.replace("<!-- wheels.csv -->", ""))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_and_get_no_password(workflow):
+    text = workflow.read_text()
+    used = re.findall(r"uses: (\S+)(.*)", text)
+    assert used
+    assert [action for action, _ in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
+    assert [action for action, rest in used if not re.fullmatch(r" # v\d+\.\d+\.\d+", rest)] == []
+    assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+    assert "secrets." not in text
+    assert re.search(r"^permissions:( \{\}|\n  contents: read)$", text, re.MULTILINE)
+
+
+def test_only_publishing_may_ask_for_an_identity_and_it_waits_for_a_reviewer():
+    text = "".join(path.read_text() for path in WORKFLOWS)
+    assert text.count("id-token: write") == 1
+    job = text.partition("  publish:\n")[2]
+    assert "id-token: write" in job.partition("\n  tests:")[0]
+    assert "environment:\n      name: pypi" in job
+
+
+def test_workflows_run_commands_of_the_makefile():
+    targets = set(re.findall(r"^([a-z0-9 -]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    known = {name for line in targets for name in line.split()}
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    listed = re.search(r"command: \[(.*)\]", text)[1].split(", ") + re.findall(r", command: ([\w-]+)\}", text)
+    asked = {*listed, *re.findall(r"run: make ([a-z]+)", text)}
+    assert {"lint", "test", "wheels", "source"} <= asked
+    assert sorted(asked - known) == []
+
+
+def test_hosted_wheels_are_those_of_the_page():
+    built = PROJECT["tool"]["cibuildwheel"]["build"]
+    text = page.PAGE.read_text()
+    assert built == ["cp311-*", "cp314t-*", "cp315t-*"]
+    assert PROJECT["tool"]["meson-python"]["limited-api"]
+    for runner in re.search(r"runner: \[(.*)\]", (ROOT / ".github/workflows/wheels.yml").read_text())[1].split(", "):
+        system = {"ubuntu": "Linux", "macos": "macOS", "windows": "Windows"}[runner.partition("-")[0]]
+        assert f"| {system} " in text
+
+
+def test_kernels_use_the_stable_abi_of_the_oldest_python():
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    kernels = (ROOT / "src/dplr/_core/meson.build").read_text()
+    assert kernels.count("py.extension_module(") == kernels.count(f"limited_api: '{oldest}'") == 2
+    assert "-Xfreethreading_compatible=True" in (ROOT / "meson.build").read_text()
