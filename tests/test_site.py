@@ -4,9 +4,12 @@ import collections
 import contextlib
 import importlib
 import io
+import os
 import pathlib
 import re
 import runpy
+import subprocess
+import sys
 import warnings
 
 import click
@@ -138,6 +141,13 @@ def test_the_page_on_commands_has_each_with_its_options():
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert sorted(headings) == sorted(commands(main))
     assert "--ledger" in page.partition("## dplr fit\n")[2].partition("\n## ")[0]
+
+
+def test_help_of_every_command_comes_without_numpy():
+    code = "import sys, command_pages; command_pages.page(); sys.exit('numpy' in sys.modules)"
+    path = os.pathsep.join([str(pages.ROOT / "docs" / "site"), *sys.path])
+    environment = os.environ | {"PYTHONPATH": path}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("example", GALLERY, ids=lambda path: path.stem)
