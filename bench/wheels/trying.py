@@ -16,6 +16,7 @@ from bench.wheels.places import Place, place
 ROOT = Path(__file__).parents[2]
 # Each is installed where it has a wheel for the interpreter; tests without one are skipped, or fail when collected.
 FOR_TESTS = [
+    "dp-accounting>=0.6,<0.7",
     "pytest",
     "pytest-benchmark",
     "hypothesis",
