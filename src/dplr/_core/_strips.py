@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from array import array
@@ -12,6 +11,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOp
 _TWICE_VARIANCE = 2048
 # No table so far needed more digits than the first try has.
 _MORE_DIGITS = 200
+_made: tuple[array[int], array[int]] | None = None
 
 
 def strip_bounds(bits: int) -> list[int]:
@@ -43,11 +43,13 @@ def strip_bounds(bits: int) -> list[int]:
     raise ArithmeticError(f"{_MORE_DIGITS} digits more than {start} do not decide the strips to {bits} bits.")
 
 
-@functools.cache
 def strip_table() -> tuple[array[int], array[int]]:
     """The bounds to 32 bits, and for each first byte how many of them are below it: read alone, for all samplers."""
-    bounds = strip_bounds(32)
-    return array("I", bounds), array("H", [bisect_left(bounds, byte << 24) for byte in range(256)])
+    global _made  # two threads may both make it: the tables are equal
+    if _made is None:
+        bounds = strip_bounds(32)
+        _made = array("I", bounds), array("H", [bisect_left(bounds, byte << 24) for byte in range(256)])
+    return _made
 
 
 def _context(digits: int) -> Context:
