@@ -768,6 +768,7 @@ module.{name} = interrupted
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "cost", "said"),
     [

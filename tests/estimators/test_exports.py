@@ -122,6 +122,7 @@ def test_a_pipeline_takes_values_where_no_transform_exists_and_a_level_of_no_tex
     same(est.to_sklearn().decision_function(X), est.decision_function(X))
 
 
+@pytest.mark.thorough
 def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(models):
     for est, X in each(models):
         plain = est.to_sklearn()
@@ -155,6 +156,7 @@ def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(
     assert run.stdout.strip() == str(est.predict(X).tolist())
 
 
+@pytest.mark.thorough
 def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(models):
     for (name, _), est in models.items():
         last = est.to_sklearn()[-1]
@@ -203,6 +205,7 @@ def test_columns_by_position_and_arrays_have_a_pipeline_too():
         same(est.to_sklearn().decision_function(rows), est.decision_function(rows))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_a_pipeline_does_not_depend_on_what_scikit_learn_is_told_to_hand_on(output, pairs):
     X, early = every_column.table(50, 1), pairs.to_sklearn()

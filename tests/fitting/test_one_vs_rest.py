@@ -81,6 +81,7 @@ def largest_loss(mechanism, delta, neighbouring, bounds, fit_intercept=True, eps
     return worst
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
@@ -98,6 +99,7 @@ def test_composed_releases_cost_what_the_statement_says():
     assert 0.05 < largest_loss(PRINTED, 0.0, "replace_one", CUBE) <= 1
 
 
+@pytest.mark.thorough
 def test_audit_goes_red_where_every_class_gets_the_whole_budget(monkeypatch):
     spec = dplr.FunctionalMechanism(unbounded="rerun")  # each run, which is what the audit sees, has half of eps
     honest = largest_loss(spec, 0.0, "replace_one", CUBE)
@@ -180,6 +182,7 @@ def test_composed_statement_agrees_with_dp_accounting():
     assert one.self_compose(6).get_epsilon_for_delta(1e-6) == pytest.approx(1.0, rel=5e-3)
 
 
+@pytest.mark.thorough
 def test_poisson_batches_of_all_classes_are_within_the_statement(data):
     spec = dplr.NoisyGradientDescent(steps=4, batch=500)
     statement = fit(data, spec, delta=1e-5, eps=0.25).privacy_

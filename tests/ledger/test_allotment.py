@@ -169,6 +169,7 @@ def test_copies_of_an_allotment_take_from_the_same_pieces(ledger):
     assert repr(held) == f"Allotment({ledger!r})"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_folds_in_other_processes_take_a_piece_each_and_then_are_refused(ledger, n_jobs):
     X, y = data()

@@ -269,6 +269,7 @@ def test_a_refusal_of_many_says_how_many_would_fit(tmp_path):
 # Prices
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("composition", TERMS)
 def test_the_price_of_many_fits_is_that_of_so_many_statements(tmp_path, composition):
     ledger = Ledger(tmp_path / "budget", *TERMS[composition], composition)

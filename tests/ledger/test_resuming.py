@@ -217,6 +217,7 @@ def killed_at(point, path, mechanism):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("point", "left"), list(zip(POINTS, LEFT, strict=True)))
 def test_a_fit_that_was_killed_goes_on_or_comes_back_unless_it_drew(ledger, path, mechanism, point, left):

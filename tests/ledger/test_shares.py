@@ -193,6 +193,7 @@ def test_folds_in_other_processes_keep_the_limit(ledger):
     assert ledger.spent()[0] <= 0.3
 
 
+@pytest.mark.thorough
 def test_many_processes_together_never_exceed_a_share_or_the_whole(path):
     ledger = Ledger(path, eps=1.0)
     shares = [ledger.share("alice", 0.3), ledger.share("bob", 0.7), ledger]

@@ -103,6 +103,7 @@ def test_the_hessian_moves_by_at_most_its_sensitivity_and_nearly_that(name, rela
     assert found >= 0.97 * stated
 
 
+@pytest.mark.thorough
 def test_intervals_of_private_fits_hold_the_truth_and_are_wider_than_without_privacy():
     held, widths = [], []
     for seed in range(60):
@@ -163,6 +164,7 @@ def released_of(target, plan, source, runs):
     return np.array([np.concatenate(list(each.values())) for each in found])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("halved", [False, True])
 def test_neighbours_are_told_apart_by_at_most_the_share_of_eps_and_more_with_half_the_noise(halved):
     """At 0 every record has h = 1/4. The pair: all numbers at one end, and no record."""

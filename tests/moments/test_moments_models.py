@@ -138,6 +138,7 @@ COVERED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("which", COVERED)
 def test_intervals_hold_the_coefficients_of_the_population_as_often_as_they_say(which, delta):

@@ -213,6 +213,7 @@ def column_moments(frame, declared, y):
     return moments(frame, y, bounds=bounds, classes=(0, 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_value_of_a_column_counts_as_the_same_whatever_type_another_one_has(column, frame):

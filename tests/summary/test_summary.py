@@ -104,6 +104,7 @@ def test_models_of_two_releases_and_models_that_are_not_nested_are_not_compared(
         dplr.compare(est.refit(columns=["age"]), est.refit(columns=["hours"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
 def test_intervals_of_private_fits_hold_the_truth_as_often_as_they_say(delta, neighbouring):
@@ -154,6 +155,7 @@ def test_without_noise_robust_intervals_are_those_of_the_sandwich():
     assert [line.std_error for line in robust_fit(X, y, math.inf).summary().lines] == pytest.approx(errors, rel=1e-2)
 
 
+@pytest.mark.thorough
 def test_where_variances_differ_robust_intervals_hold_the_truth_and_classical_ones_do_not():
     held = {"on": [], "robust": []}
     for seed in range(60):

@@ -82,6 +82,7 @@ def excesses(mechanism, *, n, d, l2, eps, radius, draws, seed=0):
     return objective(released) - objective(best)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
     "facts",
