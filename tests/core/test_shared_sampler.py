@@ -88,3 +88,37 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks():
     finally:
         gate.set()
         parent.join()
+
+
+def test_threads_that_share_a_source_draw_after_every_hook_was_called_once():
+    """A hook tells a ledger that noise is about to be drawn: a thread that is second waits for the first."""
+    source, together, happened = noise.Source(), threading.Barrier(2), []
+
+    def outer():
+        happened.append("outer")
+        time.sleep(0.2)
+
+    def inner():
+        happened.append("inner")
+        time.sleep(0.2)
+        happened.append("told")
+
+    def draw(_):
+        together.wait()
+        source.laplace(4, 1)
+        happened.append("drawn")
+
+    with source.told_first(outer), source.told_first(inner), ThreadPoolExecutor(2) as pool:
+        list(pool.map(draw, range(2)))
+    assert happened == ["outer", "inner", "told", "drawn", "drawn"]
+
+
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent_that_calls_a_hook():
+    source = noise.Source()
+    with ThreadPoolExecutor(1) as parent:
+        parent.submit(source._telling.acquire).result()
+        source.forget()
+        child = threading.Thread(target=source.laplace, args=(4, 1), daemon=True)
+        child.start()
+        child.join(20)
+    assert not child.is_alive()
