@@ -122,3 +122,18 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent_that_calls_a_ho
         child.start()
         child.join(20)
     assert not child.is_alive()
+
+
+def test_bytes_that_were_fetched_before_a_fork_are_not_used_after_it():
+    """A signal may fork while a sampler fetches bytes: parent and child both hold them, and one alone may use them."""
+    blocks, of_the_second = Blocks(None), Blocks(None)
+    of_the_second.number = 1
+
+    def refill(size):
+        fresh = blocks.refill(size)
+        if blocks.number == 1:
+            sampler.forget()  # as in the child
+        return fresh
+
+    sampler = IntegerSampler(refill)
+    assert laplace(sampler) == laplace(IntegerSampler(of_the_second.refill))
