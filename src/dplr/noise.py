@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -49,6 +50,7 @@ class Source:
             stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
+        self._telling = threading.RLock()
         self.recorder: Recorder | None = None
         self._calls, self._is_recorded = 0, False  # of `once`; whether what is drawn now is written down
         self._subject = ""
@@ -100,9 +102,11 @@ class Source:
         return self._unasked
 
     def _tell(self) -> None:
-        while self._waiting:
-            self._waiting[0]()
-            self._waiting.pop(0)
+        """Whoever draws meanwhile waits: no thread draws before every hook has been called, and each is called once."""
+        with self._telling:
+            while self._waiting:
+                self._waiting[0]()
+                self._waiting.pop(0)
 
     def _stop_recording(self, recorder: Recorder) -> None:
         """Nobody goes on behind a draw that is not recorded: the journal is gone before it."""
@@ -246,7 +250,8 @@ class Source:
         return count % 2 == 1
 
     def forget(self) -> None:
-        """Drop unread random bytes."""
+        """Drop unread random bytes. For a forked child: threads that it lacks may hold the locks."""
+        self._telling = threading.RLock()
         self._unasked.forget()
 
     def _refuse(self, *_: Any) -> NoReturn:

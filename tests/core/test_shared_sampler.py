@@ -88,3 +88,52 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_lacks():
     finally:
         gate.set()
         parent.join()
+
+
+def test_threads_that_share_a_source_draw_after_every_hook_was_called_once():
+    """A hook tells a ledger that noise is about to be drawn: a thread that is second waits for the first."""
+    source, together, happened = noise.Source(), threading.Barrier(2), []
+
+    def outer():
+        happened.append("outer")
+        time.sleep(0.2)
+
+    def inner():
+        happened.append("inner")
+        time.sleep(0.2)
+        happened.append("told")
+
+    def draw(_):
+        together.wait()
+        source.laplace(4, 1)
+        happened.append("drawn")
+
+    with source.told_first(outer), source.told_first(inner), ThreadPoolExecutor(2) as pool:
+        list(pool.map(draw, range(2)))
+    assert happened == ["outer", "inner", "told", "drawn", "drawn"]
+
+
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent_that_calls_a_hook():
+    source = noise.Source()
+    with ThreadPoolExecutor(1) as parent:
+        parent.submit(source._telling.acquire).result()
+        source.forget()
+        child = threading.Thread(target=source.laplace, args=(4, 1), daemon=True)
+        child.start()
+        child.join(20)
+    assert not child.is_alive()
+
+
+def test_bytes_that_were_fetched_before_a_fork_are_not_used_after_it():
+    """A signal may fork while a sampler fetches bytes: parent and child both hold them, and one alone may use them."""
+    blocks, of_the_second = Blocks(None), Blocks(None)
+    of_the_second.number = 1
+
+    def refill(size):
+        fresh = blocks.refill(size)
+        if blocks.number == 1:
+            sampler.forget()  # as in the child
+        return fresh
+
+    sampler = IntegerSampler(refill)
+    assert laplace(sampler) == laplace(IntegerSampler(of_the_second.refill))

@@ -302,6 +302,48 @@ def test_strict_fits_at_the_same_time_are_silent_in_all_their_threads(tmp_path, 
     assert warned(flags, str(tmp_path / "budget")) == ""
 
 
+FORKED = """
+import os, sys, threading, warnings
+from dplr.fitting.silence import silence
+
+inside, gate = threading.Event(), threading.Event()
+
+def strict():
+    with silence():
+        inside.set()
+        gate.wait()
+
+beside = threading.Thread(target=strict)
+beside.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    with silence():
+        warnings.warn("of a strict fit")
+    warnings.warn("of another fit")
+    os._exit(0)
+os.waitpid(child, 0)
+gate.set()
+beside.join()
+with silence():
+    child = os.fork()
+    warnings.warn("of a strict fit")
+warnings.warn("of the child" if child == 0 else "of the parent")
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_silent_during_strict_fits_of_its_own_and_no_longer():
+    """A strict fit in another thread of the parent does not end in the child: it must not silence it for ever."""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stderr
+    found = [line.rpartition(": ")[2] for line in said.splitlines() if "UserWarning" in line]
+    assert sorted(found) == ["of another fit", "of the child", "of the parent"]
+
+
 def test_every_strict_fit_is_silent_in_its_own_context_where_warnings_have_one(tmp_path, monkeypatch):
     """Python 3.14 simulated: a filter that holds for a context alone."""
     silent = contextvars.ContextVar("silent", default=False)

@@ -1,5 +1,6 @@
 """What a ledger says is left, is left, and no more: for every kind of release, and in every refusal."""
 
+import inspect
 import math
 import re
 
@@ -300,3 +301,11 @@ def test_what_is_left_is_never_rounded_up_in_words(tmp_path):
     spend(ledger, ("pure", 1 - 0.29999995))
     said = str(dplr.plan(n_rows=100, n_features=2, eps=0.1, mechanism="fm").cost(ledger))
     assert "before (eps = 0.299999, delta = 1e-12)" in said
+
+
+@pytest.mark.parametrize(
+    "says", [Ledger.spent, Ledger.remaining, Ledger.price, Ledger.reserve, Ledger.kept, dplr.Plan.cost, BudgetExceeded]
+)
+def test_what_fits_that_failed_leave_of_a_budget_is_not_called_a_public_fact(says):
+    """A fit that fails on its rows gives its eps back: what is left then tells that it failed."""
+    assert "public facts" not in inspect.getdoc(says).partition("Privacy\n---")[2].partition("\n---")[0]

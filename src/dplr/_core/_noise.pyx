@@ -35,13 +35,14 @@ cdef class IntegerSampler:
     cdef Py_ssize_t position
     cdef object refill, lock
     cdef readonly int64_t drawn
+    cdef int64_t forgotten          # calls of `forget`
     cdef const uint32_t[::1] strips
     cdef const uint16_t[::1] strip_starts
 
     def __cinit__(self):
         # Not in __init__, which can be left out: the buffer would then count as 4096 unread bytes, all of them 0.
         self.position = BUFFER_BYTES
-        self.drawn = 0
+        self.drawn = self.forgotten = 0
         self.strips = self.strip_starts = None
         self.lock = RLock()     # of the same thread too: a signal may draw while `refill` runs
 
@@ -59,9 +60,14 @@ cdef class IntegerSampler:
         self.lock = RLock()
         memset(self.buffer, 0, BUFFER_BYTES)
         self.position = BUFFER_BYTES
+        self.forgotten += 1
 
     cdef int fill(self) except -1:
-        cdef const uint8_t[::1] fresh = self.refill(BUFFER_BYTES)
+        cdef const uint8_t[::1] fresh = None
+        cdef int64_t before = self.forgotten - 1
+        while before != self.forgotten:     # a signal may fork in there: the parent then has these bytes too
+            before = self.forgotten
+            fresh = self.refill(BUFFER_BYTES)
         if fresh.shape[0] != BUFFER_BYTES:
             raise OSError("the entropy source returned too few bytes")
         memcpy(self.buffer, &fresh[0], BUFFER_BYTES)

@@ -47,7 +47,7 @@ _RARE = 0.001  # a share of records that noise will hide
 class DataCheck:
     """What `dplr.check` found.
 
-    None of it is private: never publish it, and never change bounds by it.
+    Nothing protects it: never publish it, and never change bounds by it.
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import warnings
@@ -12,8 +13,8 @@ import numpy as np
 
 from dplr._warnings import muted
 
-_quiet = threading.Lock()
-_quiet_fits = [0]  # that run now
+_quiet = threading.RLock()
+_quiet_fits: list[int] = []  # the threads of those that run now
 _quiet_until = contextlib.ExitStack()
 
 
@@ -33,14 +34,27 @@ def _no_warnings() -> contextlib.AbstractContextManager[object]:
 @contextlib.contextmanager
 def _silence_of_the_process() -> Iterator[None]:
     """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
+    this = threading.get_ident()
     with _quiet:
-        if _quiet_fits[0] == 0:
+        if not _quiet_fits:
             _quiet_until.enter_context(warnings.catch_warnings(action="ignore"))
-        _quiet_fits[0] += 1
+        _quiet_fits.append(this)
     try:
         yield
     finally:
         with _quiet:
-            _quiet_fits[0] -= 1
-            if _quiet_fits[0] == 0:
+            _quiet_fits.remove(this)
+            if not _quiet_fits:
                 _quiet_until.close()
+
+
+def _forget() -> None:
+    """A forked child has one thread: fits of other threads do not end there, and would keep it silent for ever."""
+    _quiet_fits[:] = [thread for thread in _quiet_fits if thread == threading.get_ident()]
+    if not _quiet_fits:
+        _quiet_until.close()
+    _quiet.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_quiet.acquire, after_in_parent=_quiet.release, after_in_child=_forget)

@@ -112,7 +112,8 @@ class Account:
 
         Privacy
         -------
-        Reads statements alone. What fits that failed have spent depends on their data, unless the ledger is strict.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
+        ledger is strict.
         """
         with self._reading() as (connection, terms):
             return self._room(connection, terms).spent()
@@ -148,7 +149,8 @@ class Account:
 
         Privacy
         -------
-        Reads public facts alone.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
+        ledger is strict.
 
         Examples
         --------
@@ -189,7 +191,8 @@ class Account:
 
         Privacy
         -------
-        Reads public facts alone.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
+        ledger is strict.
 
         Examples
         --------

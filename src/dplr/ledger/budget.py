@@ -13,7 +13,8 @@ class BudgetExceeded(RuntimeError):
 
     Privacy
     -------
-    The message speaks of public facts: statements and what is left.
+    The message speaks of statements and of what is left. That depends on the data where fits failed before: unless the
+    ledger is strict, it is for the data holder.
 
     See Also
     --------

@@ -89,8 +89,9 @@ class Ledger(Recovery):
     -------
     The releases that a ledger took have at most its loss together, under its relation and about its unit
     (composition.md, section 3). It holds the statements: public facts and no data. Unless it is strict, the states and
-    times of its entries depend on the data where fits failed: they are for the data holder. It cannot know of fits
-    without it, of a copy of the file that is put back, or of other data about the same people.
+    times of its entries depend on the data where fits failed: they are for the data holder. With `"pld"` all guarantees
+    must be fixed in advance, and the rounding of the accountant is not charged (accounting.md, section 4). It cannot
+    know of fits without it, of a copy of the file that is put back, or of other data about the same people.
 
     See Also
     --------
@@ -285,7 +286,8 @@ class Ledger(Recovery):
 
         Privacy
         -------
-        Reads public facts alone. What is set aside counts as spent until it is given back.
+        Reads no row. What is set aside counts as spent until it is given back. Whether it fits depends on what fits
+        that failed have spent, as in `remaining`.
 
         Examples
         --------

@@ -83,7 +83,7 @@ class Job:
 
         Privacy
         -------
-        Reads public facts alone, and the journal of the fit that is resumed.
+        Reads no row, but the journal of the fit that is resumed. Whether it fits: as `Ledger.reserve`.
         """
         self.ledger._sweep()
         if self.resume:

@@ -309,7 +309,7 @@ class Recovery(Account):
 
         Privacy
         -------
-        Removes released numbers and nothing else; the entry and its cost stay.
+        Removes released numbers, and secret journals with which nobody goes on; the entry and its cost stay.
         """
         with self._writing() as (connection, _):
             token, _ = self._named(connection, name)
@@ -333,7 +333,7 @@ class Recovery(Account):
 
         Privacy
         -------
-        Reads public facts alone.
+        As `entries`: which fits ended with a model depends on the data where others failed.
         """
         with self._reading() as (connection, _):
             return transactions.undelivered(connection, self._share)

@@ -102,8 +102,9 @@ class Gaussian:
 
     Privacy
     -------
-    A promise about a release: no test tells neighbouring data sets apart better than a test of N(0, 1) against N(mu,
-    1). The value itself is public.
+    A promise about a release: up to the discreteness of the noise, no test tells neighbouring data sets apart better
+    than a test of N(0, 1) against N(mu, 1). For the numbers as drawn the statement's (eps, delta) holds. The value
+    itself is public.
 
     See Also
     --------
@@ -144,8 +145,9 @@ class Poisson:
 
     Privacy
     -------
-    A promise about all releases together, by the privacy loss distribution of one, composed `steps` times. The value
-    itself is public.
+    A promise about all releases together, by the privacy loss distribution of one, composed `steps` times. For the
+    numbers as drawn the statement's (eps, delta) holds; the accountant's own rounding is not charged (accounting.md,
+    section 4). The value itself is public.
 
     See Also
     --------

@@ -147,7 +147,7 @@ class Plan:
 
         Privacy
         -------
-        Reads public facts alone.
+        Reads no row. What fits that failed have spent may show in it: see `dplr.ledger.Price`.
 
         Examples
         --------

@@ -28,7 +28,8 @@ static int runs_avx2, runs_avx512;
 static unsigned saved_registers(void)
 {
     unsigned low, high;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    /* Volatile: a compiler may otherwise move it before the check that the CPU knows it. */
+    __asm__ __volatile__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
 

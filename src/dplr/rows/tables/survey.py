@@ -48,7 +48,7 @@ class Survey:
 
     Privacy
     -------
-    None of it is private: it shows counts, extremes and values of single records.
+    Nothing protects it: it shows counts, extremes and values of single records, to the data holder alone.
 
     See Also
     --------
