@@ -303,9 +303,10 @@ def test_tables_several_classes_and_numbers_can_be_searched(options):
 
 
 def test_a_better_candidate_is_found():
-    """Of 150 runs with random stopping 121 found it: a run in ten never draws it, and scores are noisy."""
+    """Of 12,457 searches 53 did not find it: scores are noisy. With random stopping 29 of 150 did not: one in ten never
+    draws it. The limits leave one failure in 10,000 runs of this test."""
     X, y = rows(6_000)
-    for options, searches, least in (({}, 6, 6), (STOPPING | {"runs": 8}, 100, 65)):
+    for options, searches, least in (({}, 100, 95), (STOPPING | {"runs": 8}, 100, 65)):
         search = dplr.PrivateSearch(logistic(eps=4.0), {"l2": [0.001, 1e6]}, **options)
         found = [search.fit(X, y).best_params_["l2"] for _ in range(searches)]
         assert found.count(0.001) >= least
