@@ -21,7 +21,7 @@ def assert_red(folder, changes, test, complaint):
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r}); import dplr, pytest; "
         f"assert dplr.__file__.startswith({str(folder)!r}); "
-        f"sys.exit(pytest.main(['-x', '-q', '-p', 'no:cacheprovider', {test!r}]))"
+        f"sys.exit(pytest.main(['-x', '-q', '-m', '', '-p', 'no:cacheprovider', {test!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 1, done.stdout + done.stderr

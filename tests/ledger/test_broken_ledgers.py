@@ -26,8 +26,8 @@ BROKEN = {
         [
             (
                 "noise.py",
-                "            self._waiting[0]()\n            self._waiting.pop(0)",
-                "            self._waiting.pop(0)()",
+                "                self._waiting[0]()\n                self._waiting.pop(0)",
+                "                self._waiting.pop(0)()",
             )
         ],
         LOST,
