@@ -72,7 +72,7 @@ docs-links: $(VENV)-docs/.docs
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 # Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
-# `make wheels PYTHONS="python3.12 /root/folder:/usr/bin/python3.15" SUITE="tests/core tests/ledger"`.
+# `make wheels PYTHONS="python3.12 /other/root:/usr/bin/python3.15" SUITE="tests/core tests/ledger"`.
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 python3.15t
 wheels: $(VENV)-wheels/.tools
 	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))

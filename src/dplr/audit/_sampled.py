@@ -146,7 +146,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
     mu : float
         Sensitivity over standard deviation; the eps is 0 where it is not positive.
     delta : float
-        Probability in (0, 1) by which the loss may be exceeded.
+        What is added to what the factor exp(eps) allows, in (0, 1).
 
     Returns
     -------

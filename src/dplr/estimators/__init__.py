@@ -88,7 +88,7 @@ def fit(
         `"auto"` takes the one that was best on the project's tables, a function of public facts. `"ngd"` and `"score"`
         need delta > 0. A spec sets options.
     delta : float, default=0.0
-        Failure probability in [0, 1). 0 asks for pure eps-DP.
+        What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP.
     model : str or Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.

@@ -18,7 +18,7 @@ class LinearRegression(PrivateRegressor):
     eps : float, default=1.0
         Privacy loss, positive. ``float("inf")`` fits without noise and without privacy.
     delta : float, default=0.0
-        Failure probability in [0, 1). 0 asks for pure eps-DP.
+        What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP.
     mechanism : {"auto", "fm", "objective", "ngd", "none"} or spec, default="auto"
         `"auto"` takes the one that was best on the project's tables, a function of public facts. `"ngd"` needs delta >
         0. A spec sets options.

@@ -21,7 +21,8 @@ class LogisticRegression(PrivateClassifier):
     eps : float, default=1.0
         Privacy loss, positive. ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : float, default=0.0
-        Failure probability in [0, 1). 0 asks for pure eps-DP; `"objective"` then states 2^-64.
+        What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP; `"objective"`
+        then states 2^-64.
     mechanism : {"auto", "fm", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
         `"auto"` takes the one that was best on the project's tables. It is a function of public facts, and the
         statement says which one it took and why. `"ngd"` and `"score"` need delta > 0. A spec sets options, such as

@@ -20,7 +20,7 @@ class ResidualRegressor(PrivateRegressor):
     eps : float, default=1.0
         Privacy loss, positive. ``float("inf")`` fits without noise and without privacy.
     delta : float, default=0.0
-        Failure probability in [0, 1). 0 asks for pure eps-DP.
+        What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP.
     mechanism : {"auto", "objective", "output", "ngd", "none"} or spec, default="auto"
         `"auto"` is a function of public facts. `"ngd"` needs delta > 0. The functional mechanism has no expansion of
         such losses.

@@ -71,7 +71,7 @@ def release_moments(
     eps : float
         Privacy loss of the whole release, above 0.
     delta : float, default=0.0
-        Probability by which the loss may be exceeded, in [0, 1). A delta makes the noise grow with the number of
+        What is added to what the factor exp(eps) allows, in [0, 1). A delta makes the noise grow with the number of
         columns, and not with its square.
     columns : list of str or None, default=None
         Names of the declared columns to release; None for all. Products of two of them stay. Each further column costs

@@ -138,7 +138,7 @@ def plan(
     mechanism : str or mechanism, default="auto"
         `"auto"`, a shorthand, or a spec of `dplr.mechanisms`. A curve with `"auto"` has every mechanism.
     delta : float or list of float, default=0.0
-        Probability by which the loss may be exceeded, in [0, 1). For a curve it may be a list.
+        What is added to what the factor exp(eps) allows, in [0, 1). For a curve it may be a list.
     fit_intercept : bool, default=True
         Whether a constant is appended to every row.
     l2 : float or "auto", default="auto"

@@ -188,7 +188,7 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
     statements : iterable of dplr.PrivacyStatement
         Statements of the releases, or anything with `eps`, `delta` and `guarantee`.
     delta : float
-        Probability by which the loss of all together may be exceeded, in (0, 1).
+        What is added to what the factor exp(eps) of all together allows, in (0, 1).
 
     Returns
     -------

@@ -183,7 +183,7 @@ class Approx:
     eps : float
         Privacy loss, above 0.
     delta : float
-        Probability by which the loss may be exceeded, in [0, 1).
+        What is added to what the factor exp(eps) allows, in [0, 1).
 
     Privacy
     -------
