@@ -11,3 +11,5 @@ validate-pyproject pyproject.toml
 check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
