@@ -8,7 +8,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
-	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto
+	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto --dist worksteal
 # What attacks and measures for longer than a change can wait: audits of whole fits, copies that are broken on purpose,
 # faults, real data. With the oracles.
 thorough: $(VENV)/.oracle
