@@ -256,7 +256,7 @@ def test_the_statement_names_map_seed_and_bounds():
 def test_the_steps_before_are_judged_as_before():
     with pytest.warns(dplr.PrivacyWarning, match="MaxAbsScaler learned from the private rows"):
         est = make_pipeline(MaxAbsScaler(), features(), OBJECTIVE).fit(X, Y)[-1]
-    assert est.privacy_.assumptions[0].startswith("NOT COVERED: MaxAbsScaler")
+    assert est.privacy_.uncovered[0].startswith("MaxAbsScaler learned")
     with pytest.warns(dplr.PrivacyWarning, match="MaxAbsScaler"):
         after = make_pipeline(features(), MaxAbsScaler(), OBJECTIVE).fit(X, Y)[-1]
     assert after.features_ is None

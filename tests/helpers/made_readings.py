@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dplr.inference.reading import MEAN, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling
+from dplr.privacy.estimand import Estimand
 
 IOTA = 0.5
 
@@ -46,7 +47,8 @@ def of_moments(matrix, vector, square, n, cells, tied, deviation, laplace=False)
     sampling = classical_sampling(matrix, vector, cells, tied, noise, square, deviation**2, n)
     return Reading(
         matrix=matrix, vector=vector, cells=cells, tied=tied, vector_noise=noise, sampling=sampling, laplace=laplace,
-        center=np.zeros(q), reach=2 * np.sqrt(q), estimand=MEAN, n_rows=n, square=square, square_noise=deviation**2,
+        center=np.zeros(q), reach=2 * np.sqrt(q), estimand=Estimand.MEAN, n_rows=n, square=square,
+        square_noise=deviation**2,
     )  # fmt: skip
 
 

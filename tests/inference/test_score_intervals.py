@@ -17,8 +17,9 @@ from dplr.inference.intervals import (
     score_test,
 )
 from dplr.inference.noise import covariance, fourth, weights
-from dplr.inference.reading import MEAN, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.score import ends, lowest, quantile, statistic
+from dplr.privacy.estimand import Estimand
 
 Z = stats.norm.ppf(0.975)
 
@@ -278,7 +279,7 @@ def test_whatever_is_released_ends_are_two_finite_numbers_or_none():
         given = Reading(
             matrix=matrix + matrix.T, vector=rng.normal(size=q) * rng.choice([1.0, 1e5, 1e200]), cells=cells + cells.T,
             tied=tied, vector_noise=np.eye(q) * rng.choice([0.0, 1.0]), sampling=np.eye(q) * rng.choice([0.0, 1.0]),
-            laplace=bool(rng.random() < 0.5), center=np.zeros(q), reach=4.0, estimand=MEAN,
+            laplace=bool(rng.random() < 0.5), center=np.zeros(q), reach=4.0, estimand=Estimand.MEAN,
         )  # fmt: skip
         found = intervals(given, np.eye(q), coef_bound=rng.choice([None, 10.0]))
         bounded = found.verdict != UNBOUNDED

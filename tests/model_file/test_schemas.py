@@ -41,7 +41,7 @@ BEYOND = [
     (r"sha256", r"must be that of the", "it is a hash of the values"),
     (r"model\.parameters\.mechanism", r"must have options that its mechanism takes", "it is a matter of the mechanism"),
     (r"model\.bounds|model\.features\.bounds", r"must keep the rules of bounds", _OTHERS),
-    (r"model\.(features\.)?bounds\.columns.*", r"must be a label", "bounds files take larger numbers, by one schema"),
+    (r"model\.(features\.)?bounds\.(columns|target).*", r"must be a label", "files of bounds take larger numbers too"),
     (r"model\.(features\.)?bounds\.columns", r"must (have names for all columns|name every column once)", _OTHERS),
     (r"model\.bounds", r"must be null beside features|must take at most", _OTHERS),
     (r"model(\.features\.names|\.bounds\.[\w.\[\]]*|\.classes\.labels)?", r"must take at most \d+ characters", _OTHERS),
@@ -119,6 +119,18 @@ def test_model_files_keep_their_schema():
     assert [fault("model-file.schema.json", model) for model in models()] == [""] * len(models())
     for path in (ROOT / "docs" / "examples").glob("*.model.json"):
         assert fault("model-file.schema.json", json.loads(path.read_text())) == ""
+
+
+def test_the_schema_takes_a_statement_that_does_not_cover_everything_as_the_reader_does(tmp_path):
+    for facts, are_taken in ((["a step learned"], True), ([], False), ("a step learned", False)):
+        tree = json.loads(json.dumps(models()[0]["model"]))
+        for name in ("statement", "statement_of_one"):
+            if tree[name] is not None:
+                tree[name]["uncovered"] = facts
+        data = mutations.with_hash(tree)
+        (tmp_path / "model.json").write_bytes(data)
+        assert (fault("model-file.schema.json", json.loads(data)) == "") is are_taken
+        assert (refusal(dplr.load_model, tmp_path / "model.json") == "") is are_taken
 
 
 def mutated_models(count):

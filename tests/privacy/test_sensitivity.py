@@ -44,6 +44,7 @@ def stated(d, domain, linear, quadratic, iota, relation):
     return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("domain", ["ball", "cube", "corner"])
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
@@ -107,6 +108,7 @@ def layout(kinds, iota):
     return Geometry(first, half_width=width, intercept=iota, **groups)
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("iota", [0.0, 0.5])
 @pytest.mark.parametrize("kinds", LAYOUTS)
@@ -432,6 +434,7 @@ def test_quadratic_block_comes_free_up_to_the_stated_weight():
 RATIOS = (0.01, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("domain", ["ball", "cube"])

@@ -42,6 +42,7 @@ GEOMETRIES = [
 PRIVATE = [("replace_one", True), ("replace_one", False), ("add_remove", False)]
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize(("relation", "whole"), PRIVATE)
 @pytest.mark.parametrize(("geometry", "slack"), [case[1:] for case in GEOMETRIES], ids=[case[0] for case in GEOMETRIES])
 def test_search_over_persons_never_exceeds_the_sensitivity_of_the_computed_integers_and_reaches_it(
@@ -173,6 +174,7 @@ def ratio(name, geometry, relation, eps, ridge, unit):
 SQUARE, BALL = Geometry(2, half_width=WIDTH), Geometry(3)
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("geometry", [SQUARE, BALL], ids=["gauge", "ball"])
 @pytest.mark.parametrize(

@@ -241,10 +241,7 @@ def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
             est.ranges_.get(name, pair) for name, pair in zip(est.coef_names_, est.bounds.layout.pairs, strict=True)
         ]
         effects = coef * [high - low for low, high in ends]
-    if hasattr(est, "predict_proba") and not est.privacy_.biased:
-        columns += [np.exp(coef)] + [np.exp(effects)] * with_bounds
-    else:
-        columns += [effects] * with_bounds
+    columns += [effects] * with_bounds
     order = np.argsort(-np.abs(effects), kind="stable")  # the largest effect first
     *shown, last = [float(item["value"]) for item in Page(pages[name]).all("data")]
     table = np.reshape(shown, (len(coef), -1))
@@ -269,18 +266,20 @@ def test_a_wide_table_becomes_lists_on_a_narrow_screen(pages):
     page = Page(pages["output"])
     assert [attributes.get("class") for tag, attributes in page.elements if tag == "table"] == ["many"]
     assert {each["data-head"] for each in page.all("td")} == {
-        "coefficient", "odds ratio per unit", "bounds", "odds ratio across them", "deviation of the noise",
+        "coefficient", "bounds", "effect across them", "deviation of the noise",
     }  # fmt: skip
     assert "class" not in next(each for tag, each in Page(pages["fm"]).elements if tag == "table")
 
 
-def test_odds_ratios_are_shown_where_coefficients_are_log_odds_alone(pages, models):
-    """The functional mechanism and a cut loss minimise another loss than the logistic one."""
-    for name, biased in (("fm", True), ("objective", True), ("ngd", False), ("score", False), ("none", False)):
+def test_odds_ratios_are_shown_beside_their_intervals_alone(pages, models):
+    """Clipped gradients, a cut loss, another quadratic and a large ridge give no log odds; others have no intervals."""
+    estimands = {"fm": "margin", "objective": "margin", "ngd": "margin", "output": "margin", "none": "log-odds"}
+    for name, estimand in (estimands | {"score": "log-odds"}).items():
         words = Page(pages[name]).words
-        assert models[name].privacy_.biased is biased
-        assert ("odds ratio per unit" in words) is not biased
-        assert ("no log odds, and there are no odds ratios here" in words) is biased
+        assert models[name].privacy_.estimand == estimand
+        assert ("odds ratio per unit, and its interval" in words) is (name == "score")
+        assert ("Coefficients are not log odds" in words) is (estimand == "margin")
+        assert ("no odds ratios here" in words) is (name != "score")
 
 
 def test_three_labels_have_a_column_each(pages, models):

@@ -222,6 +222,7 @@ def hard_rows(rng, d):
     return rows
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("d", [1, 2, 5, 13, 40])

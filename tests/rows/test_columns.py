@@ -26,6 +26,7 @@ def integers(total):
     return [int(k) for k in total.integers(total.exponent)]
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 33])
 def test_sums_of_columns_equal_the_numpy_twin_in_every_bit(path, kind, d):

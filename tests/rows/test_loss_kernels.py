@@ -66,6 +66,7 @@ def test_sums_equal_the_numpy_twin(path, kind, loss, d):
     check(total(X, y, prep, loss, coef), reference.loss_sums(X, y, prep, loss, coef))
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 8, 9, 31, 33, 47, 48, 49, 127, 129, 511, 512, 513, 8191, 8193])
 @pytest.mark.parametrize("d", [3, 40, 100])
 def test_every_number_of_rows_is_summed(path, n, d):
@@ -267,6 +268,7 @@ def exact_gradient(mpmath, X, y, constant, coef):
     return out
 
 
+@pytest.mark.grid(4)
 @pytest.mark.oracle
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("norm", [0.1, 10.0, 1e4])

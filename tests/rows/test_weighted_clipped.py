@@ -82,6 +82,7 @@ def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, mo
         assert integers(three)[0] == expected[0]
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "options", [{"block_rows": 1}, {"block_rows": 7}, {"block_rows": 1000, "threads": 2}, {"threads": 5}]

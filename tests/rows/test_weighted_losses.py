@@ -163,6 +163,7 @@ def test_pairs_of_weighted_rows_are_the_same_on_threads_and_without_those_of_wei
     assert np.abs((zeros.hi - few.hi) + (zeros.lo - few.lo)).max() < 1e-25
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.label)
 @pytest.mark.parametrize("options", [{}, {"threads": 2}, {"block_rows": 5000}])
 @pytest.mark.parametrize("layout", ["C", "converted"])

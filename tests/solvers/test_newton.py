@@ -60,6 +60,7 @@ def gradient_norm(X, y, prep, objective, coef):
     return np.linalg.norm(gradient + objective.ridge * (coef - objective.center) + objective.linear)
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("case", ["plain", "separable", "one class", "twins", "scales"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("l2", [1e-8, 1e-4, 10.0])
@@ -318,6 +319,7 @@ def refits(loss, n, d, count, noise, l2=1e-3):
     return [Objective(loss, ridge, 0.1 * np.ones(d), noise * rng.normal(size=d)) for ridge in ridges]
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("noise", [0.1, 10.0, 1e4])
 @pytest.mark.parametrize(("n", "d"), [(400, 3), (12_000, 6)])

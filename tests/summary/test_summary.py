@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dplr
+from dplr.privacy.estimand import Estimand
 from dplr.summary.render import decimals, p_text, rounded
 from dplr.summary.table import Line, Summary
 from paid_people import BOUNDS, TARGET, N, people
@@ -361,7 +362,7 @@ def test_names_are_escaped_in_html_and_latex():
 
 def test_no_cell_is_a_formula_or_an_option():
     line = Line("=1+1", "", 1.0, 0.1, 0.8, 1.2, 0.5, 0.01, "bounded")
-    table = Summary((line, replace(line, name="[2pt]")), "T", {"level": "95 %"}, {}, ("a\x1bnote",))
+    table = Summary((line, replace(line, name="[2pt]")), "T", {"level": "95 %"}, {}, ("a\x1bnote",), Estimand.MEAN)
     assert "'=1+1," in table.to_csv()
     assert r"{}[2pt]" in table.to_latex()
     assert "\x1b" not in str(table) + table.to_html() + table.to_latex()

@@ -11,9 +11,10 @@ import dplr
 from bench.studies.intervals.designs import Design
 from dplr.inference.intervals import intervals
 from dplr.inference.noise import covariance
-from dplr.inference.reading import MEAN, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, positive_part, residual_sum
 from dplr.mechanisms.functional.moments import blocks
+from dplr.privacy.estimand import Estimand
 
 LEVEL, Z = 0.95, 1.959963984540054
 SCORE, WALD, NAIVE, BOOTSTRAP, OLS = "score", "wald", "ridge", "bootstrap", "non-private"
@@ -86,8 +87,8 @@ def release(sums: tuple[np.ndarray, np.ndarray, float], n: int, noise: Noise, rn
     sampling = classical_sampling(matrix, vector, noise.cells, noise.tied, of_vector, square, noise.square**2, n)
     return Reading(
         matrix=matrix, vector=vector, cells=noise.cells, tied=noise.tied, vector_noise=of_vector, sampling=sampling,
-        laplace=noise.laplace, center=np.zeros(q), reach=2 * math.sqrt(q), estimand=MEAN, n_rows=n, square=square,
-        square_noise=noise.square**2,
+        laplace=noise.laplace, center=np.zeros(q), reach=2 * math.sqrt(q), estimand=Estimand.MEAN, n_rows=n,
+        square=square, square_noise=noise.square**2,
     )  # fmt: skip
 
 

@@ -188,6 +188,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             arithmetic="integer",
             reproducible=False,
             source=f"{self._source_of}; dplr baselines/histogram.md, theorems 1 and 2",
+            uncovered=facts.uncovered,
         )
         return TablePlan(grid, law, theta, statement)
 

@@ -297,7 +297,6 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         check_rule(rule, streaming)
         labels = None if rule is None else rule.of(y)
         columns = X.columns if isinstance(X, Table) else None
-        said = (*self._said, *self._not_covered(levels))
         class_weight = getattr(self, "class_weight", None)
         if streaming is None:
             unit, weights = given.counted(n, labels, class_weight, self._loss(), strict)
@@ -306,7 +305,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             streaming, unit = streaming.counted(given, class_weight, classes, self._loss(), strict)
             n, weights = streaming.units, None
         known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
-        facts = PublicFacts.of(self, bounds, known, d, columns, labels, said, features, unit)
+        facts = PublicFacts.of(
+            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels), features, unit
+        )
         if streaming is not None:
             streaming = streaming.described(facts, rule)
         return Ready(X, y, facts, labels, named, weights, streaming, given.weight_column)
@@ -363,7 +364,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         said = f"{learned} learned from the private rows before this fit, without noise"
         remedy = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
         warn(f"{said}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
-        return (f"NOT COVERED: {said}",)
+        return (said,)
 
     def _source(self) -> Source:
         return source_of(self.rng)

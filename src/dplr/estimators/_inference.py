@@ -17,6 +17,7 @@ from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms import SHORTHANDS
+from dplr.privacy.statement import NOT_COVERED
 from dplr.summary.columns import Chosen, choose, positions, unreferenced, user_units
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
@@ -303,7 +304,7 @@ def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     notes += [_RANGES] if record.prep.limits is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
-    notes += [f"{fact}." for fact in facts if fact.startswith("NOT COVERED")]
+    notes += [f"{NOT_COVERED}: {fact}." for fact in fitted.privacy_.uncovered]
     if fitted.privacy_.reproducible:
         notes.append("Not private: the noise came from a seed.")
     return tuple(notes)

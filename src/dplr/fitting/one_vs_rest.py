@@ -66,8 +66,11 @@ class Planned(NamedTuple):
 
     def drawn_from(self, source: Source) -> Planned:
         """The same, whose statements say whether their noise can be drawn again."""
-        of_one = replace(self.plan.statement, reproducible=source.reproducible)
-        of_all = replace(self.statement, reproducible=source.reproducible)
+        return self.stating(reproducible=source.reproducible)
+
+    def stating(self, **facts: Any) -> Planned:
+        """The same plan, with these fields in the statement of each model and in that of all."""
+        of_one, of_all = replace(self.plan.statement, **facts), replace(self.statement, **facts)
         return self._replace(plan=replace(self.plan, statement=of_one), statement=of_all)
 
 

@@ -49,6 +49,7 @@ class PublicFacts:
     classes : the labels; None for a numeric target, and where they are not known.
     label_codes : the numbers that stand for two labels.
     assumptions : sentences of the statement that come before all others.
+    uncovered : sentences of the statement about what its guarantee does not cover.
     public_columns : names that public rows may have where those of the table are not known yet.
     aim : what the model is for.
     features : the map that made the rows, of columns with these bounds; None where the table has the columns.
@@ -70,6 +71,7 @@ class PublicFacts:
     classes: Sequence[Any] | None = None
     label_codes: Pair = (0.0, 1.0)
     assumptions: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
     public_columns: Sequence[str] | None = None
     aim: str = AIMS[0]
     features: FourierMap | None = None
@@ -85,13 +87,14 @@ class PublicFacts:
         columns: Sequence[str] | None,
         labels: Labels | None = None,
         said: tuple[str, ...] = (),
+        uncovered: tuple[str, ...] = (),
         features: FourierMap | None = None,
         unit: Unit = ROW,
     ) -> PublicFacts:
         """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
-        resolved: dict[str, Any] = {"assumptions": said}
+        resolved: dict[str, Any] = {"assumptions": said, "uncovered": uncovered}
         if labels is not None:
-            resolved = {"classes": labels.classes.tolist(), "label_codes": labels.codes}
+            resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (*said, labels.assumption)
         names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim")
         declared = {name: getattr(model, name) for name in names}
@@ -158,6 +161,10 @@ class PublicFacts:
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
+        return self._of_least_noise(eps).stating(uncovered=self.uncovered)
+
+    def _of_least_noise(self, eps: float) -> Planned:
+        """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
         mechanism, problem = self._taken(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
         if self.delta == 0 or math.isinf(eps):

@@ -182,6 +182,7 @@ def _plan(
     naive = basic(statements)
     cost = f"eps = {naive[0]:.6g}" + (f", delta = {naive[1]:.6g}" if naive[1] else "")
     arithmetic = {each.arithmetic for each in statements}
+    estimands = {each.estimand for each in statements}
     statement = PrivacyStatement(
         mechanism="search",
         eps=eps,
@@ -193,6 +194,7 @@ def _plan(
         assumptions=(said, f"one such fit of each candidate, released without a search, would have cost {cost}"),
         arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
         reproducible=False,
+        estimand=estimands.pop() if len(estimands) == 1 else None,
         source=theorem.partition("; ")[2],
     )
     return SearchPlan(planned, statement, naive)

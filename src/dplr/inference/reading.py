@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.inference.sampling import classical_sampling, residual_sum
-
-# What coefficients are of: all that a table must know to name them.
-MEAN, PROBABILITY, LOG_ODDS = "mean", "probability", "log-odds"
+from dplr.privacy.estimand import Estimand
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,7 +33,7 @@ class Reading:
     center : (q,) 0 where `vector` and `matrix` are moments; else the point at which they were released, a score and its
         derivative.
     reach : public guess of the largest distance of the coefficients from 0; what depends on it is not reported.
-    estimand : `"mean"`, `"probability"` or `"log-odds"`: what a unit of a column adds to.
+    estimand : what a unit of a column changes: a mean, a probability or log odds.
     factor : coefficients of the estimand are `factor` times theta.
     n_rows : number of rows, public or released; None where it is not known.
     robust : whether `sampling` holds for unequal variances.
@@ -54,7 +52,7 @@ class Reading:
     laplace: bool
     center: NDArray[np.float64]
     reach: float
-    estimand: str
+    estimand: Estimand
     factor: float = 1.0
     n_rows: float | None = None
     robust: bool = False

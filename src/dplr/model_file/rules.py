@@ -151,7 +151,7 @@ def check_blocks(
     if (of_one is statement) is (several or bool(ranges)):
         rule = "must be given for more than two classes and where ranges are released, and null else"
         refuse("model.statement_of_one", rule, labels)
-    facts = [(kind.mechanism, kind.neighbouring, kind.unit) for kind in (of_one, statement)]
+    facts = [(kind.mechanism, kind.neighbouring, kind.unit, kind.uncovered) for kind in (of_one, statement)]
     if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
     if several and problem.w0 is not None:

@@ -29,6 +29,7 @@ from dplr.model_file.readers import (
 )
 from dplr.model_file.strict_json import refuse
 from dplr.model_file.units import read_unit, write_unit
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 
@@ -76,6 +77,12 @@ _STATEMENT: dict[str, Reader] = {
     "source": text,
     "version": text,
 }
+# Keys of some statements only: of persons or weights, of coefficients, and of guarantees that do not cover everything.
+_SOMETIMES: dict[str, Reader] = {
+    "unit": read_unit,
+    "estimand": choice(*map(str, Estimand)),
+    "uncovered": list_of(text, 1, 2**20),
+}
 
 
 def plain(value: Any) -> Any:
@@ -92,20 +99,30 @@ def finite(value: float) -> float | str:
 
 def write_statement(statement: PrivacyStatement) -> dict[str, Any]:
     """Plain values of every field of a statement."""
-    return {
-        "mechanism": statement.mechanism,
-        "eps": finite(statement.eps),
-        "delta": float(statement.delta),
-        "guarantee": {"kind": type(statement.guarantee).__name__} | _written(statement.guarantee),
-        "neighbouring": str(statement.neighbouring),
-        "released": [{"block": name} | _written(release) for name, release in statement.released.items()],
-        "calibration": statement.calibration,
-        "assumptions": list(statement.assumptions),
-        "arithmetic": statement.arithmetic,
-        "reproducible": statement.reproducible,
-        "source": statement.source,
-        "version": statement.version,
-    } | write_unit(statement.unit)
+    uncovered = {"uncovered": list(statement.uncovered)} if statement.uncovered else {}
+    return (
+        {
+            "mechanism": statement.mechanism,
+            "eps": finite(statement.eps),
+            "delta": float(statement.delta),
+            "guarantee": {"kind": type(statement.guarantee).__name__} | _written(statement.guarantee),
+            "neighbouring": str(statement.neighbouring),
+            "released": [{"block": name} | _written(release) for name, release in statement.released.items()],
+            "calibration": statement.calibration,
+            "assumptions": list(statement.assumptions),
+            "arithmetic": statement.arithmetic,
+            "reproducible": statement.reproducible,
+            "source": statement.source,
+            "version": statement.version,
+        }
+        | uncovered
+        | write_unit(statement.unit)
+        | _write_estimand(statement.estimand)
+    )
+
+
+def _write_estimand(estimand: Estimand | None) -> dict[str, str]:
+    return {} if estimand is None else {"estimand": str(estimand)}
 
 
 def _written(record: Any) -> dict[str, Any]:
@@ -127,12 +144,14 @@ def read_statement(
     where: str, value: Any, known: Mapping[str, Description] = MappingProxyType(SHORTHANDS)
 ) -> PrivacyStatement:
     """The statement that `write_statement` wrote, of one of these mechanisms, its fields checked against each other."""
-    of_unit = isinstance(value, dict) and "unit" in value  # a statement of records that count whole has no such key
-    fields = table(_STATEMENT | ({"unit": read_unit} if of_unit else {}))(where, value)
+    sometimes = {name: read for name, read in _SOMETIMES.items() if isinstance(value, dict) and name in value}
+    fields = table(_STATEMENT | sometimes)(where, value)
     about: Description = known[choice(*known)(f"{where}.mechanism", fields["mechanism"])]
     fields["guarantee"] = _read_guarantee(f"{where}.guarantee", fields["guarantee"])
+    if "estimand" in fields:
+        fields["estimand"] = Estimand(fields["estimand"])
     fields["neighbouring"] = Neighbouring(fields["neighbouring"])
-    fields["assumptions"] = tuple(fields["assumptions"])
+    fields["assumptions"], fields["uncovered"] = tuple(fields["assumptions"]), tuple(fields.get("uncovered", ()))
     releases = {}
     for k, release in enumerate(fields["released"]):
         name = release.pop("block")

@@ -7,11 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.inference.reading import MEAN, PROBABILITY, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, residual_sum
 from dplr.moments.law import LAPLACE
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.selection import Chosen, Target
+from dplr.privacy.estimand import Estimand
 from dplr.problem.geometry import GRID
 
 # Coefficients of a dedicated model are sought within this many times the root of their number.
@@ -44,7 +45,7 @@ def reading_of(released: ReleasedMoments, chosen: Chosen, target: Target, probab
         laplace=LAPLACE in laws,
         center=np.zeros(len(vector)),
         reach=_REACH * math.sqrt(len(vector)) * max(1.0, _dedicated_width(chosen) / c),
-        estimand=PROBABILITY if probability else MEAN,
+        estimand=Estimand.PROBABILITY if probability else Estimand.MEAN,
         n_rows=n_rows,
         square=square,
         square_noise=square_noise,

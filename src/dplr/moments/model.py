@@ -14,12 +14,13 @@ from dplr._validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
 from dplr.estimators._inference import CLIPPED, Inference, within
-from dplr.inference.reading import PROBABILITY, Reading
+from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, user_units
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
 from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.rows import as_table, predictors
 from dplr.summary.columns import choose, positions
@@ -41,7 +42,7 @@ class MomentModel(Inference):
         The columns of the model, as `regress` looks them up.
     l2 : float, "auto" or "cv"
         Ridge, as in `regress`.
-    kind : str
+    kind : {"mean", "probability"}
         What the model is of: a number, or the probability of a level.
 
     Attributes
@@ -86,13 +87,15 @@ class MomentModel(Inference):
     (True, ('column 0',))
     """
 
-    def __init__(self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: str) -> None:
+    def __init__(
+        self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: Estimand
+    ) -> None:
         self._released, self._target, self._chosen, self._kind = released, target, columns, kind
         self.privacy_: PrivacyStatement = released.privacy_
         self.target_name_ = target.name
         self.coef_names_ = columns.names
         self.feature_names_in_ = columns.layout.features
-        self.reading_: Reading = reading_of(released, columns, target, kind == PROBABILITY)
+        self.reading_: Reading = reading_of(released, columns, target, kind is Estimand.PROBABILITY)
         seed = "".join(party.digest[:6] for party in released.parties)
         self.ridge_ = ridge_of(released, self.reading_, l2, seed)
         scaled = solved(released, self.reading_, self.ridge_)
@@ -142,7 +145,7 @@ class MomentModel(Inference):
     @property
     def _ends(self) -> Pair:
         """Least and greatest values of the target."""
-        if self._kind == PROBABILITY:
+        if self._kind is Estimand.PROBABILITY:
             return (0.0, 1.0)
         number = self._released.layout.columns[self._target.feature].number
         assert number is not None
@@ -171,7 +174,7 @@ class MomentModel(Inference):
 
     @property
     def _title(self) -> str:
-        return "Linear probability model" if self._kind == PROBABILITY else "Linear regression"
+        return "Linear probability model" if self._kind is Estimand.PROBABILITY else "Linear regression"
 
     @cached_property
     def _facts(self) -> dict[str, str]:
@@ -203,7 +206,7 @@ class MomentModel(Inference):
 def fit_number(released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, l2: float | str) -> MomentModel:
     """See `ReleasedMoments.regress`."""
     goal = number_target(released.layout, target)
-    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, "mean")
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.MEAN)
 
 
 def fit_level(
@@ -211,4 +214,4 @@ def fit_level(
 ) -> MomentModel:
     """See `ReleasedMoments.probability`."""
     goal = level_target(released.layout, target, level)
-    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, PROBABILITY)
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.PROBABILITY)

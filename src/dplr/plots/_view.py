@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import check_choice, sentence
 from dplr.bounds import Bounds, Pair, Prep
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 
@@ -32,6 +33,7 @@ class Model:
     ranges : (columns, 2) declared bounds; None where there are none for these columns.
     released : name -> narrower range that was released; empty for none.
     statement : None for a model of another library.
+    estimand : what the coefficients are of; None where nobody says.
     history : of noisy gradient descent, else None; None also where each class has its own.
     noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
         else; else None.
@@ -47,6 +49,7 @@ class Model:
     ranges: NDArray[np.float64] | None
     released: Mapping[str, tuple[float, float]]
     statement: PrivacyStatement | None
+    estimand: Estimand | None
     history: History | None
     noise: NDArray[np.float64] | None
     target: Pair | None
@@ -68,8 +71,8 @@ class Model:
 
     @property
     def log_odds(self) -> bool:
-        """Whether coefficients are changes of log odds: not where another loss took the place of the logistic one."""
-        return self.kind == "logistic" and not (self.statement is not None and self.statement.biased)
+        """Whether coefficients are changes of log odds, up to noise and ridge."""
+        return self.estimand is Estimand.LOG_ODDS
 
     @property
     def reach(self) -> NDArray[np.float64] | None:
@@ -99,6 +102,8 @@ def read_model(est: Any) -> Model:
     classes = [str(label) for label in getattr(est, "classes_", ())]
     kind = getattr(est, "_kind", "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear")
     history = getattr(est, "history_", None)
+    record, statement = getattr(est, "_record", None), getattr(est, "privacy_", None)
+    of_another_library = Estimand.LOG_ODDS if kind == "logistic" else None
     return Model(
         kind=kind,
         names=names,
@@ -107,11 +112,12 @@ def read_model(est: Any) -> Model:
         labels=tuple(classes if len(coef) > 1 else classes[-1:]),
         ranges=_ranges(_bounds_of(est), names),
         released=getattr(est, "ranges_", {}),
-        statement=getattr(est, "privacy_", None),
+        statement=statement,
+        estimand=of_another_library if statement is None else statement.estimand,
         history=history if isinstance(history, History) else None,
         noise=_noise(est, coef),
         target=_target(getattr(est, "bounds", None)) if not classes else None,
-        prep=getattr(getattr(est, "_record", None), "prep", None),
+        prep=getattr(record, "prep", None),
     )
 
 

@@ -11,6 +11,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.unit import ROW, Unit
 
@@ -87,8 +88,8 @@ class Release:
         return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
 
-# How a calibration ends that names another loss than the model's own.
-BIASED = "biased by it"
+# The label of a fact that voids a guarantee, wherever statements are shown.
+NOT_COVERED = "NOT COVERED"
 
 
 @functools.cache
@@ -124,13 +125,20 @@ class PrivacyStatement:
         Theorem and proof.
     unit : dplr.privacy.Unit
         Whom the guarantee protects, one row or one person with all their rows, and how much rows count.
+    estimand : {"mean", "probability", "log-odds", "log-rate", "location", "margin"} or None
+        What the coefficients come to with many rows, noise and ridge aside. `"margin"` has signs and an order, and no
+        size that means anything beyond predictions. None where the release has no coefficients.
+    uncovered : tuple of str
+        Facts that the guarantee does not cover, such as a step before the fit that learned from the private rows. Empty
+        where nothing is known to be uncovered.
     version : str
         Version of dplr.
 
     Privacy
     -------
     A statement is made of public facts alone: publish it with the release. It is about `released` and whatever is
-    computed from it, under the relation `neighbouring`, and holds only if all of `assumptions` were public.
+    computed from it, under the relation `neighbouring`, and holds only if all of `assumptions` were public. It does not
+    hold for `uncovered`.
 
     See Also
     --------
@@ -161,6 +169,8 @@ class PrivacyStatement:
     reproducible: bool
     source: str
     unit: Unit = ROW
+    estimand: Estimand | None = None
+    uncovered: tuple[str, ...] = ()
     version: str = field(default_factory=_version)
 
     def __post_init__(self) -> None:
@@ -172,7 +182,7 @@ class PrivacyStatement:
         return hash(
             (
                 *(self.mechanism, self.eps, self.delta, self.guarantee, self.unit),
-                *(tuple(self.released.items()), self.assumptions),
+                *(tuple(self.released.items()), self.assumptions, self.uncovered),
             )
         )
 
@@ -219,18 +229,11 @@ class PrivacyStatement:
         return str(self.guarantee)
 
     @property
-    def biased(self) -> bool:
-        """Whether another loss than the model's own was minimised.
-
-        The coefficients of such a logistic model are not log odds.
-        """
-        return BIASED in self.calibration
-
-    @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """What the statement says, as a tuple of pairs of a label and a text."""
         lines = [
             ("guarantee", self._guarantee_sentence()),
+            *((NOT_COVERED, fact) for fact in self.uncovered),
             ("neighbouring", f"{self.neighbouring}: {self.unit.relation(self.neighbouring)}"),
         ]
         lines += [("unit", rule) for rule in self.unit.rules]
@@ -241,6 +244,8 @@ class PrivacyStatement:
             grid = f", on a grid of {block.grid:.3g}" if block.grid else ""
             lines.append(("released", f"{name}: {count} numbers, {noise}{grid}"))
         lines += [("calibration", self.calibration), ("arithmetic", self.arithmetic), ("source", self.source)]
+        if self.estimand is not None:
+            lines.append(("coefficients", self.estimand.words))
         if self.reproducible:
             lines.append(("WARNING", "the noise came from a seed: no privacy against anyone who can guess it"))
         return (*lines, *(("assumed", assumption) for assumption in self.assumptions))

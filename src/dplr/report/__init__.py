@@ -14,12 +14,15 @@ from dplr import plots
 from dplr._validation import sentence
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._view import Model, printable, read_model
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.report._page import breakable, number, page_template, policy, source
 from dplr.report._svg import inline_svg
 from dplr.report._words import MODELS, alarms, citation, promise, reading, released, secrets
 from dplr.report.curve import curve_html, write_curve
+from dplr.summary.render import CANNOT_SAY, decimals, rounded
+from dplr.summary.table import OddsRatio, Summary
 
 if TYPE_CHECKING:
     import os
@@ -125,7 +128,9 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     model = read_model(est)
     statement = _statement(model.statement, type(est).__name__)
     style = source("page.css")
-    heads, rows = _table(model)
+    summary, lacking = _summary(est, model)
+    odds = summary is not None and summary.estimand is Estimand.LOG_ODDS
+    heads, rows = _table(model, summary)
     pictures = [{"svg": mark_safe(svg), "caption": caption} for svg, caption in _pictures(est, model)]
     page = template.render(
         title=printable(title),
@@ -144,8 +149,8 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         columns=len(model.names),
         heads=heads,
         rows=rows,
-        reading=reading(model),
-        intervals=_intervals(est, model, mark_safe),
+        reading=reading(model, odds),
+        intervals=(None if summary is None else mark_safe(summary.to_html()), lacking),
         covered=math.isfinite(statement.eps),
         secrets=secrets(statement),
         citation=citation(statement),
@@ -157,14 +162,14 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     return str(page)
 
 
-def _intervals(est: Any, model: Model, mark_safe: Any) -> tuple[Any, str]:
+def _summary(est: Any, model: Model) -> tuple[Summary | None, str]:
     """The regression table of a model whose release allows one, and else why there is none."""
     if not hasattr(est, "summary"):
         return None, "This model has no confidence intervals."
     if len(model.names) > _TABULATED:
         return None, f"The table of intervals is left out: the model has more than {_TABULATED} columns."
     try:
-        return mark_safe(est.summary().to_html()), ""
+        return est.summary(), ""
     except ValueError as error:
         return None, printable(f"There are no confidence intervals: {error}")
 
@@ -199,8 +204,8 @@ def _blocks(statement: PrivacyStatement) -> list[str]:
     return [f"{text}; the noise has {block.noise_words}" if block.scale else text for text, block in found]
 
 
-def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """Heads and rows: coefficients; odds ratios where they are log odds; and the effect over the declared bounds."""
+def _table(model: Model, summary: Summary | None) -> tuple[list[str], list[tuple[str, list[Any]]]]:
+    """Heads and rows: coefficients, odds ratios of a table of log odds, and effects over the declared bounds."""
     if len(model.coef) > 1:
         heads = [printable(label) for label in model.labels]
         cells: list[list[Any]] = [[float(value) for value in column] for column in model.coef.T]
@@ -208,23 +213,31 @@ def _table(model: Model) -> tuple[list[str], list[tuple[str, list[Any]]]]:
     heads = ["coefficient"]
     cells = [[float(value)] for value in model.coef[0]]
     last: list[Any] = [float(model.intercept[0])]
-    with np.errstate(over="ignore"):
-        if model.log_odds:
-            heads.append("odds ratio per unit")
-            cells = [[*row, float(np.exp(row[0]))] for row in cells]
-            last.append("")
-        if model.reach is not None:
-            heads += ["bounds", "odds ratio across them" if model.log_odds else "effect across them"]
-            effects = model.coef[0] * model.widths("range")
-            across = np.exp(effects) if model.log_odds else effects
-            bounds = [f"{number(low)} to {number(high)}" for low, high in model.reach]
-            cells = [[*row, pair, float(value)] for row, pair, value in zip(cells, bounds, across, strict=True)]
-            last += ["", ""]
-        if model.noise is not None:
-            heads.append("deviation of the noise")
-            cells = [[*row, float(noise)] for row, noise in zip(cells, model.noise, strict=True)]
-            last.append("")
+    if summary is not None and summary.estimand is Estimand.LOG_ODDS:
+        heads.append("odds ratio per unit, and its interval")
+        ratios = {ratio.name: _ratio_text(ratio) for ratio in summary.odds_ratios()}
+        cells = [[*row, ratios.get(name, "")] for name, row in zip(model.names, cells, strict=True)]
+        last.append("")
+    if model.reach is not None:
+        heads += ["bounds", "effect across them"]
+        across = (model.coef[0] * model.widths("range")).tolist()
+        bounds = [f"{number(low)} to {number(high)}" for low, high in model.reach]
+        cells = [[*row, pair, value] for row, pair, value in zip(cells, bounds, across, strict=True)]
+        last += ["", ""]
+    if model.noise is not None:
+        heads.append("deviation of the noise")
+        cells = [[*row, float(noise)] for row, noise in zip(cells, model.noise, strict=True)]
+        last.append("")
     return heads, _rows(model, cells, last)
+
+
+def _ratio_text(ratio: OddsRatio) -> str:
+    """An odds ratio with its interval, to two digits of the interval."""
+    if not math.isfinite(ratio.high):
+        return CANNOT_SAY
+    places = decimals((ratio.high - ratio.low) / 4)
+    low, high = (rounded(end, places) for end in (ratio.low, ratio.high))
+    return f"{rounded(ratio.estimate, places)} [{low}, {high}]"
 
 
 def _rows(model: Model, cells: list[list[Any]], last: list[Any]) -> list[tuple[str, list[Any]]]:

@@ -40,6 +40,9 @@ def alarms(statement: PrivacyStatement) -> list[Alarm]:
                 "do not publish it as a private release.",
             )
         )
+    if statement.uncovered:
+        facts = "; ".join(map(printable, statement.uncovered))
+        found.append(Alarm("Not everything is covered.", f"The promise on this page does not hold for this: {facts}."))
     return found
 
 
@@ -127,16 +130,27 @@ def released(statement: PrivacyStatement) -> str:
     )
 
 
-def reading(model: Model) -> list[str]:
-    """How to read the table and the picture."""
+NO_ODDS = (
+    "There are no odds ratios here: the release does not tell how far these log odds are from those of the data. "
+    'aim="coefficients" makes a release that does.'
+)
+NO_LOG_ODDS = (
+    "Coefficients are not log odds, and there are no odds ratios here: up to "
+    "noise, their signs and order are close to those of a logistic regression; their sizes are not."
+)
+
+
+def reading(model: Model, odds: bool) -> list[str]:
+    """How to read the table, in which odds ratios are or are not, and the picture."""
     one = printable(model.labels[0], 60) if model.labels else ""
     hints = []
     if len(model.coef) > 1:
         hints.append("There is one column of numbers for each label: the label with the largest sum is predicted.")
-    elif model.log_odds:
+    elif odds:
         hints.append(
             f"One unit more of a column, the others unchanged, multiplies the odds of “{one}” by its odds ratio: above "
-            "1 makes it likelier, below 1 less likely. A coefficient is the logarithm of its odds ratio."
+            "1 makes it likelier, below 1 less likely. Odds ratios have no ridge, so their logarithms differ from the "
+            "coefficients, which are for predictions."
         )
     elif model.labels:
         hints.append(f"The sum of coefficients times values, plus the intercept, is a score: above 0 means “{one}”.")
@@ -146,12 +160,8 @@ def reading(model: Model) -> list[str]:
         )
     else:
         hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
-    if model.kind == "logistic" and not model.log_odds:
-        hints.append(
-            "Coefficients are no log odds, and there are no odds ratios here: another loss was minimised instead of "
-            "the logistic one, as the calibration says. Up to noise, their signs and order are close to those of a "
-            "logistic regression; their sizes are not."
-        )
+    if model.kind == "logistic" and not odds:
+        hints.append(NO_ODDS if model.log_odds else NO_LOG_ODDS)
     if model.ranges is not None:
         hints.append(
             "Columns have different units. To compare them, look at the effect across their bounds, "
@@ -202,5 +212,7 @@ def citation(statement: PrivacyStatement) -> str:
         delta = f", delta = {statement.delta:g}" if statement.delta else ""
         of = "" if statement.unit.person is None else " of persons"
         level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring}{of})"
+        if statement.uncovered:
+            level += f" (not covered: {'; '.join(map(printable, statement.uncovered))})"
     source, version = printable(statement.source), printable(statement.version)
     return f"Fitted {level}, mechanism {statement.mechanism} ({source}), with dplr {version}."

@@ -12,7 +12,8 @@ from dplr._validation import describe, sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
-from dplr.inference.reading import PROBABILITY, Reading
+from dplr.inference.reading import Reading
+from dplr.privacy.estimand import Estimand
 
 INTERCEPT = "(intercept)"
 
@@ -112,5 +113,5 @@ def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArr
         if geometry.intercept:
             units[geometry.d, j] = offset - start
     if geometry.intercept:
-        added[geometry.d] = 0.5 if reading.estimand == PROBABILITY else start
+        added[geometry.d] = 0.5 if reading.estimand is Estimand.PROBABILITY else start
     return units, added

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test
-from dplr.inference.reading import LOG_ODDS, MEAN, PROBABILITY, Reading
+from dplr.inference.reading import Reading
+from dplr.privacy.estimand import Estimand
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
@@ -19,11 +20,6 @@ from dplr.summary.table import Line, Summary
 _WEAK = 6.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
 _NAMED, _LEAST = 3, 0.25
-_ESTIMANDS = {
-    MEAN: "change of the mean per unit",
-    PROBABILITY: "change of the probability per unit (slopes of a linear probability model, not log odds)",
-    LOG_ODDS: "change of the log odds per unit",
-}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -80,11 +76,11 @@ def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | N
     first = subject.equations[0].reading
     percent = f"{100 * level:g} %"
     level_words = f"{percent} joint" if joint else percent
-    facts = dict(subject.facts) | {"level": level_words, "coefficients": _ESTIMANDS[first.estimand]}
+    facts = dict(subject.facts) | {"level": level_words, "coefficients": first.estimand.words}
     marked = any(line.verdict == DECLARED for line in lines)
     notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
     notes.append(_covers(first, joint))
-    return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION))
+    return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION), first.estimand)
 
 
 def _each(subject: Subject, level: float, joint: bool) -> float:
@@ -166,9 +162,9 @@ def _of(equation: Equation) -> str:
 
 def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
-    if reading.estimand == LOG_ODDS:
+    if reading.estimand is Estimand.LOG_ODDS:
         variances = "the logistic model is assumed"
-    if reading.estimand == PROBABILITY and not reading.robust:
+    if reading.estimand is Estimand.PROBABILITY and not reading.robust:
         variances += (
             ", which labels do not have: where probabilities differ much between rows, intervals may be far too "
         )

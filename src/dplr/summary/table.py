@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dplr.privacy.estimand import Estimand
 from dplr.summary import render
+from dplr.summary.columns import INTERCEPT
+
+_LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,32 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class OddsRatio:
+    """What multiplies the odds where a column grows by `step`, the others unchanged.
+
+    Attributes
+    ----------
+    name, label : str
+        Of the line of the table.
+    step : float
+        By how much the column grows, in the user's units.
+    estimate, low, high : float
+        The ratio and the ends of its interval; nan, 0 and infinity where the released numbers cannot say.
+
+    Privacy
+    -------
+    Post-processing of what was released: it costs nothing further.
+    """
+
+    name: str
+    label: str
+    step: float
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A regression table of released numbers: print it, or take it along in another form.
 
@@ -70,6 +100,8 @@ class Summary:
         Column, and the level that the others are compared with.
     notes : tuple of str
         What was assumed, and what the table does not say.
+    estimand : {"mean", "probability", "log-odds"}
+        What a unit of a column changes, by the lines of the table.
 
     Privacy
     -------
@@ -97,6 +129,30 @@ class Summary:
     facts: Mapping[str, str]
     references: Mapping[str, str]
     notes: tuple[str, ...]
+    estimand: Estimand
+
+    def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
+        """Compute the odds ratio of every column, each with its interval.
+
+        Parameters
+        ----------
+        steps : mapping of str to float or None, default=None
+            Name of a coefficient, and by how much its column grows; 1 for names that are not in it.
+
+        Returns
+        -------
+        tuple of objects
+            With `name`, `label`, `step`, `estimate`, `low` and `high`; empty where the table is not about log odds. The
+            intercept has none: it is of no change of a column.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
+        if self.estimand is not Estimand.LOG_ODDS:
+            return ()
+        lines = [line for line in self.lines if line.name != INTERCEPT]
+        return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
 
     def __str__(self) -> str:
         """Return the table as text."""
@@ -203,6 +259,15 @@ class Summary:
 
         columns = [name for name in Line.__slots__ if name != "label" or any(line.label for line in self.lines)]
         return pd.DataFrame([{name: getattr(line, name) for name in columns} for line in self.lines]).set_index("name")
+
+
+def _ratio(line: Line, step: float) -> OddsRatio:
+    low, high = sorted((step * line.low, step * line.high)) if step else (0.0, 0.0)
+    return OddsRatio(line.name, line.label, step, _exp(step * line.estimate), _exp(low), _exp(high))
+
+
+def _exp(value: float) -> float:
+    return math.inf if value > _LARGEST_EXPONENT else math.exp(value)
 
 
 def _plain(value: Any) -> Any:

@@ -67,6 +67,7 @@ def far(lazy, kind=HoldingParts):
     return kind(parts.parts, parts.empty, 1)
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_on_workers_has_every_bit_of_a_fit_in_this_process(name, client, folder):
     stream = dplr.Stream(ds.dataset(folder), workers=client)

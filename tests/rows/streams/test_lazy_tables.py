@@ -66,6 +66,7 @@ LAZY = {
 }
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("name", [*FITS, *OF_PERSONS])
 @pytest.mark.parametrize("kind", LAZY)
 def test_a_fit_of_a_lazy_table_is_that_of_its_rows(kind, name, folder, in_memory):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.inference.reading import MEAN, PROBABILITY, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, robust_sampling
 from dplr.mechanisms.functional.moments import (
     SQUARE,
@@ -19,6 +19,7 @@ from dplr.mechanisms.functional.moments import (
     moment_matrix,
     one_class,
 )
+from dplr.privacy.estimand import Estimand
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
@@ -75,7 +76,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         laplace=any(block.law == "discrete Laplace" for block in plan.statement.released.values()),
         center=np.zeros(size),
         reach=_REACH * size**0.5,
-        estimand=PROBABILITY if labels else MEAN,
+        estimand=Estimand.PROBABILITY if labels else Estimand.MEAN,
         factor=0.5 if labels else 1.0,  # labels are -1 and 1, probabilities from 0 to 1
         n_rows=n_rows,
         square=square,

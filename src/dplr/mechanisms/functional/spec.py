@@ -23,8 +23,9 @@ from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_releas
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
-from dplr.privacy.statement import BIASED, PrivacyStatement, Release
+from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Plan
@@ -170,7 +171,7 @@ class FunctionalMechanism(Mechanism):
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
         if problem.loss.classification:
-            named += f"; solved for the {self.approximation} quadratic instead of the logistic loss, and {BIASED}"
+            named += f"; solved for the {self.approximation} quadratic instead of the logistic loss"
         source = "theorem 6" if self.unbounded == "rerun" else "theorem 1" if delta == 0 else "theorem 4"
         source += " and lemma 8" if classes else " and lemma 15" if self.intervals == "robust" else ""
         statement = PrivacyStatement(
@@ -186,6 +187,7 @@ class FunctionalMechanism(Mechanism):
             reproducible=False,
             source=f"Zhang et al. 2012; dplr functional.md, {source}",
             unit=problem.unit,
+            estimand=Estimand.MARGIN if problem.loss.classification else problem.loss.estimand,
         )
         return Plan(problem, statement)
 

@@ -171,6 +171,7 @@ class NoisyGradientDescent(Mechanism):
             reproducible=False,
             source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
             unit=problem.unit,
+            estimand=problem.loss.estimand.clipped,
         )
         return Plan(problem, statement, descent=descent)
 

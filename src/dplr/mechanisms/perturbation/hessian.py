@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.inference.expansion import expanded
-from dplr.inference.reading import LOG_ODDS, Reading
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
 from dplr.noise import Source
 from dplr.privacy import calibration, sensitivity
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.cells import hot_columns, moments_sensitivity, second_moments
@@ -138,7 +139,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         laplace=bool(cells.any()),
         center=coef,
         reach=_REACH * math.sqrt(size) + float(np.linalg.norm(coef)),
-        estimand=LOG_ODDS,
+        estimand=Estimand.LOG_ODDS,
         n_rows=problem.n_rows,
     )
     widths = None if geometry.half_width is None else np.array(geometry.half_widths)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dplr._validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.statement import BIASED
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -84,11 +83,11 @@ def check_cut(cut: float) -> float:
     return value
 
 
-def bias(asked: Loss, minimised: Loss) -> str:
-    """What the statement says of a cut."""
+def instead(asked: Loss, minimised: Loss) -> str:
+    """What the statement says of a loss that took the place of another."""
     if minimised == asked:
         return ""
-    return f"; minimises the {minimised.label} loss instead of the {asked.label} one, and is {BIASED}"
+    return f"; minimises the {minimised.label} loss instead of the {asked.label} one"
 
 
 def no_reference(mechanism: str) -> ValueError:

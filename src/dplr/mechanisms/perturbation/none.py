@@ -68,6 +68,7 @@ class NoPrivacy(Mechanism):
             reproducible=False,
             source="no privacy",
             unit=problem.unit,
+            estimand=problem.loss.estimand,
         )
         return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 

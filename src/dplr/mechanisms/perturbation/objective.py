@@ -231,12 +231,13 @@ class ObjectivePerturbation(Mechanism):
             calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
             f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
-            f"{minimisation.bias(asked, problem.loss)}",
+            f"{minimisation.instead(asked, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
             source=_SOURCES[self.calibration],
             unit=problem.unit,
+            estimand=problem.loss.estimand,
         )
 
     def _check_unit(self, problem: Problem) -> None:

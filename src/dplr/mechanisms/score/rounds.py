@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr.inference.expansion import expanded
-from dplr.inference.reading import LOG_ODDS, Reading
+from dplr.inference.reading import Reading
 from dplr.mechanisms.score import defaults
 from dplr.noise import Source
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments
 from dplr.problem.fit import Fit
@@ -227,7 +228,7 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         laplace=False,
         center=point,
         reach=defaults.COEF_REACH * math.sqrt(q) + float(np.linalg.norm(point)),
-        estimand=LOG_ODDS,
+        estimand=Estimand.LOG_ODDS,
         n_rows=plan.problem.n_rows,
     )
     widths = None if geometry.half_width is None else np.array(geometry.half_widths)

@@ -117,6 +117,7 @@ class ScoreRelease(Mechanism):
             reproducible=False,
             source="dplr score.md, theorem 1",
             unit=problem.unit,
+            estimand=problem.loss.estimand,
         )
         return Plan(problem, statement)
 

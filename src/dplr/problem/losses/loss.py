@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dplr._validation import sentence
+from dplr.privacy.estimand import Estimand
 
 if TYPE_CHECKING:
     from dplr.problem.losses.knots import Knotted
@@ -20,6 +21,7 @@ _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_ -]{0,38}[A-Za-z0-9_-])?")
 STEEPEST = 512.0
 # Losses with kernels of their own, for some of which theorems are sharper: no loss with knots may have such a name.
 KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic", "soft_huber")
+_ESTIMANDS = {"logistic": Estimand.LOG_ODDS, "squared": Estimand.MEAN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,15 @@ class Loss:
         """A loss with knots has the constants that they say, and claims nothing else."""
         if self.knots is not None:
             _check_knotted(self, self.knots)
+
+    @property
+    def estimand(self) -> Estimand:
+        """What coefficients at the minimum of the loss are a change of: see `PrivacyStatement.estimand`."""
+        if self.name in _ESTIMANDS:
+            return _ESTIMANDS[self.name]
+        if self.link == "log":
+            return Estimand.LOG_RATE
+        return Estimand.MARGIN if self.classification else Estimand.LOCATION
 
     @property
     def most_at_zero(self) -> float:
