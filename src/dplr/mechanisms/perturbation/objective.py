@@ -131,6 +131,7 @@ class ObjectivePerturbation(Mechanism):
             if self.noise == "gaussian":
                 remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
                 raise ValueError(sentence("noise", 'must be "smaller" with persons', self.noise, remedy))
+            _left(eps, delta)  # refuses what is less than will be stated
             delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
