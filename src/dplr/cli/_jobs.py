@@ -84,7 +84,7 @@ def _left_by(job: Job, token: str) -> str:
     if last.number in job.ledger.kept():
         return f"Its model is paid for and kept: {entry}. `dplr ledger recover` writes it."
     if last.state == "reserved":
-        resumes = ", and the same command with --resume goes on with it" if job.fingerprint else ""
+        resumes = ", and the same command with --resume goes on with it" if job.resumable else ""
         return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
     said = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
     if has_journal(job.ledger.path, token):
