@@ -72,7 +72,16 @@ OLDER_STATE = "CASE state WHEN 'released' THEN 'refunded' WHEN 'reserved' THEN '
 
 
 def _rewriting(version: int) -> Iterator[str]:
-    """The statements that turn entries of that version into those of this."""
+    """The statements that turn a file of that version into one of this; it has no key yet."""
+    if version < _WITH_RELEASES:
+        yield from _rewriting_entries(version)
+    else:  # fingerprints were kept as they were given: such fits are given back, and not resumed
+        yield "UPDATE entry SET fingerprint = NULL WHERE fingerprint IS NOT NULL"
+    yield _SECRET
+    yield f"PRAGMA user_version = {VERSION}"
+
+
+def _rewriting_entries(version: int) -> Iterator[str]:
     share = "share" if version >= _WITH_SHARES else "NULL"
     yield "ALTER TABLE entry RENAME TO older_entry"
     if version < _WITH_SHARES:
@@ -114,7 +123,7 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES, *_RELEASES):
+    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES, *_RELEASES, _SECRET):
         connection.execute(statement)
     _make_key(connection)
     values = (
@@ -135,7 +144,6 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
 
 
 def _make_key(connection: sqlite3.Connection) -> None:
-    connection.execute(_SECRET)
     connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
 
 
@@ -188,14 +196,10 @@ def upgrade(connection: sqlite3.Connection) -> None:
     Programs of the older version refuse the file afterwards; what they had reserved in it stays spent.
     """
     version = _version(connection)
-    if version < _WITH_RELEASES:
+    if version < VERSION:
         for statement in _rewriting(version):
             connection.execute(statement)
-    if version < VERSION:
-        # Fingerprints were kept as they were given: such fits are given back, and not resumed.
-        connection.execute("UPDATE entry SET fingerprint = NULL WHERE fingerprint IS NOT NULL")
         _make_key(connection)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def knows_releases(connection: sqlite3.Connection) -> bool:
