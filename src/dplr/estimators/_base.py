@@ -222,7 +222,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         if not ledger.strict:
             return self._released(given, y, levels, ledger, bounds, streaming)
         check_types(given.X, y, bounds)
-        check_given(given)
+        check_given(given, self.neighbouring, self.n_rows)
         self._check_declared()
         with silence():  # values are converted before the reservation too
             return self._released(given, y, levels, ledger, bounds, streaming)
@@ -304,7 +304,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             classes = None if labels is None else labels.classes.tolist()
             streaming, unit = streaming.counted(given, class_weight, classes, self._loss(), strict)
             n, weights = streaming.units, None
-        known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
+        counted = n if weights is None else weights.units
+        known = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
             self, bounds, known, d, columns, labels, self._said, self._not_covered(levels), features, unit
         )
