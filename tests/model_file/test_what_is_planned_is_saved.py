@@ -107,3 +107,21 @@ def test_the_command_recovers_a_model_of_persons_with_a_delta(tmp_path):
     result = CliRunner().invoke(main, ["ledger", "recover", str(tmp_path / "budget.db"), "1", "-o", str(output)])
     assert result.exit_code == 0, result.output
     assert dplr.load_model(output).privacy_ == est.privacy_
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_the_command_refuses_a_model_that_its_file_cannot_hold_before_it_spends(paid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, y = made("two")
+    table.assign(y=y).to_csv("people.csv", index=False)
+    bounds_of("two").to_toml("bounds.toml")
+    ledger, drawn = dplr.Ledger("budget.db", eps=1.0), []
+    monkeypatch.setattr("dplr.model_file.state.write_statement", lambda _: {"nothing": "that is read"})
+    monkeypatch.setattr("dplr.noise.Source._sampler", property(lambda _: drawn.append("noise")))
+    command = ["fit", "people.csv", "--target", "y", "--bounds", "bounds.toml", "--eps", "1", "-o", "model.json"]
+    result = CliRunner().invoke(main, [*command, *(["--ledger", "budget.db"] if paid else [])])
+    assert result.exit_code == 3
+    assert "the model could not be kept" in result.output
+    assert "Nothing was spent" in result.output
+    assert (drawn, ledger.entries()) == ([], [])
+    assert not (tmp_path / "model.json").exists()

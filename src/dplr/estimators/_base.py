@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,15 +30,15 @@ from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
-from dplr.fitting.one_vs_rest import published
+from dplr.fitting.one_vs_rest import Planned, published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.release import Ready, Record, Released, release
+from dplr.fitting.release import Ready, Record, Released, blank, release
 from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
-from dplr.ledger.budget import Budget
+from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.job import Job
 from dplr.mechanisms import check_mechanism
@@ -242,6 +242,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         plans = [planned[eps] for eps in levels]
+        if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
+            self._check_file(ledger.keep, ready, plans[0], given.weight_column)
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready, given.weight_column)
             done = release(ready, plans, ledger, self._source(), track, keep)
@@ -253,10 +255,23 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """What the ledger keeps of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
+        return ledger.file_of(self._of(done[0], ready, weight_column))
+
+    def _check_file(
+        self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned, weight_column: str | None
+    ) -> None:
+        """Refuse a model that its file cannot hold before anything is spent: all but its numbers is known."""
+        try:
+            keep(self._of(blank(ready, planned), ready, weight_column))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
+
+    def _of(self, done: Released, ready: Ready, weight_column: str | None) -> Self:
+        """A copy of this estimator as it is after that release."""
         other = copy.copy(self)
         other._name_target(ready)
         other._weight_column = weight_column
-        return ledger.file_of(other._take(done[0]))
+        return other._take(done)
 
     def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
         """The rows, and their ids and weights apart from them."""

@@ -370,7 +370,7 @@ def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Job | NullLedger:
     """None, a ledger, what was set aside in one, a job of one, or the path of one that exists."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger | Allotment | Job):
+    if isinstance(ledger, Ledger | Allotment | Job | NullLedger):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))
