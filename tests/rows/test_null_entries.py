@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 import dplr
 from dplr.rows import as_table
@@ -65,23 +64,19 @@ def test_a_null_entry_is_no_id_and_no_label(library):
     column = WRITERS[library](column_of("text", "none"))["k"]
     assert read_ids(column).faults == {"missing or empty": 2}
     frame = pd.DataFrame({"x": np.linspace(0, 1, 5)})
-    with pytest.raises(ValueError, match="2 missing|missing"):
+    with pytest.raises(ValueError, match="2 of 5 rows with another value"):
         dplr.fit(frame, column, eps=1.0, classes=["p", "q"], bounds=dplr.Bounds({"x": (0, 1)}))
 
 
 @pytest.mark.parametrize("places", PLACES)
-def test_a_null_entry_is_missing_where_rows_are_streamed(places, tmp_path, recwarn):
+def test_a_null_entry_is_missing_where_rows_are_streamed(places):
+    """Lazy tables; a Parquet file has no null entries."""
     table = pa.table({"k": column_of("text", places), "y": [0.0, 1.0, 0.0, 1.0, 0.0]})
     plain = pa.table({"k": table["k"].cast(pa.string()), "y": table["y"]})
-    released = []
-    for name, each in (("dictionary", table), ("plain", plain)):
-        parquet.write_table(each, tmp_path / f"{name}.parquet")
-        est = dplr.fit(
-            tmp_path / f"{name}.parquet", "y", eps=float("inf"), mechanism="fm", model="linear", bounds=TEXTS
-        )
-        released.append(est.released_)
-    for name, block in released[0].items():
-        np.testing.assert_array_equal(block, released[1][name])
+    options = {"eps": float("inf"), "mechanism": "fm", "model": "linear", "bounds": TEXTS}
+    one, other = (dplr.fit(pl.from_arrow(each).lazy(), "y", **options).released_ for each in (table, plain))
+    for name, block in one.items():
+        np.testing.assert_array_equal(block, other[name])
 
 
 def test_a_null_entry_is_missing_in_partitions_of_dask():
