@@ -39,7 +39,9 @@ KINDS = {
     "texts of NumPy": lambda ids: np.where(np.isnan(ids), "", ids.astype(str)),
     "pandas": lambda ids: pd.Series(ids),
     "polars": lambda ids: pl.Series([None if np.isnan(each) else f"p{each}" for each in ids], dtype=pl.String),
-    "arrow": lambda ids: pa.chunked_array([pa.array([None if np.isnan(each) else int(each) for each in ids], pa.int64())]),
+    "arrow": lambda ids: pa.chunked_array(
+        [pa.array([None if np.isnan(each) else int(each) for each in ids], pa.int64())]
+    ),
 }
 
 
@@ -94,7 +96,7 @@ def test_a_number_of_persons_that_was_not_declared_is_refused_whatever_the_ids_a
 def test_without_a_strict_ledger_a_missing_id_is_told_to_the_data_holder_and_costs_nothing(tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0, unit="id")
     for n_rows in (None, PERSONS):
-        with pytest.raises(ValueError, match="5 of 100 rows with an id that is missing|7 of 100 rows"):
+        with pytest.raises(ValueError, match="7 of 100 rows with an id that is missing"):
             dplr.fit(TABLE, Y, eps=1.0, mechanism="fm", bounds=BOUNDS, ledger=ledger, n_rows=n_rows, person=ids_of(1))
     assert ledger.entries() == []
 
@@ -133,7 +135,9 @@ def test_the_audit_is_red_where_rows_without_an_id_count_whole(monkeypatch):
     whole = np.arange(N) // ROWS * 1.0
     gone = np.where(np.arange(N) >= N - ROWS, np.nan, whole)
     monkeypatch.setattr(
-        ids_module.Ids, "of_persons", lambda self, values: np.append(values, np.ones(1, values.dtype))[self.numbers.codes]
+        ids_module.Ids,
+        "of_persons",
+        lambda self, values: np.append(values, np.ones(1, values.dtype))[self.numbers.codes],
     )
     assert loss_of(whole, gone, 0.0) > 1
 

@@ -77,7 +77,7 @@ def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledge
         fitted(ledger.job(keep=refuses), mechanism)
     assert ledger.entries() == []
     ((coef, intercept, released),) = shown  # nothing of the rows
-    assert not (coef.any() or intercept.any() or any(block.any() for block in released.values()))
+    assert not any(np.any(each) for each in (coef, intercept, *released.values()))
 
 
 def test_a_model_whose_numbers_no_file_holds_is_paid_for_and_given_to_its_user(ledger):

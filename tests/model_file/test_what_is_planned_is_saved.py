@@ -1,7 +1,6 @@
-"""Whatever a fit can plan, its file holds: every mechanism by unit, delta and model, in Python and on the command line."""
+"""Whatever a fit can plan, its file holds: every mechanism by unit, delta and model, in Python and by command."""
 
 import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import dplr
 from dplr.cli import main
 from dplr.model_file import encode_model
 
-pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 MECHANISMS = ("auto", "fm", "objective", "output", "ngd", "score")
 UNITS = {
     "rows": {},
@@ -75,7 +74,9 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
     assert fits >= 4
 
 
-@pytest.mark.parametrize(("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")])
+@pytest.mark.parametrize(
+    ("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")]
+)
 def test_the_command_writes_a_model_of_every_plan_and_leaves_nothing_to_recover(unit, target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table, y = made(target)

@@ -127,7 +127,13 @@ def fit(
         est = _fitted(
             X,
             y,
-            {**options, "sample_weight": sample_weight, "n_rows": n_rows, "ledger": job or uncounted(target), "progress": bars},
+            {
+                **options,
+                "sample_weight": sample_weight,
+                "n_rows": n_rows,
+                "ledger": job or uncounted(target),
+                "progress": bars,
+            },
             job,
         )
         est.target_name_ = target

@@ -37,7 +37,9 @@ def check_given(given: Given, neighbouring: str, n_rows: int | None) -> None:
     """
     if given.unit.person is not None and neighbouring == Neighbouring.REPLACE_ONE and n_rows is None:
         rule = "must be declared where a strict ledger protects persons under replace_one"
-        remedy = "Counted ids would tell whether one is missing. Declare the number of persons, which is public, or use "
+        remedy = (
+            "Counted ids would tell whether one is missing. Declare the number of persons, which is public, or use "
+        )
         raise ValueError(sentence("n_rows", rule, None, f"{remedy}neighbouring='add_remove'."))
     if given.ids is not None and not declares_text(given.ids):
         rule = "must be a column of numbers or text with a strict ledger"

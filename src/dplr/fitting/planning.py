@@ -368,9 +368,7 @@ def check_loss(
         warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
-def public_n_rows(
-    n: int, given: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False
-) -> int | None:
+def public_n_rows(n: int, given: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:
     """The number of units is public under replace_one only; under add_remove nothing but a declared reference is.
 
     Where a ledger is strict, ids may be missing, so what was declared of persons is not compared with their count.
