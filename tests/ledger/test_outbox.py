@@ -80,6 +80,14 @@ def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledge
     assert not any(np.any(each) for each in (coef, intercept, *released.values()))
 
 
+def test_a_model_that_may_be_too_large_for_its_file_is_refused_before_anything_is_reserved(ledger, monkeypatch):
+    size = len(encode_model(fitted(Ledger(f"{ledger.path}.other", eps=1.0))))
+    monkeypatch.setattr("dplr.estimators._base.MOST_BYTES", size)
+    with pytest.raises(ValueError, match=r"`released_` must fit into 0 MiB.*Nothing was spent"):
+        fitted(ledger.job(keep=encode_model))
+    assert ledger.entries() == []
+
+
 def test_a_model_whose_numbers_no_file_holds_is_paid_for_and_given_to_its_user(ledger):
     def refuses(est):
         if est.coef_.any():

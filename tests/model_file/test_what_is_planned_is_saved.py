@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
+from dplr.estimators import _base
 from dplr.model_file import encode_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -51,7 +52,14 @@ def options_of(target, unit, delta, mechanism):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, unit, tmp_path):
+def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, unit, tmp_path, monkeypatch):
+    foreseen, sizes, honest = [], [], _base.blank
+    monkeypatch.setattr(_base, "blank", lambda *given: foreseen.append(honest(*given)) or foreseen[-1])
+
+    def keep(est):
+        sizes.append(len(data := encode_model(est)))
+        return data
+
     (table, y), bounds, fits = made(target), bounds_of(target), 0
     ledger = dplr.Ledger(tmp_path / "budget", eps=100.0, delta=1e-3, unit=UNITS[unit].get("person"))
     used = [name for name in ("id", "w") if name not in (UNITS[unit].get("person"), UNITS[unit].get("sample_weight"))]
@@ -63,13 +71,15 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
             dplr.plan(n_rows=n_rows, bounds=bounds, **planned)
         except ValueError:
             continue  # no such mechanism: nothing is spent
-        job = ledger.job(keep=encode_model)
+        job = ledger.job(keep=keep)
         est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=job, **options)
         dplr.save_model(est, tmp_path / "model.json")
         read = dplr.load_model(tmp_path / "model.json")
         assert read.privacy_ == est.privacy_
         np.testing.assert_array_equal(read.coef_, est.coef_)
-        assert ledger.recover(job.token) == (tmp_path / "model.json").read_bytes(), mechanism
+        kept = ledger.recover(job.token)
+        assert kept == (tmp_path / "model.json").read_bytes(), mechanism
+        assert sizes[-1] <= sizes[-2] + _base._DIGITS * foreseen[-1].size, mechanism
         fits += 1
     assert fits >= 4
 

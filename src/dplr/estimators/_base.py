@@ -41,6 +41,7 @@ from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.job import Job
+from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
@@ -49,6 +50,9 @@ from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
+
+# A number in a model file has so many bytes more than a zero, at most: a sign, 17 digits and an exponent.
+_DIGITS = 22
 
 
 class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
@@ -261,8 +265,12 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned, weight_column: str | None
     ) -> None:
         """Refuse a model that its file cannot hold before anything is spent: all but its numbers is known."""
+        done = blank(ready, planned)
         try:
-            keep(self._of(blank(ready, planned), ready, weight_column))
+            most = len(keep(self._of(done, ready, weight_column))) + _DIGITS * done.size
+            if most > MOST_BYTES:
+                rule, remedy = f"must fit into {MOST_BYTES >> 20} MiB", "Use fewer columns."
+                raise ValueError(sentence("released_", rule, f"up to {most >> 20} MiB", remedy))
         except (ValueError, TypeError) as error:
             raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
 

@@ -112,6 +112,15 @@ class Released:
     coefs: Sequence[NDArray[np.float64]]
     histories: Sequence[History | None]
 
+    @property
+    def size(self) -> int:
+        """How many numbers a file of it holds, with noise or made of some."""
+        blocks = {id(part): part for part in (*self.record.parts, self.record.ranges)}
+        sizes = [np.size(block) for part in blocks.values() for block in part.values()]
+        sizes += [np.size(coef) for coef in self.coefs]
+        sizes += [np.size(each.coefs) + 2 * len(each.coefs) for each in self.histories if each is not None]
+        return sum(sizes)
+
 
 def release(
     ready: Ready,
