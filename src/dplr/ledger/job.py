@@ -17,14 +17,26 @@ class Job:
 
     A copy is the same job. Pickled, it is the ledger that pays: what tells the data from others goes nowhere.
 
+    Parameters
+    ----------
+    ledger : dplr.Ledger
+        The ledger that pays.
+    code : str or None
+        What the ledger keeps of the fingerprint of the data, as `Ledger.job` makes it; None for a fit that is not
+        resumed.
+    resume : bool
+        Whether an earlier reservation is held again, and no new one is made.
+    keep : callable or None, default=None
+        Takes a fitted model and returns its file as bytes, which the ledger keeps from the commit on; None for none.
+
     Attributes
     ----------
     ledger : dplr.Ledger
         The ledger that pays.
     resume : bool
-        Whether an earlier reservation is held again, and no new one is made.
+        Whether an earlier reservation is held again.
     keep : callable or None
-        Takes a fitted model and returns its file as bytes, which the ledger keeps from the commit on; None for none.
+        What makes the file of the model.
     token : str or None
         Name of the reservation, once there is one.
 
