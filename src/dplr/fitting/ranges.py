@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
@@ -50,6 +50,11 @@ class Ranges:
     eps: float
     left: float
     released: Mapping[str, Release]
+
+
+def choice_for(aim: str, choice: str) -> str:
+    """What a choice comes to: `"auto"` leaves the columns as declared where the coefficients are what a fit is for."""
+    return "off" if choice == "auto" and aim == AIMS[1] else choice
 
 
 def plan_ranges(
@@ -127,11 +132,17 @@ def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
 
 
 def columns_of(prep: Prep) -> tuple[int, ...]:
-    """The columns of numbers with bounds: not those of declared levels, whose values are known, nor shared blocks."""
+    """The columns that measure something: not levels, flags and codes, whose values are known, nor shared blocks."""
     if prep.layout is not None:
-        return prep.layout.numbers
+        return prep.layout.quantities
     shared = {first + k for first, size in prep.geometry.shared for k in range(size)}
     return tuple(column for column in prep.geometry.numbers if column not in shared)
+
+
+def columns_in(prep: Prep, count: int) -> tuple[int, ...]:
+    """The columns of a release of so many. An earlier dplr gave ranges to all numbers, flags and codes among them."""
+    columns = columns_of(prep)
+    return columns if prep.layout is None or len(columns) == count else prep.layout.numbers
 
 
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
@@ -141,7 +152,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     if not problem.geometry.intercept:
         return "without an intercept", "Fit one: a range has a middle, which a model through zero cannot move to."
     if not columns_of(prep):
-        return "where no column is a number", "Leave it at 'auto': levels have no ranges."
+        return "where no column measures something", "Leave it at 'auto': levels, flags and codes have no ranges."
     if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * NARROWEST).all():
         return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:
