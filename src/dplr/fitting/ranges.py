@@ -17,7 +17,7 @@ from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.intervals import NARROWEST
+from dplr.problem.intervals import DEVIATIONS, NARROWEST
 from dplr.problem.intervals import intervals as intervals_of_sums
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -28,9 +28,11 @@ Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
 LAW = "discrete Laplace"
-# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the noise with
-# which "auto" does without; and the least share, which the sampler can draw noise for.
-_SHARE, _WANTED, _MOST, _LEAST = 0.15, 0.002, 0.2, 2.0**-10
+# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the least share,
+# which the sampler can draw noise for.
+_SHARE, _WANTED, _LEAST = 0.15, 0.002, 2.0**-10
+# Decision 45: the noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
+_MOST = 1 / DEVIATIONS**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,10 @@ def intervals(
 def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
     """The columns that a mechanism may clip to ranges which it can tell from its own release: `Problem.clippable`.
 
-    Those that "auto" may narrow; a choice of "on" narrows them before.
+    Of numeric targets (decision 23), and as for "auto" not under add_remove; a choice of "on" narrows them before.
     """
-    if choice != "auto" or not _narrows(problem) or missing(problem, prep):
+    known = not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
+    if choice != "auto" or not known or missing(problem, prep):
         return ()
     return columns_of(prep)
 
@@ -165,18 +168,15 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges (decision 23): for numeric targets with pure eps, where the noise is small."""
-    if delta > 0 or math.isinf(eps) or not _narrows(problem) or mechanism.printed or not mechanism.about.private:
-        return False
-    return _noise(problem, count, _SHARE * eps) <= _MOST
+    """Whether "auto" spends on ranges (decision 45): with pure eps, where the noise leaves something to narrow.
 
-
-def _narrows(problem: Problem) -> bool:
-    """Whether "auto" narrows the bounds of such a problem: that of a numeric target.
-
-    Not under add_remove: a declared reference that is not the number of rows moves the mean, and the range with it.
+    A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
+    the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Not under add_remove: a
+    declared reference that is not the number of rows moves the mean, and the range with it.
     """
-    return not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
+    if delta > 0 or math.isinf(eps) or mechanism.printed or not mechanism.about.private:
+        return False
+    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
 
 
 def _noise(problem: Problem, count: int, eps: float) -> float:
