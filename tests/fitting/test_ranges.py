@@ -110,22 +110,24 @@ def test_the_ledger_pays_the_total_once(tmp_path):
 
 
 def released(**facts):
-    """Whether a plan releases ranges by itself."""
+    """Whether a plan releases ranges by itself: see test_columns_as_declared.py too."""
     usual = {"n_rows": 20_000, "bounds": BOUNDS, "eps": 1.0, "model": "linear", "mechanism": "objective"}
     return "range_sums" in dplr.plan(**usual | facts).released
 
 
-def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
+def test_auto_is_for_fits_without_intervals_and_with_little_noise():
     assert released()
-    assert released(mechanism="fm")
+    assert not released(mechanism="fm")
+    assert released(mechanism=dplr.FunctionalMechanism(intervals="off"))
     assert not released(ranges="off")
     assert not released(mechanism=dplr.FunctionalMechanism(calibration="paper"))
-    assert not released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
+    assert released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
     assert released(delta=1e-6)  # pure noise is smaller, and so are its ranges
+    assert not released(delta=1e-6, mechanism=dplr.FunctionalMechanism(intervals="off"))  # Gaussian noise composes
     assert not released(delta=1e-6, mechanism=dplr.ObjectivePerturbation(noise="gaussian"))
     assert not released(delta=1e-6, mechanism="ngd")
     assert not released(eps=math.inf)
-    assert not released(eps=0.01)  # 15 % of it leaves a noise of 0.21 half-widths
+    assert not released(eps=0.018)  # 15 % of it leaves a noise of 0.118 half-widths
     assert not released(fit_intercept=False)
     assert not released(bounds=None, n_features=3)
     assert not released(bounds=dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1)))
@@ -140,8 +142,8 @@ def test_auto_is_for_numbers_with_pure_eps_and_little_noise():
     [
         ({"bounds": None, "n_features": 2}, "without bounds"),
         ({"fit_intercept": False}, "without an intercept"),
-        ({"bounds": dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1))}, "where no column measures something"),
-        ({"bounds": dplr.Bounds([(0, 1), (1, 5)], target=(-1, 1))}, "where no column measures something"),
+        ({"bounds": dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1))}, "where no column measures"),
+        ({"bounds": dplr.Bounds([(0, 1), (1, 5)], target=(-1, 1))}, "where no column measures"),
         ({"public": (np.zeros(4), 0.0)}, "with `public`"),
         ({"neighbouring": "add_remove", "n_rows": None}, "without n_rows"),
     ],

@@ -168,7 +168,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges (decision 45): with pure eps, where the noise leaves something to narrow.
+    """Whether "auto" spends on ranges (decision 45): with pure noise that leaves something to narrow.
 
     A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
     the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Not under add_remove: a
