@@ -146,6 +146,18 @@ def test_auto_spends_nothing_where_the_noise_alone_fills_the_bounds():
     assert not ranged(n_rows=math.floor(5 * needed), **many)
 
 
+def test_labels_have_ranges_where_half_of_the_columns_measure_something():
+    """A block of levels is one column, and so is a number with a mark of what is missing."""
+    number, flag, levels = (0, 100), (0, 1), {"levels": ["x", "y", "z"]}
+    marked = {"lower": 0, "upper": 100, "missing": "indicator"}
+    for columns, wanted in (
+        ([number], True), ([number, flag], True), ([number, levels], True), ([number, flag, levels], False),
+        ([number, number, flag, levels], True), ([marked, flag], True), ([marked, flag, flag], False),
+    ):  # fmt: skip
+        assert ranged(model="logistic", bounds=dplr.Bounds(columns)) is wanted
+        assert ranged(mechanism="objective", bounds=dplr.Bounds(columns, target=(0, 1)))
+
+
 def test_labels_gain_where_bounds_are_wide():
     """Error of 10 fits: 0.28 without ranges and 0.21 with them; deviations below 0.01."""
     X, y = table()
