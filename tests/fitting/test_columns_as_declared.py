@@ -14,6 +14,7 @@ from dplr.bounds.scaling import layout_prep
 from dplr.fitting import ranges
 from dplr.mechanisms.protocol import CLIPS, CLIPS_ALL
 from dplr.model_file.strict_json import digest
+from dplr.report import report_html
 
 pytestmark = pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 
@@ -307,3 +308,24 @@ def test_a_file_with_released_ranges_of_flags_has_the_ranges_that_it_had(tmp_pat
     assert len(est.ranges_) == 4
     assert loaded.ranges_ == est.ranges_
     assert_array_equal(loaded.predict(X), est.predict(X))
+
+
+# ---- what else shows them ----
+
+
+def test_the_report_shows_each_range_inside_its_bounds():
+    X, y = table()
+    est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=BOUNDS, eps=3.0)
+    low, high = est.ranges_["column 0"]
+    assert f"column 0 {low:.4g} to {high:.4g} of 0 to 100" in report_html(est)
+
+
+def test_ranges_show_nothing_of_the_target():
+    """The same seed, other labels: the same sums, in every bit."""
+    X, y = table(5_000)
+    options = {"bounds": dplr.Bounds([(0, 100), (0, 1), (1, 5), (-1, 1)]), "eps": 3.0, "rng": 1, "ranges": "on"}
+    fits = [dplr.fit(X, labels, mechanism="objective", **options) for labels in (y > 20, y > 1e9, y < 20)]
+    for name in ranges.BLOCKS:
+        assert_array_equal(fits[0].released_[name], fits[1].released_[name])
+        assert_array_equal(fits[0].released_[name], fits[2].released_[name])
+    assert fits[0].ranges_ == fits[1].ranges_ != {}
