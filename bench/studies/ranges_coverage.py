@@ -1,7 +1,7 @@
 """Do default intervals of linear `fm` cover the coefficients of the declared columns? Decision 45.
 
-Least squares of all rows are the truth; fits have 20,000 rows that are drawn with replacement. One line per coefficient:
-how many fits bound it, and how many of these cover it.
+Least squares of all rows are the truth; fits have 20,000 rows that are drawn with replacement. One line per
+coefficient: how many fits bound it, and how many of these cover it.
 
     DPLR_DATA=<folder> python -m bench.studies.ranges_coverage OUT.csv [FITS]
 """
