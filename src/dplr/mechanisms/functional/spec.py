@@ -21,7 +21,7 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
+from dplr.mechanisms.protocol import AIMS, NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
@@ -153,9 +153,9 @@ class FunctionalMechanism(Mechanism):
         if self.intervals == "robust" and classes:
             rule = "must be 'on' or 'off' with more than two classes"
             raise ValueError(sentence("intervals", rule, self.intervals, "Fit a model for each class of interest."))
-        if self.intervals == "robust" and delta == 0 and math.isfinite(eps):
-            remedy = "Squared residuals have too many cells for pure noise: give delta, such as 1e-6."
-            raise ValueError(sentence("delta", "must be positive with intervals='robust'", delta, remedy))
+        if self.intervals == "robust" and self.unbounded == "rerun":
+            rule = "must be 'on' or 'off' with unbounded='rerun'"
+            raise ValueError(sentence("intervals", rule, self.intervals, "Noise that is drawn anew has no intervals."))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
         problem = self._released_problem(problem)
@@ -173,7 +173,9 @@ class FunctionalMechanism(Mechanism):
         if problem.loss.classification:
             named += f"; solved for the {self.approximation} quadratic instead of the logistic loss"
         source = "theorem 6" if self.unbounded == "rerun" else "theorem 1" if delta == 0 else "theorem 4"
-        source += " and lemma 8" if classes else " and lemma 15" if self.intervals == "robust" else ""
+        if self.intervals == "robust" and math.isfinite(eps):
+            source = "theorem 8" if delta == 0 else "theorem 7"
+        source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(
             mechanism=self.about.name,
             eps=eps,
@@ -210,7 +212,17 @@ class FunctionalMechanism(Mechanism):
         """One release serves all classes, unless the options are about one model."""
         return self if self.calibration == "tight" and self.unbounded != "rerun" else None
 
-    def aimed(self, loss: Loss) -> FunctionalMechanism:
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
+        """The least bias, and intervals that hold where variances differ between rows."""
+        if classes and problem.loss.classification:
+            remedy = "Its intervals need equal variances, which labels do not have; mechanism=\"score\" does not."
+            rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
+            raise ValueError(sentence("aim", rule, AIMS[1], remedy))
+        spec = self.unbiased(problem.loss)
+        usual = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
+        return replace(spec, intervals="robust") if usual and problem.unit.person is None else spec
+
+    def unbiased(self, loss: Loss) -> FunctionalMechanism:
         """Without a ridge, directions dropped only where the noise is half of them; logistic: Stein's lengths."""
         own: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
         if loss.classification:
@@ -255,7 +267,7 @@ class FunctionalMechanism(Mechanism):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
-        chosen = self.noise == "smaller" and self.intervals != "robust"
+        chosen = self.noise == "smaller"
         return gradient_noise(plan.statement.released, self.coef_norm) if chosen else None
 
     def _released_problem(self, problem: Problem) -> Problem:

@@ -158,6 +158,12 @@ class ScoreRelease(Mechanism):
         """The equation of the last round for each model, whose solution are log odds."""
         return [rounds.reading_of(plan, part) for part in parts]
 
+    def equation_noise(self, plan: Plan) -> tuple[float, float]:
+        """That of the last round."""
+        last, released = rounds.rounds_of(plan) - 1, plan.statement.released
+        cells = [released[rounds.block_name(last, kind)].deviation for kind, _ in _sizes(plan.problem) if kind != "score"]
+        return released[rounds.block_name(last, "score")].deviation, max(cells)
+
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
         """What each round may move, and its share."""
         where = (problem.geometry.radius, problem.geometry.intercept, problem.neighbouring)
