@@ -18,9 +18,9 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
 COEFFICIENTS = AIMS[1]
-# A public guess of the mean Hessian along a weak direction, over the square of half a column's range; and the normal
-# quantile of a usual interval.
-_CURVED, _QUANTILE = 0.05, 1.96
+# A public guess of the mean Hessian along a weak direction, over the square of half a column's range; and the quantile
+# at which intervals must be bounded to be reported (inference/intervals.md, section 3).
+_CURVED, _QUANTILE = 0.005, 3.29
 
 
 def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: float) -> tuple[Mechanism, str]:

@@ -262,7 +262,7 @@ def first_score_replace_one(radius: float, quadratic: float, iota: float = 0.0) 
 
 
 def hessian_change(added: float, replaced: float, longest: float, size: int, records: int) -> float:
-    """L1 sensitivity of the cells of sum h v v', 0 <= h <= 1/4, of rows truncated to the grid (objective.md, lemma 9)."""
+    """L1 sensitivity of the cells of sum h v v', 0 <= h <= 1/4, of truncated rows (objective.md, lemma 9)."""
     return squares_change(added, replaced, longest, size, records, 0.25)
 
 

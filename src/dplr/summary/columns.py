@@ -48,9 +48,7 @@ def positions(names: Sequence[str], layout: Layout | None, wanted: Sequence[str]
     return tuple(sorted({position for name in wanted for position in known[name]}))
 
 
-def choose(
-    names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None
-) -> Chosen:
+def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None) -> Chosen:
     """Which coefficients a table has, of the columns `kept` (None: all).
 
     With an intercept, levels of which each has a column add up to the constant, and no data tell them apart from it.

@@ -215,7 +215,7 @@ class FunctionalMechanism(Mechanism):
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
         """The least bias, and intervals that hold where variances differ between rows."""
         if classes and problem.loss.classification:
-            remedy = "Its intervals need equal variances, which labels do not have; mechanism=\"score\" does not."
+            remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
             rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
             raise ValueError(sentence("aim", rule, AIMS[1], remedy))
         spec = self.unbiased(problem.loss)

@@ -65,7 +65,8 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
         hessian = {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
         return replace(plan, statement=replace(statement, released={**statement.released, **hessian}))
     moved = moved_by_records(problem.geometry, problem.neighbouring)
-    charged, noises = calibration.discrete_laplace(moved, calibration.rest_of(eps, model_share(eps)), (1.0,) * len(sizes), tuple(sizes.values()))
+    rest = calibration.rest_of(eps, model_share(eps))
+    charged, noises = calibration.discrete_laplace(moved, rest, (1.0,) * len(sizes), tuple(sizes.values()))
     hessian = {
         name: Release((size,), charged, "discrete Laplace", noise.scale, noise.grid, 1.0, noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)

@@ -160,9 +160,9 @@ class ScoreRelease(Mechanism):
 
     def equation_noise(self, plan: Plan) -> tuple[float, float]:
         """That of the last round."""
-        last, released = rounds.rounds_of(plan) - 1, plan.statement.released
-        cells = [released[rounds.block_name(last, kind)].deviation for kind, _ in _sizes(plan.problem) if kind != "score"]
-        return released[rounds.block_name(last, "score")].deviation, max(cells)
+        last = rounds.rounds_of(plan) - 1
+        blocks = {kind: plan.statement.released[rounds.block_name(last, kind)] for kind, _ in _sizes(plan.problem)}
+        return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
 
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
         """What each round may move, and its share."""
