@@ -18,12 +18,12 @@ from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.statement import NOT_COVERED
+from dplr.summary.clipped import clippings
 from dplr.summary.columns import Chosen, choose, null_directions, positions, user_units
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
-_RANGES = "Numbers count as clipped to ranges that were released first."
 _SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
 
 
@@ -244,6 +244,7 @@ class Inference:
             title=_title(fitted, record),
             facts=_facts(fitted, readings),
             notes=_notes(fitted, record),
+            clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
         )
 
 
@@ -306,7 +307,6 @@ def _facts(fitted: Any, readings: Sequence[Any]) -> Mapping[str, str]:
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """What was assumed of the columns, and whatever voids the promise."""
     notes = [CLIPPED] if record.prep.layout is not None else []
-    notes += [_RANGES] if record.prep.limits is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
     notes += [f"{NOT_COVERED}: {fact}." for fact in fitted.privacy_.uncovered]

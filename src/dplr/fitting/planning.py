@@ -21,7 +21,7 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
-from dplr.fitting.ranges import CHOICES, clippable, plan_ranges, stated
+from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, stated
 from dplr.fitting.units import ClassWeight, Declared, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
@@ -158,7 +158,7 @@ class PublicFacts:
             facts += said
         facts.append(l2_sentence(ridge))
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
-        return replace(problem, clippable=clippable(self.ranges, problem, self.prep))
+        return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
@@ -201,9 +201,21 @@ class PublicFacts:
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan with noise for this delta; ranges may have a share of eps."""
-        ranges = plan_ranges(self.ranges, mechanism, problem, self.prep, eps, delta)
+        ranges = plan_ranges(choice_for(self.aim, self.ranges), mechanism, problem, self.prep, eps, delta)
         if ranges is None:
             return plan_models(mechanism, problem, eps, delta, self._several)
+        if self.ranges == "on":
+            return self._within(ranges, mechanism, problem, eps, delta)
+        whole = plan_models(mechanism, problem, eps, delta, self._several)
+        if not mechanism.lacks_intervals(whole.plan):  # whoever gets intervals reads them as of the declared columns
+            return whole
+        try:
+            return self._within(ranges, mechanism, problem, eps, delta)
+        except ValueError:  # this ridge costs more than ranges leave
+            return whole
+
+    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
+        """The plan of ranges, and of models in them with what they leave of eps."""
         planned = plan_models(mechanism, problem, ranges.left, delta, self._several)
         return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
 

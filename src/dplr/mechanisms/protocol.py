@@ -33,7 +33,9 @@ NOISES = ("smaller", "gaussian")
 # What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
 AIMS = ("prediction", "coefficients")
 # What a statement says where `Mechanism.intervals_of` is not None.
-CLIPS = "numbers are clipped to ranges made of released sums, for no further eps"
+CLIPS = "numbers, except flags and codes, are clipped to ranges made of released sums, for no further eps"
+# The same in files of an earlier dplr, which clipped flags and codes too.
+CLIPS_ALL = "numbers are clipped to ranges made of released sums, for no further eps"
 
 
 @dataclass(frozen=True, slots=True)
