@@ -76,8 +76,8 @@ class FunctionalMechanism(Mechanism):
     intervals : {"on", "off", "robust"}, default="on"
         `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are from the
         model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3
-        %. `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances differ
-        between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
+        %. `"robust"` also spends 15 % of mu^2, or of a pure eps, on squared residuals, for intervals that hold where
+        variances differ between rows, as they always do for labels; two labels or a number.
     columns : tuple of int or None, default=None
         Positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None for
         all. Post-processing: the moments of all columns are released (`refit` takes names).
@@ -106,7 +106,7 @@ class FunctionalMechanism(Mechanism):
     References
     ----------
     Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), Algorithms 1 and 2; Wang 2018, Algorithm 2 (AdaSSP). Proofs:
-    functional.md, theorems 1, 4 and 6.
+    functional.md, theorems 1, 4 and 6 to 8.
 
     Examples
     --------
