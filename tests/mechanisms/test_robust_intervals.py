@@ -69,8 +69,10 @@ def test_both_parts_of_a_pure_release_cost_eps_together(eps):
 
 
 def test_pure_noise_is_taken_where_it_is_smaller_than_that_for_the_delta():
-    few = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, delta=1e-6, mechanism=ROBUST, bounds=[(0, 1)] * 2)
-    many = dplr.plan(n_rows=10_000, n_features=30, eps=1.0, delta=1e-6, mechanism=ROBUST, bounds=[(0, 1)] * 30)
+    few, many = (
+        dplr.plan(n_rows=10_000, eps=1.0, delta=1e-6, mechanism=ROBUST, bounds={f"x{j}": (0, 1) for j in range(count)})
+        for count in (2, 30)
+    )
     assert (few.statement.delta, many.statement.delta) == (0.0, 1e-6)
 
 

@@ -174,7 +174,10 @@ class PublicFacts:
             return planned
         whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
         pure = self._pure(mechanism, problem, eps, mechanism.noise_of(whole.plan))
-        return planned if pure is None else _without_delta(pure, self.delta)
+        if pure is not None:
+            return _without_delta(pure, pure_sentence(self.delta))
+        is_used = planned.statement.delta >= self.delta
+        return planned if is_used else _without_delta(planned, unused_sentence(self.delta))
 
     def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
@@ -282,9 +285,14 @@ def pure_sentence(delta: float) -> str:
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
-def _without_delta(planned: Planned, delta: float) -> Planned:
-    """The same, whose statement says why it has no delta."""
-    said = f"{planned.statement.calibration}; {pure_sentence(delta)}"
+def unused_sentence(delta: float) -> str:
+    """What a statement says where this delta was asked for, and the mechanism has no noise that uses one."""
+    return f"pure noise, which does not use delta = {delta:g}"
+
+
+def _without_delta(planned: Planned, why: str) -> Planned:
+    """The same, whose statement says why it has no delta, or a smaller one."""
+    said = f"{planned.statement.calibration}; {why}"
     plan, statement = planned.plan, replace(planned.statement, calibration=said)
     of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
     return planned._replace(plan=of_one, statement=statement)

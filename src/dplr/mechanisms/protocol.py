@@ -195,8 +195,8 @@ class Mechanism(ABC):
 
 def instead(plan: Plan) -> str:
     """What to fit where a mechanism has no intervals, as the end of the sentence that says so."""
-    labels = plan.problem.loss.classification
-    return '; use mechanism="score" with delta > 0 for log odds' if labels else '; use mechanism="fm" for linear models'
+    whole = plan.problem.loss.name in ("logistic", "squared") and plan.problem.unit.person is None
+    return '; use mechanism="auto" with aim="coefficients"' if whole else ""
 
 
 class Joint(Protocol):

@@ -20,7 +20,7 @@ from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, 
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.profiles import Profile, pure_profile
@@ -131,6 +131,7 @@ class ObjectivePerturbation(Mechanism):
             if self.noise == "gaussian":
                 remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
                 raise ValueError(sentence("noise", 'must be "smaller" with persons', self.noise, remedy))
+            _left(eps, delta)  # refuses what is less than will be stated
             delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
@@ -138,8 +139,7 @@ class ObjectivePerturbation(Mechanism):
         if delta > 0 and self.noise == "gaussian":
             remedy = 'Use noise="smaller", which is pure here, or mechanism="score", which is made for a delta.'
             raise ValueError(sentence("noise", "must be \"smaller\" with intervals='on'", self.noise, remedy))
-        if 0 < delta < minimisation.MISSED:
-            raise ValueError(sentence("delta", "must be 0, or at least 2^-64 with intervals='on'", delta, "Use 0."))
+        _left(eps, delta)  # refuses what is less than will be stated
         return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), 0.0), eps)
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
@@ -303,10 +303,7 @@ class ObjectivePerturbation(Mechanism):
             return ""
         if plan.problem.unit.weighted:
             return "the coefficients of rows that count differently do not say how much their score varies"
-        said = "the coefficients alone do not say how uncertain they are"
-        if not plan.problem.loss.classification:
-            return f'{said}; use mechanism="fm" for linear models'
-        return f"{said}; use ObjectivePerturbation(intervals='on') or, with delta > 0, mechanism=\"score\""
+        return f"the coefficients alone do not say how uncertain they are{instead(plan)}"
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
