@@ -146,8 +146,9 @@ def test_a_table_is_the_same_from_a_model_file(tmp_path):
 
 def test_what_has_no_such_intervals_is_refused_before_anything_is_drawn():
     X, y = made(500, 0)
-    with pytest.raises(ValueError, match=r"`delta` must be 0 with intervals='on'.*score"):
-        dplr.fit(X, y, eps=1.0, delta=1e-6, mechanism=ON)
+    gaussian = dplr.ObjectivePerturbation(intervals="on", noise="gaussian")
+    with pytest.raises(ValueError, match=r"`noise` must be \"smaller\" with intervals='on'.*score"):
+        dplr.fit(X, y, eps=1.0, delta=1e-6, mechanism=gaussian)
     with pytest.raises(ValueError, match="`model` must be the logistic one"):
         dplr.fit(X, y, eps=1.0, model="svm", mechanism=ON)
     with pytest.raises(ValueError, match="`cut` must be None"):
