@@ -36,7 +36,6 @@ from dplr.rows.queries.meat import meat_moments
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
-from dplr.solvers.stein import stein_coef
 
 _CALIBRATIONS = ("tight", "paper")
 _APPROXIMATIONS = ("minimax", "taylor", "stein")
@@ -373,7 +372,7 @@ class FunctionalMechanism(Mechanism):
         vector = vector * (loss.slope / curvature)
         solved = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
         if loss.classification and self.approximation == "stein":
-            solved = self._stein(problem, matrix, vector, solved)
+            solved = layout.lengthened(problem, matrix, vector, solved)
         coef = np.zeros(problem.geometry.n_coefs)
         coef[kept] = solved
         return coef
@@ -415,21 +414,6 @@ class FunctionalMechanism(Mechanism):
     def chosen(self) -> tuple[int, ...] | None:
         """Positions of the columns that the model is made of."""
         return self.columns
-
-    def _stein(
-        self, problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Lengthen the Taylor solution to that of a logistic model with Gaussian margins."""
-        iota = problem.geometry.intercept
-        n_rows = problem.reference_total
-        if iota and problem.counts_units:
-            n_rows = float(matrix[-1, -1]) / iota**2  # the released count
-        if n_rows is None or n_rows < 1:
-            return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays
-        mean_label = 0.0
-        if iota:
-            mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows)
-        return stein_coef(coef, matrix / n_rows, iota, mean_label)
 
     def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
         exact = math.ldexp(1.0, Moments.exponent)
