@@ -208,7 +208,7 @@ def by_command_line(X: pd.DataFrame, y: np.ndarray, model: str, bounds: dplr.Bou
             done = CliRunner().invoke(dplr_command, command)
             assert done.exit_code == 0, done.output
         found = json.loads((at / "table.json").read_text())
-        mechanism = json.loads((at / "m.json").read_text())["statement"]["mechanism"]
+        mechanism = dplr.load_model(at / "m.json").privacy_.mechanism
     lines = {
         line["name"]: (line["low"], line["high"]) for line in found["lines"] if line["low"] is not None
         and line["high"] is not None
