@@ -15,6 +15,7 @@ from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
 from dplr.mechanisms.perturbation import hessian
 from dplr.noise import Source
+from dplr.privacy.calibration import rest_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
@@ -70,7 +71,7 @@ def test_both_parts_together_cost_eps():
             n_rows=10_000, n_features=3, eps=hessian.model_share(eps), mechanism=dplr.ObjectivePerturbation(cut=None)
         )
         assert plan.released["coef"] == alone.released["coef"]
-        assert Fraction(hessian.model_share(eps)) + Fraction(hessian._rest(eps)) <= Fraction(eps)
+        assert Fraction(hessian.model_share(eps)) + Fraction(rest_of(eps, hessian.model_share(eps))) <= Fraction(eps)
 
 
 GEOMETRIES = {
@@ -145,8 +146,9 @@ def test_a_table_is_the_same_from_a_model_file(tmp_path):
 
 def test_what_has_no_such_intervals_is_refused_before_anything_is_drawn():
     X, y = made(500, 0)
-    with pytest.raises(ValueError, match=r"`delta` must be 0 with intervals='on'.*score"):
-        dplr.fit(X, y, eps=1.0, delta=1e-6, mechanism=ON)
+    gaussian = dplr.ObjectivePerturbation(intervals="on", noise="gaussian")
+    with pytest.raises(ValueError, match=r"`noise` must be \"smaller\" with intervals='on'.*score"):
+        dplr.fit(X, y, eps=1.0, delta=1e-6, mechanism=gaussian)
     with pytest.raises(ValueError, match="`model` must be the logistic one"):
         dplr.fit(X, y, eps=1.0, model="svm", mechanism=ON)
     with pytest.raises(ValueError, match="`cut` must be None"):

@@ -18,6 +18,7 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
+from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
 from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, stated
@@ -167,6 +168,8 @@ class PublicFacts:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
         mechanism, problem = self._taken(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
+        if self.aim == COEFFICIENTS:
+            check_table(mechanism, planned.plan)
         if self.delta == 0 or math.isinf(eps):
             return planned
         whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
@@ -179,17 +182,25 @@ class PublicFacts:
     def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
         facts = list(self.problem.assumptions)
-        name, reason = self.mechanism, ""
-        if name == AUTO:
-            name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
-            facts.append(f'mechanism = "auto": {name}, as {reason}')
-        mechanism = as_mechanism(name)
-        if self.aim != AIMS[0]:
-            mechanism = mechanism.aimed(self.loss)
+        mechanism, reason = self._chosen(eps)
+        if reason:
+            facts.append(f'mechanism = "auto": {mechanism.about.name}, as {reason}')
+        if self.aim == COEFFICIENTS:
             facts.append(f'aim = "{self.aim}"')
         if not math.isinf(eps):
             facts += shrink_sentence(mechanism, self.problem)
         return mechanism, replace(self.problem, assumptions=tuple(facts))
+
+    def _chosen(self, eps: float) -> tuple[Mechanism, str]:
+        """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
+        tables = self.aim == COEFFICIENTS
+        if self.mechanism != AUTO:
+            mechanism = as_mechanism(self.mechanism)
+            return mechanism.aimed(self.problem, self._several) if tables else mechanism, ""
+        if tables:
+            return choose_table(self.problem, self._several, eps, self.delta)
+        name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
+        return as_mechanism(name), reason
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan with noise for this delta; ranges may have a share of eps."""

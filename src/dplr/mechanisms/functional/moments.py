@@ -15,6 +15,7 @@ from dplr.problem.cells import hot_columns as _hot
 from dplr.problem.cells import moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
+from dplr.solvers.stein import stein_coef
 
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 SQUARE = "target_square"  # the block of sum y^2
@@ -100,6 +101,22 @@ def derived(geometry: Geometry) -> tuple[list[int], float]:
         return [], 0.0
     assert geometry.half_width is not None
     return hot, geometry.half_width / geometry.intercept
+
+
+def lengthened(
+    problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The Taylor solution with the length that it has in a logistic model with Gaussian margins."""
+    iota = problem.geometry.intercept
+    n_rows = problem.reference_total
+    if iota and problem.counts_units:
+        n_rows = float(matrix[-1, -1]) / iota**2  # the released count
+    if n_rows is None or n_rows < 1:
+        return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays
+    mean_label = 0.0
+    if iota:
+        mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows)
+    return stein_coef(coef, matrix / n_rows, iota, mean_label)
 
 
 def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
