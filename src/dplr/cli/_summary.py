@@ -52,8 +52,9 @@ def summary(
     dplr summary model.json
     dplr summary model.json --column age --column education -o table.tex
 
-    The table costs no further privacy and may be published with the model. It needs a model by the mechanism fm, or by
-    score. Where the released numbers do not bound a coefficient, it says so.
+    The table costs no further privacy and may be published with the model. It needs a model that
+    was fitted with --aim coefficients, or by a mechanism with intervals. Where the released numbers do not bound a
+    coefficient, it says so.
     """
     if output is not None:
         check_ending(output)

@@ -18,12 +18,12 @@ from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.statement import NOT_COVERED
-from dplr.summary.columns import Chosen, choose, positions, unreferenced, user_units
+from dplr.summary.clipped import clippings
+from dplr.summary.columns import Chosen, choose, null_directions, positions, user_units
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
-_RANGES = "Numbers count as clipped to ranges that were released first."
 _SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
 
 
@@ -236,14 +236,15 @@ class Inference:
             raise ValueError(
                 sentence("columns", f'must be None with mechanism="{record.mechanism.about.name}"', columns, remedy)
             )
-        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept, whole)
+        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
         return Subject(
             equations=_equations(fitted, record, readings, chosen),
             names=chosen.names,
             references=chosen.references,
             title=_title(fitted, record),
             facts=_facts(fitted, readings),
-            notes=(*_notes(fitted, record), *_unreferenced(prep.layout, whole)),
+            notes=_notes(fitted, record),
+            clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
         )
 
 
@@ -277,7 +278,12 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
     found = []
     for label, reading in zip(labels, readings, strict=True):
         units, added = user_units(record.prep, reading)
-        small = reading if len(keep) == len(reading.vector) else reading.subset(keep)
+        if len(keep) == len(reading.vector):
+            small = reading
+        elif record.mechanism.whole:
+            small = reading.referenced(keep, null_directions(record.prep.geometry, keep))
+        else:
+            small = reading.subset(keep)
         found.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
     return found
 
@@ -301,22 +307,12 @@ def _facts(fitted: Any, readings: Sequence[Any]) -> Mapping[str, str]:
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """What was assumed of the columns, and whatever voids the promise."""
     notes = [CLIPPED] if record.prep.layout is not None else []
-    notes += [_RANGES] if record.prep.limits is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
     notes += [f"{NOT_COVERED}: {fact}." for fact in fitted.privacy_.uncovered]
     if fitted.privacy_.reproducible:
         notes.append("Not private: the noise came from a seed.")
     return tuple(notes)
-
-
-def _unreferenced(layout: Layout | None, whole: bool) -> tuple[str, ...]:
-    """What to declare where every level has a column and none can be left out."""
-    names = unreferenced(layout) if whole and layout is not None else []
-    if not names:
-        return ()
-    return (f"Every level of {', '.join(names)} has a column, so levels and intercept cannot be told apart. Declare a "
-            "reference= in the bounds.",)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ import html
 import io
 import math
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dplr.bounds.kinds import short
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
@@ -43,13 +45,29 @@ def rounded(value: float, places: int) -> str:
 def heads(table: Summary) -> list[str]:
     """Headings of the columns."""
     classes = ["class"] if _classes(table) else []
-    return [*classes, "", "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
+    clipped = ["clipped to", "declared"] if table.clipped else []
+    return [*classes, "", *clipped, "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
 
 
 def cells(table: Summary) -> list[list[str]]:
     """The cells of each line, rounded."""
     names = [([line.label] if _classes(table) else []) + [line.name] for line in table.lines]
-    return [[*map(_seen, name), *_numbers(line)] for name, line in zip(names, table.lines, strict=True)]
+    return [
+        [*map(_seen, name), *_clipping(table, line), *_numbers(line)]
+        for name, line in zip(names, table.lines, strict=True)
+    ]
+
+
+def _clipping(table: Summary, line: Line) -> list[str]:
+    """The range and the declared bounds of a column, where the table has any."""
+    if not table.clipped:
+        return []
+    found = table.clipped.get(line.name)
+    if found is None:
+        return ["", ""]
+    places = decimals((found.high - found.low) / 10)
+    low, high = rounded(found.low, places), rounded(found.high, places)
+    return [f"[{low}, {high}]", f"[{short(found.lower)}, {short(found.upper)}]"]
 
 
 def _seen(text: str) -> str:
@@ -154,15 +172,26 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
+def records(table: Summary) -> list[dict[str, Any]]:
+    """One mapping of names to values for each line, numbers in full; with the range and the declared bounds, if any."""
+    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
+    found = [{name: getattr(line, name) for name in names} for line in table.lines]
+    if not table.clipped:
+        return found
+    ends = {"clipped_low": "low", "clipped_high": "high", "declared_lower": "lower", "declared_upper": "upper"}
+    return [
+        record | {name: getattr(table.clipped.get(record["name"]), end, math.nan) for name, end in ends.items()}
+        for record in found
+    ]
+
+
 def as_csv(table: Summary) -> str:
     """Numbers in full."""
-    text = io.StringIO()
+    text, lines = io.StringIO(), records(table)
     writer = csv.writer(text, lineterminator="\n")
-    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
-    writer.writerow(names)
-    for line in table.lines:
-        values = (getattr(line, name) for name in names)
-        writer.writerow([_full(value) for value in values])
+    writer.writerow(lines[0])
+    for line in lines:
+        writer.writerow([_full(value) for value in line.values()])
     return text.getvalue()
 
 

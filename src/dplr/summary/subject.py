@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dplr._validation import sentence
 from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
+from dplr.summary.clipped import CLIPPED_COLUMNS, READ, Clipping
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
@@ -56,6 +57,7 @@ class Subject:
     title : what was fitted, and how.
     facts : name -> value.
     notes : what was assumed.
+    clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     """
 
     equations: Sequence[Equation]
@@ -64,6 +66,7 @@ class Subject:
     title: str
     facts: Mapping[str, str]
     notes: tuple[str, ...]
+    clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
 
 def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> Summary:
@@ -80,7 +83,12 @@ def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | N
     marked = any(line.verdict == DECLARED for line in lines)
     notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
     notes.append(_covers(first, joint))
-    return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION), first.estimand)
+    title = subject.title
+    if subject.clipped:
+        title, notes = f"{title}, about {CLIPPED_COLUMNS}", [READ, *notes]
+    return Summary(
+        tuple(lines), title, facts, dict(subject.references), (*notes, _SELECTION), first.estimand, subject.clipped
+    )
 
 
 def _each(subject: Subject, level: float, joint: bool) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dplr.privacy.estimand import Estimand
 from dplr.summary import render
+from dplr.summary.clipped import Clipping
 from dplr.summary.columns import INTERCEPT
 
 _LARGEST_EXPONENT = 700.0
@@ -102,6 +103,9 @@ class Summary:
         What was assumed, and what the table does not say.
     estimand : {"mean", "probability", "log-odds"}
         What a unit of a column changes, by the lines of the table.
+    clipped : mapping of str to object
+        Name, and the range to which the fit clipped the column, `low` and `high`, beside its declared bounds, `lower`
+        and `upper`; empty where the columns are those declared.
 
     Privacy
     -------
@@ -130,6 +134,7 @@ class Summary:
     references: Mapping[str, str]
     notes: tuple[str, ...]
     estimand: Estimand
+    clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
@@ -209,7 +214,7 @@ class Summary:
         Returns
         -------
         dict
-            With `title`, `facts`, `lines`, `references` and `notes`.
+            With `title`, `facts`, `lines`, `references`, `notes` and `clipped`.
 
         Privacy
         -------
@@ -222,6 +227,7 @@ class Summary:
             "lines": lines,
             "references": dict(self.references),
             "notes": list(self.notes),
+            "clipped": {name: asdict(each) for name, each in self.clipped.items()},
         }
 
     def to_json(self) -> str:
@@ -257,8 +263,7 @@ class Summary:
         """
         import pandas as pd
 
-        columns = [name for name in Line.__slots__ if name != "label" or any(line.label for line in self.lines)]
-        return pd.DataFrame([{name: getattr(line, name) for name in columns} for line in self.lines]).set_index("name")
+        return pd.DataFrame(render.records(self)).set_index("name")
 
 
 def _ratio(line: Line, step: float) -> OddsRatio:
