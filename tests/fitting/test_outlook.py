@@ -121,7 +121,8 @@ def test_classes_persons_ranges_and_a_reference_have_an_outlook():
 def test_where_public_facts_do_not_tell_nothing_is_said():
     bounds = dplr.Bounds([(-1, 1)], target=(0, 1))
     assert dplr.plan(eps=0.01, bounds=bounds, neighbouring="add_remove", model="linear").outlook is None
-    assert dplr.plan(eps=math.inf, n_rows=3, bounds=bounds, mechanism="none").outlook is None
+    for mechanism in ("none", "fm", "output"):
+        assert dplr.plan(eps=math.inf, n_rows=3, bounds=bounds, mechanism=mechanism).outlook is None
     assert dplr.plan(eps=0.01, n_rows=30, bounds=bounds, public=([0.5], 0.0)).outlook is None
 
 
