@@ -14,7 +14,7 @@ import numpy as np
 import dplr
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import layout_prep
-from dplr.mechanisms.functional.spec import add_noise
+from dplr.mechanisms.functional.drawing import add_noise
 from dplr.moments.law import cells, plan_release
 from dplr.moments.released import scaled_problem
 from dplr.noise import Source

@@ -62,8 +62,12 @@ HALVED_NORM = (
     "norm = Fraction(sensitivity) * _FLOAT_MARGIN",
     "norm = Fraction(sensitivity) / 2 * _FLOAT_MARGIN",
 )
-NO_NOISE_ON_MOMENTS = ("mechanisms/functional/spec.py", "if block.units:", 'if block.units and name == "linear":')
-NO_NOISE_ON_SQUARE = ("mechanisms/functional/spec.py", "if block.units:", 'if block.units and name != "target_square":')
+NO_NOISE_ON_MOMENTS = ("mechanisms/functional/drawing.py", "if block.units:", 'if block.units and name == "linear":')
+NO_NOISE_ON_SQUARE = (
+    "mechanisms/functional/drawing.py",
+    "if block.units:",
+    'if block.units and name != "target_square":',
+)
 SQUARE_IS_FREE = (
     "mechanisms/functional/moments.py",
     "return square, sensitivity.square_replace_one(moments, reach, square)",
@@ -82,7 +86,7 @@ SLIVER_OF_PURE_MEAT = (
     "own = meat_sensitivity(problem) / 32",
 )
 FLOAT_NOISE = (
-    "mechanisms/functional/spec.py",
+    "mechanisms/functional/drawing.py",
     "released[name] = np.ldexp(value.astype(np.float64), exponent)",
     "exact = np.ldexp(total.integers(exponent + power, cells).astype(np.float64), exponent)\n"
     "        released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",

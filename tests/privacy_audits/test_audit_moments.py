@@ -43,7 +43,7 @@ MARKS_ARE_FREE = (
     "np.arange(numeric + 1), blocks + shared",
 )
 NO_NOISE_ON_THE_DIAGONAL = (
-    "mechanisms/functional/spec.py",
+    "mechanisms/functional/drawing.py",
     "if block.units:",
     'if block.units and name != "diagonal":',
 )

@@ -31,6 +31,7 @@ from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
 from dplr.fitting.one_vs_rest import Planned, published
+from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, blank, release
@@ -63,6 +64,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
+    _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
     @suggests
@@ -245,6 +247,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
+        warn_of_noise(each.outlook for each in planned.values())
         plans = [planned[eps] for eps in levels]
         if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
             self._check_file(ledger.keep, ready, plans[0], given.weight_column)
@@ -252,7 +255,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             keep = functools.partial(self._kept, ledger, ready, given.weight_column)
             done = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
-        self._weight_column = given.weight_column
+        self._weight_column, self._counted = given.weight_column, not isinstance(ledger, NullLedger)
         return done
 
     def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:

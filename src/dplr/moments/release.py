@@ -26,7 +26,7 @@ from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
-from dplr.mechanisms.functional.spec import add_noise
+from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.protocol import NOISES
 from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from dplr._keywords import suggests
 from dplr._progress import bars, silent
 from dplr._validation import check_eps, check_flag, sentence
+from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_facts
 from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
@@ -246,8 +247,7 @@ def plan(
         aim=aim,
     )
     if not (targets or several or intervals):
-        check_promise([check_eps(eps)], facts, large_delta)
-        return facts.planned(check_eps(eps)).whole
+        return _one(facts, check_eps(eps), large_delta)
     _refuse_factors(facts)
     known = check_assumptions(assume)
     if several:
@@ -255,6 +255,14 @@ def plan(
     if targets:
         return answer_of(facts, eps if eps is None else check_eps(eps), target_error, target_width, known, large_delta)
     return widths_of(facts, check_eps(eps), known, large_delta)
+
+
+def _one(facts: PublicFacts, eps: float, large_delta: bool) -> Plan:
+    """The plan of one fit; noise that will drown it is warned of."""
+    check_promise([eps], facts, large_delta)
+    planned = facts.planned(eps).whole
+    warn_of_noise([planned.outlook])
+    return planned
 
 
 def _curve(

@@ -18,6 +18,7 @@ from dplr._validation import check_choice, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
+from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
@@ -28,6 +29,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -269,6 +271,11 @@ class FunctionalMechanism(Mechanism):
         chosen = self.noise == "smaller"
         return gradient_noise(plan.statement.released, self.coef_norm) if chosen else None
 
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """That of the noisy quadratic, at coefficients of norm `coef_norm`."""
+        loss, noise = plan.problem.loss, gradient_noise(plan.statement.released, self.coef_norm)
+        return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
+
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
         if self.calibration == "paper" and problem.geometry.grouped:
@@ -425,20 +432,3 @@ def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     if isinstance(columns, str) or not columns or any(type(each) is not int or each < 0 for each in columns):
         raise ValueError(sentence("columns", "must be positions of columns, such as (0, 2)", columns))
     return tuple(sorted(set(columns)))
-
-
-def add_noise(
-    parts: Mapping[str, tuple[Total, Any, int]], plan: Plan, source: Source
-) -> dict[str, NDArray[np.float64]]:
-    """Every block on its grid with fresh integer noise, from its total, cells and the total's power of two."""
-    released = {}
-    draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
-    for name, (total, cells, power) in parts.items():
-        block = plan.statement.released[name]
-        exponent = math.frexp(block.grid)[1] - 1
-        value = total.integers(exponent + power, cells)
-        if block.units:
-            value = value + draw[block.law](block.units, len(value))
-        released[name] = np.ldexp(value.astype(np.float64), exponent)
-        released[name].flags.writeable = False  # several models may hold it
-    return released
