@@ -40,12 +40,12 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def number(value: float) -> str:
-    """Four digits, written out where that is at most seven places long."""
-    if value and 1e4 <= abs(value) < 1e7:
-        text = f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
+def number(value: float, digits: int = 4) -> str:
+    """A number with that many digits, written out where that is at most seven places long."""
+    if value and 10**digits <= abs(value) < 1e7:
+        text = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.0f}"
     else:
-        text = f"{value:.4g}"
+        text = f"{value:.{digits}g}"
     return text.replace("-", "\u2212")
 
 
