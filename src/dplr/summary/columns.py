@@ -59,10 +59,10 @@ def choose(
     references: dict[str, str] = {}
     spans = zip(layout.features, layout.columns, layout.firsts, strict=False) if layout is not None else ()
     for feature, column, first in spans:
-        levels = _levels(feature, column)
+        levels = levels_of(column)
         if not levels:
             continue
-        declared = _declared(column)
+        declared = declared_reference(column)
         if declared is not None:
             references |= {feature: declared} if first in columns else {}
         elif intercept and not whole and set(range(first, first + column.block)) <= set(columns):
@@ -76,10 +76,10 @@ def choose(
 def unreferenced(layout: Layout) -> list[str]:
     """Columns of the table each level of which has a coefficient."""
     known = zip(layout.features, layout.columns, strict=True)
-    return [name for name, column in known if _levels(name, column) and _declared(column) is None]
+    return [name for name, column in known if levels_of(column) and declared_reference(column) is None]
 
 
-def _levels(feature: str, column: object) -> list[str]:
+def levels_of(column: object) -> list[str]:
     """What the levels of a column are called, if it has a block of them; else nothing."""
     if isinstance(column, Bins):
         return list(column.labels)
@@ -88,7 +88,7 @@ def _levels(feature: str, column: object) -> list[str]:
     return []
 
 
-def _declared(column: object) -> str | None:
+def declared_reference(column: object) -> str | None:
     """The declared reference of a column with levels."""
     if isinstance(column, Bins) and column.reference is not None:
         return column.labels[column.bin_of(column.reference)]
