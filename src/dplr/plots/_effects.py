@@ -113,6 +113,8 @@ def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
         table = est.summary()
     except ValueError as error:
         return None, printable(f"There are no confidence intervals: {error}")
+    if table.obstacle:
+        return None, printable(f"There are no confidence intervals: {table.obstacle}.")
     if not any(line.bounded for line in table.lines):
         return None, "The released numbers bound none of the coefficients, so there are no confidence intervals."
     return table, ""

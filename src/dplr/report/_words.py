@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
-from dplr.plots._view import Model, best_guess, delta_words, printable
+from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import best_guess, delta_words
 
 MODELS = {
     "logistic": "A logistic regression",
