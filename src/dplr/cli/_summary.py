@@ -35,9 +35,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command(
-    short_help="The coefficients of a model file, with intervals or why there are none."
-)
+@click.command(short_help="The coefficients of a model file, with intervals or why there are none.")
 @click.argument("model", type=EXISTING)
 @click.option("--column", "columns", multiple=True, metavar="NAME",
     help="A column, or a coefficient, of the model in the table; may be repeated. Default: all.")  # fmt: skip
@@ -66,6 +64,7 @@ def summary(
         check_ending(output)
         check_output(output, overwrite, (model,))
     import dplr
+    from dplr.summary.render import FIRST
 
     with told():
         with blamed(FILE):
@@ -74,7 +73,8 @@ def summary(
             click.echo(visible(str(est.privacy_)))
             return
         with blamed(USAGE):
-            table = est.summary(list(columns) or None, level=level, joint=joint, coef_bound=coef_bound)
+            most = None if full or output is not None else FIRST
+            table = est._summary(list(columns) or None, level, joint, coef_bound, most)
     show(table, output, full, quiet)
 
 

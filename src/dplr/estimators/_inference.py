@@ -19,6 +19,7 @@ from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.privacy.words import alarms
 from dplr.summary.columns import Chosen, choose, compared_with, positions, unreferenced, user_units
+from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
@@ -86,13 +87,24 @@ class Inference:
         >>> [line.bounded for line in est.summary().lines]
         [True, True, True]
         """
+        return self._summary(columns, level, joint, coef_bound)
+
+    def _summary(
+        self,
+        columns: Sequence[str] | None = None,
+        level: float = 0.95,
+        joint: bool = False,
+        coef_bound: float | None = None,
+        most: int | None = None,
+    ) -> Summary:
+        """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
         asked = (columns, level, joint, coef_bound) != (None, 0.95, False, None)
         if not asked and (obstacle := self._obstacle()):
             fitted: Any = self
             return table_without(fitted, obstacle, _notes(fitted, fitted._record))
         subject = self._subject(columns)
         check_flag("joint", joint)
-        return summarise(subject, real_number("level", level), joint, coef_bound)
+        return summarise(subject, real_number("level", level), joint, coef_bound, most)
 
     def conf_int(
         self,
@@ -121,7 +133,8 @@ class Inference:
         -------
         dict
             Name to ``(low, high)``, the intercept as "(intercept)". Ends are infinite where the released numbers cannot
-            say. With more than two classes, a dictionary like this for each label.
+            say. With more than two classes, a dictionary like this for each label. Its method `to_frame` makes a
+            pandas data frame with the columns `low` and `high`.
 
         Raises
         ------
@@ -149,11 +162,10 @@ class Inference:
         subject = self._subject(columns)
         level, joint = real_number("level", level), check_flag("joint", joint)
         found = [
-            dict(zip(subject.names, map(tuple, ends.tolist()), strict=True))
+            Ends(zip(subject.names, map(tuple, ends.tolist()), strict=True))
             for ends in all_ends(subject, level, joint, coef_bound)
         ]
-        by_label: dict[str, Any] = self._by_label(found)
-        return by_label
+        return Ends(self._by_label(found))
 
     def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
         """Test that several coefficients have a value, all at once.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 _SMALLEST_P = 0.001
 _WIDTH = 100
-_BRIEF, _FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
+_BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
 _LONGEST = 48  # characters of a name in the short form
 _EXACT = 4  # digits of a number without noise whose sampling error is not known
 _LATEX = {
@@ -90,7 +90,7 @@ def _facts(table: Summary) -> str:
 
 def _about(table: Summary) -> str:
     """What the coefficients are."""
-    return f"Coefficients: {_seen(table.facts['coefficients'])}."
+    return f"Coefficients: {table.estimand.words}."
 
 
 def _classes(table: Summary) -> bool:
@@ -139,7 +139,7 @@ def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
 
 
 def _filled(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def as_text(table: Summary) -> str:
@@ -155,11 +155,13 @@ def as_brief(table: Summary) -> str:
     """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
     facts = table.facts
     values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
-    top = _filled(_seen(f"{table.title}: {facts['target']}, {', '.join(values)}")) + _filled(_about(table))
+    subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
+    top = _filled(subject) + _filled(_about(table))
     remarks = [line for each in _first_remarks(table) for line in _filled(each)]
-    room = max(_FEWEST, min(_FIRST, _BRIEF - len(top) - len(remarks) - 2))
+    room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
     shown = table.lines[:room]
-    more = f"{len(table.lines) - len(shown):,} more coefficients" if len(shown) < len(table.lines) else ""
+    left = len(table.lines) - len(shown) + table.omitted
+    more = f"{left:,} more coefficients" if left else ""
     rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
     where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
     rows = _cells(table, shown)

@@ -120,6 +120,8 @@ class Summary:
         What voids the promise: facts that are not covered, and noise from a seed.
     advice : tuple of str, default=()
         What a reader must know before using the numbers, and what to do about it.
+    omitted : int, default=0
+        How many coefficients are not among `lines`; 0 in a table that `summary` makes.
 
     Privacy
     -------
@@ -151,6 +153,7 @@ class Summary:
     obstacle: str = ""
     alarms: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    omitted: int = 0
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
