@@ -119,12 +119,7 @@ def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
     found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(found)}."] if found else []
-    return [*_first_remarks(table), *references, *(_seen(note) for note in table.notes)]
-
-
-def _first_remarks(table: Summary) -> list[str]:
-    """What nobody may overlook."""
-    return [_seen(each) for each in (*table.alarms, *table.advice)]
+    return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -157,7 +152,10 @@ def as_brief(table: Summary) -> str:
     values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
     subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
     top = _filled(subject) + _filled(_about(table))
-    remarks = [line for each in _first_remarks(table) for line in _filled(each)]
+    remarks = [line for each in table.alarms for line in _filled(_seen(each))]
+    for lines in (_filled(_seen(each)) for each in table.advice):
+        if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
+            remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
     shown = table.lines[:room]
     left = len(table.lines) - len(shown) + table.omitted
