@@ -70,11 +70,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     most = check_count("most", most)
     effects = read_effects(est, model)
     ax = axes("plot_coefficients", ax, height=height_of(effects, most))
-    draw(ax, model, effects, per, most)
-    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
-    towards = towards if len(effects.values) == 1 else "speak for the label"
-    title(ax, f"Positive values {towards}", loss_words(model.statement))
-    return tidy(ax, "x")
+    return draw_coefficients(ax, model, effects, per, most)
 
 
 def height_of(effects: Effects, most: int) -> float:
@@ -82,7 +78,7 @@ def height_of(effects: Effects, most: int) -> float:
     return 1.3 + 0.27 * min(most, len(effects.names)) * max(1.0, len(effects.values) / 3)
 
 
-def draw(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> None:
+def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> Axes:
     """Points, a stem from zero to each, and bars of how far off each may be."""
     widths = model.widths(per)
     shown = effects.order(widths)[:most]
@@ -108,6 +104,11 @@ def draw(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> None:
         ax.set_ylabel(f"the {len(shown)} largest of {len(effects.names)} columns")
     if several:
         legend(ax)
+    ax.locator_params(axis="x", nbins=5)
+    ax.xaxis.set_major_formatter("{x:,g}")
+    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
+    title(ax, f"Positive values {'speak for the label' if several else towards}", loss_words(model.statement))
+    return tidy(ax, "x")
 
 
 def effect_words(model: Model, effects: Effects, per: str) -> str:

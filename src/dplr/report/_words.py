@@ -185,6 +185,12 @@ NO_LOG_ODDS = (
 )
 
 
+_NO_ODDS = {
+    Estimand.LOG_ODDS: NO_ODDS,
+    Estimand.PROBABILITY: "These are slopes of the probability, and not log odds: there are no odds ratios here.",
+}
+
+
 def change_words(model: Model, effects: Effects) -> str:
     """The head of the column of changes."""
     estimand = effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
@@ -195,7 +201,11 @@ def meaning(model: Model, effects: Effects) -> list[str]:
     """What the numbers of the table are, before it."""
     one = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
     if len(effects.values) > 1:
-        said = ["There is one column of numbers for each label: the label with the largest sum is predicted."]
+        changed = "" if effects.table is None else f" Numbers are each a {_CHANGES[effects.table.estimand]} per unit."
+        said = [
+            "There is one column of numbers for each label, which stands against all others: the label with the "
+            f"largest sum is predicted.{changed}"
+        ]
     elif not model.labels:
         said = [_of_regression(effects)]
     elif effects.estimand is Estimand.LOG_ODDS:
@@ -232,22 +242,25 @@ def _uncertainty(model: Model, effects: Effects) -> str:
     )
 
 
-def reading(model: Model, effects: Effects, middle: str) -> list[str]:
+def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:
     """How to read the table, below it."""
     hints = []
-    if effects.kind == "intervals" and effects.estimand is Estimand.LOG_ODDS and len(effects.values) == 1:
+    log_odds = effects.kind == "intervals" and effects.estimand is Estimand.LOG_ODDS
+    if log_odds and len(effects.values) == 1:
         hints.append(
             "The odds ratio is what multiplies the odds: above 1 makes the label likelier, below 1 less likely."
         )
-    elif model.kind == "logistic":
-        hints.append(NO_ODDS if effects.estimand is Estimand.LOG_ODDS else NO_LOG_ODDS)
-    if middle:
+    elif model.kind == "logistic" and not log_odds:
+        hints.append(_NO_ODDS.get(effects.estimand or Estimand.MARGIN, NO_LOG_ODDS))
+    if scale:
         one = printable(model.labels[0], 60)
+        scores, shares = (", ".join(column) for column in zip(*scale, strict=True))
+        which = "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
         hints.append(
-            f"A record in the middle of all bounds, at the reference levels, has a predicted probability of “{one}” of "
-            f"{middle}. The last column says what becomes of it from one end of a column to the other."
+            f"Probabilities: multiply {which} by the values and add the intercept. Sums of {scores} predict “{one}” "
+            f"with the probabilities {shares}."
         )
-    if model.reach is not None and not middle:
+    if model.reach is not None and len(effects.values) == 1:
         hints.append("Columns have different units. To compare them, look at the effect across their bounds.")
     if model.reach is not None and not model.released:
         hints.append("A value beyond its bounds counts as the bound, in the fit and in predictions.")
