@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
     from dplr.problem.losses import Loss
+    from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
     from dplr.rows import Rows
@@ -132,6 +133,13 @@ class Mechanism(ABC):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Size of a plan's noise, to compare the laws that one problem may have; None where there is no choice."""
+        return None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise | None:
+        """Return the noise of a release as noise in the gradient of the sum objective; None without noise.
+
+        Problem and statement of the plan are enough: a file has no more.
+        """
         return None
 
     def aimed(self, loss: Loss) -> Mechanism:

@@ -30,6 +30,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -222,6 +223,12 @@ class NoisyGradientDescent(Mechanism):
     def lacks_intervals(self, plan: Plan) -> str:
         """Clipped gradients vanish at other coefficients than whole ones, and nobody knows how far away."""
         return f"it clips gradients, so its coefficients are not those of the loss{instead(plan)}"
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """That of the mean of all steps."""
+        block, problem = plan.statement.released[BLOCK], plan.problem
+        clip = block.sensitivity / problem.neighbouring.records_changed
+        return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip / problem.geometry.row_norm)
 
     @property
     def keeps_eps(self) -> bool:

@@ -27,6 +27,7 @@ from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -266,6 +267,14 @@ class ObjectivePerturbation(Mechanism):
         deviation = plan.statement.released["coef"].deviation
         chosen = self.noise == "smaller" and self.intervals == "off"
         return deviation / plan.problem.loss.lipschitz if chosen else None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """The linear term, and where the slope is cut, which the sensitivity tells."""
+        block, problem = plan.statement.released["coef"], plan.problem
+        slope = block.sensitivity / problem.neighbouring.records_changed
+        if not block.law.startswith("gauge"):
+            slope /= problem.geometry.row_norm
+        return GradientNoise(block.deviation, slope)
 
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
         """Return the coefficients, and the cells of the Hessian where there are any."""
