@@ -51,7 +51,9 @@ def table(private: Any, exact: Any) -> list[str]:
     """Log odds with their intervals, and the odds ratios, beside the estimates without privacy."""
     summary = private.summary()
     ratios = {ratio.name: ratio for ratio in summary.odds_ratios()}
-    lines = [f"  {'':15}{'log odds':>9}   {'95 % interval':17}{'odds ratio':>10}   {'95 % interval':14}{'scikit-learn':>14}"]
+    lines = [
+        f"  {'':15}{'log odds':>9}   {'95 % interval':17}{'odds ratio':>10}   {'95 % interval':14}{'scikit-learn':>14}"
+    ]
     theirs = dict(zip(BOUNDS, exact.coef_[0], strict=True))
     for line in summary.lines:
         if line.name not in ratios:
@@ -100,7 +102,9 @@ def main() -> None:
     private = dplr.LogisticRegression(eps=SHOWN, aim="coefficients", bounds=bounds).fit(X, y)
     exact = timed(LogisticRegression(solver="newton-cholesky", C=np.inf), X, y)
 
-    print(f"What the model says, at eps = {SHOWN:g}: log odds of an affair per unit more of an answer. The intervals count")
+    print(
+        f"What the model says, at eps = {SHOWN:g}: log odds of an affair per unit more of an answer. The intervals count"
+    )
     print("sampling and privacy noise; beside them are the estimates without privacy.")
     print(*table(private, exact[0]), sep="\n")
     print("\nWhat is promised to each woman:")

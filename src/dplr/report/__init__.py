@@ -17,6 +17,7 @@ from dplr.report._page import breakable, page_template, policy, source
 from dplr.report._words import (
     alarms,
     citation,
+    drowned,
     fine_print,
     headline,
     meaning,
@@ -137,6 +138,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         style=mark_safe(style),
         headline=headline(model, statement),
         alarms=alarms(statement),
+        drowned=drowned(est, statement),
         meaning=meaning(model, effects),
         pictures=_marked(pictures(est, model, effects), mark_safe),
         table=Table(table.heads, table.rows[:_SHOWN]),

@@ -17,7 +17,7 @@ from dplr.plots._effects import Effects
 from dplr.plots._history import HISTORY_HEIGHT
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
-from dplr.report._page import number
+from dplr.report._page import figures, number
 from dplr.report._svg import inline_svg
 from dplr.report._words import BARS, change_words
 from dplr.summary.render import CANNOT_SAY, decimals, rounded
@@ -25,7 +25,6 @@ from dplr.summary.table import OddsRatio
 
 _LONGEST = 80  # characters of a name in a table
 _PICTURED = 15  # columns in the picture of the coefficients; the table has all of them
-_FIGURES = 2  # digits of a number whose noise is not known
 _SCORES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
 
@@ -74,7 +73,9 @@ def _changes(model: Model, effects: Effects) -> list[tuple[str, list[Cell]]]:
     last = [None] * len(effects.values) if effects.intercept_reach is None else list(effects.intercept_reach)
     columns = []
     for k, values in enumerate(effects.values):
-        cells = [_cell(model, effects, value, None if ends[k] is None else ends[k][j]) for j, value in enumerate(values)]
+        cells = [
+            _cell(model, effects, value, None if ends[k] is None else ends[k][j]) for j, value in enumerate(values)
+        ]
         cells.append(_cell(model, effects, effects.intercept[k], last[k]))
         head = change_words(model, effects) if len(effects.values) == 1 else printable(model.labels[k])
         columns.append((head, cells))
@@ -89,9 +90,7 @@ def _across(model: Model, effects: Effects) -> list[tuple[str, list[Cell]]]:
     widths = model.widths("range")[places]
     (values,) = effects.values
     ends = None if effects.reach is None else effects.reach[0] * widths[:, None]
-    cells = [
-        _cell(model, effects, value, None if ends is None else ends[j]) for j, value in enumerate(values * widths)
-    ]
+    cells = [_cell(model, effects, value, None if ends is None else ends[j]) for j, value in enumerate(values * widths)]
     steps = [Cell(_step(model, effects, j)) for j in range(len(places))]
     return [("from … to", [*steps, Cell("")]), ("effect across them", [*cells, Cell("")])]
 
@@ -105,7 +104,7 @@ def _step(model: Model, effects: Effects, j: int) -> str:
     low, high = model.ranges[place]
     text = f"{number(low)} to {number(high)}"
     narrow = model.released.get(model.names[place])
-    return text if narrow is None else f"{number(narrow[0], 3)} to {number(narrow[1], 3)} (declared {text})"
+    return text if narrow is None else f"{number(narrow[0])} to {number(narrow[1])} (declared {text})"
 
 
 def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64] | None) -> Cell:
@@ -126,7 +125,7 @@ def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64
 def _plain(model: Model, value: float) -> Cell:
     """A number alone: two digits where its noise is not known, more where it has none."""
     noisy = model.statement is not None and math.isfinite(model.statement.eps)
-    return Cell(number(value, _FIGURES if noisy else 4), float(value))
+    return Cell(figures(value) if noisy else number(value), float(value))
 
 
 def _ratio_text(ratio: OddsRatio) -> str:
@@ -142,7 +141,9 @@ def scale_of(est: Any, model: Model) -> list[tuple[str, str]]:
     """Scores of two labels, each with its predicted probability; empty where there are none."""
     if len(model.coef) > 1 or not model.labels or not hasattr(est, "predict_proba"):
         return []
-    shares = expit(np.array(_SCORES))
+    record = getattr(est, "_record", None)
+    scores = np.array(_SCORES)
+    shares = expit(scores if record is None else record.link.log_odds(scores))
     return [(number(score), f"{100 * share:.0f} %") for score, share in zip(_SCORES, shares, strict=True)]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dplr.fitting.outlook import outlook_of_record
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
 from dplr.plots._view import Model, best_guess, delta_words, printable
@@ -61,6 +62,13 @@ def headline(model: Model, statement: PrivacyStatement) -> str:
         f"{MODELS[model.kind]}, fitted {level} by {SHORTHANDS[statement.mechanism].words}. This page holds what was "
         "released and what was public before; nothing else of the data is in it."
     )
+
+
+def drowned(est: Any, statement: PrivacyStatement) -> str:
+    """That noise probably drowns the model, by public facts; empty where it does not, or nobody can tell."""
+    record = getattr(est, "_record", None)
+    outlook = None if record is None else outlook_of_record(record, statement.eps)
+    return str(outlook) if outlook is not None and outlook.drowned else ""
 
 
 def promise(statement: PrivacyStatement) -> list[str]:
@@ -175,10 +183,7 @@ _CHANGES = {
     Estimand.MARGIN: "change of the score",
 }
 _UNSURE = {"intervals": ", and its interval of 95 %", "noise": ", ± two deviations of the noise", "": ""}
-NO_ODDS = (
-    "There are no odds ratios here: the release does not tell how far these log odds are from those of the data. "
-    'aim="coefficients" makes a release that does.'
-)
+NO_ODDS = "There are no odds ratios here, as there are no intervals to show them with."
 NO_LOG_ODDS = (
     "Coefficients are not log odds, and there are no odds ratios here: up to "
     "noise, their signs and order are close to those of a logistic regression; their sizes are not."
@@ -193,18 +198,20 @@ _NO_ODDS = {
 
 def change_words(model: Model, effects: Effects) -> str:
     """The head of the column of changes."""
-    estimand = effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
-    return f"{_CHANGES[estimand]} per unit{_UNSURE[effects.kind]}"
+    return f"{_CHANGES[_estimand(model, effects)]} per unit{_UNSURE[effects.kind]}"
+
+
+def _estimand(model: Model, effects: Effects) -> Estimand:
+    return effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
 
 
 def meaning(model: Model, effects: Effects) -> list[str]:
     """What the numbers of the table are, before it."""
     one = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
     if len(effects.values) > 1:
-        changed = "" if effects.table is None else f" Numbers are each a {_CHANGES[effects.table.estimand]} per unit."
         said = [
-            "There is one column of numbers for each label, which stands against all others: the label with the "
-            f"largest sum is predicted.{changed}"
+            "There is one column of numbers for each label, which stands against all others: each is the "
+            f"{_CHANGES[_estimand(model, effects)]} per unit. The label with the largest sum is predicted."
         ]
     elif not model.labels:
         said = [_of_regression(effects)]
@@ -255,7 +262,9 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
     if scale:
         one = printable(model.labels[0], 60)
         scores, shares = (", ".join(column) for column in zip(*scale, strict=True))
-        which = "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
+        which = (
+            "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
+        )
         hints.append(
             f"Probabilities: multiply {which} by the values and add the intercept. Sums of {scores} predict “{one}” "
             f"with the probabilities {shares}."
