@@ -5,6 +5,7 @@ A survey of 6,366 married women (R. Fair 1978, from Redbook magazine 1974): who 
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 import time
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 import dplr
 
-# The answers that the questionnaire allowed, from its codebook and not from the data. Age and the number of children run
-# beside the years of marriage: so few records cannot tell the three apart under so much noise.
+# The answers that the questionnaire allowed, from its codebook and not from the data. Age and the number of children
+# grow with the years of marriage: so few records cannot tell the three apart under so much noise.
 BOUNDS = {
     "rate_marriage": (1, 5),  # very poor to very good
     "yrs_married": (0.5, 23),
@@ -51,18 +52,17 @@ def table(private: Any, exact: Any) -> list[str]:
     """Log odds with their intervals, and the odds ratios, beside the estimates without privacy."""
     summary = private.summary()
     ratios = {ratio.name: ratio for ratio in summary.odds_ratios()}
-    lines = [
-        f"  {'':15}{'log odds':>9}   {'95 % interval':17}{'odds ratio':>10}   {'95 % interval':14}{'scikit-learn':>14}"
-    ]
+    head = f"{'log odds':>9}   {'95 % interval':17}{'odds ratio':>10}   {'95 % interval':14}{'scikit-learn':>14}"
+    lines = [f"  {'':15}{head}"]
     theirs = dict(zip(BOUNDS, exact.coef_[0], strict=True))
     for line in summary.lines:
         if line.name not in ratios:
             continue  # the intercept: a woman with zero everywhere, whom no answer describes
-        text = f"{'cannot say':>9}{'':44}"
+        text = f"{'cannot say':>9}{'':43}"
         if line.bounded:
             ratio = ratios[line.name]
-            interval = f"[{line.low:.2f}, {line.high:.2f}]"
-            text = f"{line.estimate:9.2f}   {interval:17}{ratio.estimate:10.2f}   {f'[{ratio.low:.2f}, {ratio.high:.2f}]':14}"
+            first, second = (f"[{each.low:.2f}, {each.high:.2f}]" for each in (line, ratio))
+            text = f"{line.estimate:9.2f}   {first:17}{ratio.estimate:10.2f}   {second:14}"
         lines.append(f"  {line.name:15}{text}{theirs[line.name]:14.2f}")
     return lines
 
@@ -70,7 +70,7 @@ def table(private: Any, exact: Any) -> list[str]:
 def reliability(predicted: NDArray[np.float64], y: NDArray[np.bool_]) -> list[str]:
     """Women by what was predicted for them, and how many of them had an affair."""
     lines = [f"  {'predicted':14}{'women':>7}{'mean predicted':>17}{'had an affair':>16}"]
-    for low, high in zip(GROUPS, GROUPS[1:], strict=False):
+    for low, high in itertools.pairwise(GROUPS):
         group = (predicted >= low) & (predicted < high)
         if group.any():
             shares = f"{predicted[group].mean():17.1%}{y[group].mean():16.1%}"
@@ -95,17 +95,15 @@ def main() -> None:
     from sklearn.linear_model import LogisticRegression
 
     X, y, X_test, y_test = load()
-    print(f"Who had an affair? A survey of married women (R. Fair 1978): {len(X):,} records to fit, {len(X_test):,} to "
-          "test.\n")  # fmt: skip
+    print("Who had an affair? A survey of married women (R. Fair 1978): "
+          f"{len(X):,} records to fit, {len(X_test):,} to test.\n")  # fmt: skip
     bounds = dplr.Bounds(BOUNDS)
     dplr.LogisticRegression(eps=math.inf, bounds=bounds).fit(X_test, y_test)  # imports and caches, once
     private = dplr.LogisticRegression(eps=SHOWN, aim="coefficients", bounds=bounds).fit(X, y)
     exact = timed(LogisticRegression(solver="newton-cholesky", C=np.inf), X, y)
 
-    print(
-        f"What the model says, at eps = {SHOWN:g}: log odds of an affair per unit more of an answer. The intervals count"
-    )
-    print("sampling and privacy noise; beside them are the estimates without privacy.")
+    print(f"What the model says, at eps = {SHOWN:g}: log odds of an affair per unit more of an answer. The intervals")
+    print("count sampling and privacy noise; beside them are the estimates without privacy.")
     print(*table(private, exact[0]), sep="\n")
     print("\nWhat is promised to each woman:")
     for sentence in private.privacy_.brief:
@@ -115,8 +113,8 @@ def main() -> None:
     print("\nPredictions alone need less: fits with all defaults, each with an eps of its own.")
     fits = {f"eps = {eps:g}": timed(dplr.LogisticRegression(eps=eps, bounds=bounds), X, y) for eps in EPSILONS}
     print(*errors(fits | {"scikit-learn": exact}, X_test, y_test), sep="\n")
-    print("\neps = inf is without noise. The noise is fresh in every run; the figures will differ. This survey is\n"
-          "public: test errors and figures without privacy of other data may not be shown, and eps of fits add up.")  # fmt: skip
+    print("\neps = inf is without noise. The noise is fresh in every run; the figures will differ. This survey is")
+    print("public: of private data, neither test errors nor figures without privacy may be shown.")
 
 
 if __name__ == "__main__":

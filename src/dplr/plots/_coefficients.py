@@ -65,9 +65,8 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     >>> ax.get_xlabel()
     'change of the score for “True”\nper unit of the column'
     """
-    model = read_model(est)
-    widths = model.widths(per)
-    most = check_count("most", most)
+    model, most = read_model(est), check_count("most", most)
+    model.widths(per)  # raises before a figure is opened
     effects = read_effects(est, model)
     ax = axes("plot_coefficients", ax, height=height_of(effects, most))
     return draw_coefficients(ax, model, effects, per, most)
@@ -92,7 +91,8 @@ def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: 
         if effects.reach is not None:
             ends = effects.reach[row, shown] * scale[:, None]
             bounded = np.isfinite(ends).all(axis=1)
-            ax.hlines(height[bounded], *ends[bounded].T, colors=QUIET, linewidth=5, alpha=0.5)
+            low, high = ends[bounded].T
+            ax.hlines(height[bounded], low, high, colors=QUIET, linewidth=5, alpha=0.5)
             for place in height[~bounded]:
                 ax.text(0, place, f" {CANNOT_SAY}", va="center", fontsize="small", fontstyle="italic")
         ax.hlines(height, 0, values, colors=color, linewidth=1.5)
