@@ -19,8 +19,9 @@ from scipy.stats import norm
 
 import dplr
 from dplr import plots
-from dplr.plots._view import best_guess, printable, read_model
+from dplr.plots._view import printable, read_model
 from dplr.privacy import calibration
+from dplr.privacy.words import best_guess
 from made_models import BOUNDS, HOSTILE, fitted, of_three_labels
 
 

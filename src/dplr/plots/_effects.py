@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
-from dplr.summary.columns import INTERCEPT
-from dplr.summary.contrasts import contrasts, deviations
+from dplr.summary.columns import INTERCEPT, compared_with
+from dplr.summary.contrasts import Contrasts, contrasts, deviations
 from dplr.summary.table import Line, Summary
 
 LARGEST_TABLE = 50  # columns of a model whose intervals are computed for a picture: seconds
@@ -79,7 +78,7 @@ def read_effects(est: Any, model: Model) -> Effects:
     return Effects(
         names=found.names,
         places=found.positions,
-        against=_against(model, found.positions, found.references),
+        against=_against(model, found),
         values=found.coef,
         intercept=found.intercept,
         reach=reach,
@@ -90,14 +89,12 @@ def read_effects(est: Any, model: Model) -> Effects:
     )
 
 
-def _against(model: Model, places: Sequence[int], references: Mapping[str, str]) -> tuple[str, ...]:
-    """The reference level of the column of the table that each of these columns of the model belongs to."""
+def _against(model: Model, found: Contrasts) -> tuple[str, ...]:
+    """The reference level that each level is compared with; empty for other columns."""
     layout = None if model.prep is None else model.prep.layout
-    if layout is None or not references:
-        return ("",) * len(places)
-    spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
-    levels = {first + j: references.get(name, "") for name, first, width in spans for j in range(width)}
-    return tuple(levels.get(place, "") for place in places)
+    if layout is None or not found.references:
+        return ("",) * len(found.names)
+    return tuple(compared_with(layout, found.references, found.positions))
 
 
 def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
@@ -106,11 +103,11 @@ def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
         return None, "This model has no confidence intervals."
     record = getattr(est, "_record", None)
     lacking = "" if record is None else record.mechanism.lacks_intervals(record.plan)
-    if lacking:
-        return None, printable(f"There are no confidence intervals: {lacking}.")
-    if len(model.names) > LARGEST_TABLE:
+    if len(model.names) > LARGEST_TABLE and not lacking:
         return None, f"Confidence intervals of more than {LARGEST_TABLE} columns are in the regression table alone."
     table = est.summary()
+    if table.obstacle:
+        return None, printable(f"There are no confidence intervals: {table.obstacle}.")
     if not any(line.bounded for line in table.lines):
         return None, "The released numbers bound none of the coefficients, so there are no confidence intervals."
     return table, ""
@@ -126,7 +123,7 @@ def _of_table(table: Summary, model: Model) -> Effects:
     return Effects(
         names=names,
         places=places,
-        against=_against(model, places, table.references),
+        against=tuple(line.reference for line in lines[0]),
         values=np.array([[_estimate(line) for line in each] for each in lines]),
         intercept=np.array([_estimate(line) for line in last]) if last else np.full(len(labels), math.nan),
         reach=np.array([[(line.low, line.high) for line in each] for each in lines]),

@@ -14,9 +14,9 @@ from dplr._validation import check_choice, sentence
 from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import delta_words
 from dplr.problem.fit import History
 
-_TINY = 1e-15  # a delta that is smaller is room for rounding, and not one that anybody chose
 _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many emoji are written
 
 
@@ -169,19 +169,3 @@ def loss_words(statement: PrivacyStatement | None) -> str:
     delta = f", delta {delta_words(statement.delta)}" if statement.delta else ""
     seeded = ", noise from a seed: not private" if statement.reproducible else ""
     return f"{statement.mechanism}, eps = {statement.eps:g}{delta}{seeded}"
-
-
-def delta_words(delta: float) -> str:
-    """What follows "delta": the number, or the power of ten that it is below where no reader could tell them apart."""
-    if 0 < delta < _TINY:
-        return f"below 10^{math.floor(math.log10(delta)) + 1}"
-    return f"= {delta:g}"
-
-
-def best_guess(eps: float, delta: float) -> float:
-    """Highest probability of guessing which of two neighbouring data sets was used, if both were equally likely before.
-
-    An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
-    exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).
-    """
-    return 1 - (1 - delta) / (1 + math.exp(eps)) if eps < 700 else 1.0

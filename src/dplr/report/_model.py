@@ -69,14 +69,12 @@ def released_table(model: Model) -> Table:
 
 def _changes(model: Model, effects: Effects) -> list[tuple[str, list[Cell]]]:
     """The changes per unit with their uncertainty, a column for each model; the intercept's is the last cell."""
-    ends = [None] * len(effects.values) if effects.reach is None else list(effects.reach)
-    last = [None] * len(effects.values) if effects.intercept_reach is None else list(effects.intercept_reach)
     columns = []
     for k, values in enumerate(effects.values):
-        cells = [
-            _cell(model, effects, value, None if ends[k] is None else ends[k][j]) for j, value in enumerate(values)
-        ]
-        cells.append(_cell(model, effects, effects.intercept[k], last[k]))
+        ends = [None] * len(values) if effects.reach is None else list(effects.reach[k])
+        cells = [_cell(model, effects, value, end) for value, end in zip(values, ends, strict=True)]
+        last = None if effects.intercept_reach is None else effects.intercept_reach[k]
+        cells.append(_cell(model, effects, effects.intercept[k], last))
         head = change_words(model, effects) if len(effects.values) == 1 else printable(model.labels[k])
         columns.append((head, cells))
     return columns

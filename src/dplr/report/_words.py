@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from dplr.fitting.outlook import outlook_of_record
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
-from dplr.plots._view import Model, best_guess, delta_words, printable
+from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import bound, delta_words, guess
 
 MODELS = {
     "logistic": "A logistic regression",
@@ -75,48 +76,16 @@ def promise(statement: PrivacyStatement) -> list[str]:
     """The guarantee for a reader who is one of the persons in the data, in three sentences."""
     if math.isinf(statement.eps):
         return [f"Nothing: the numbers may tell everything about a {statement.unit.one}."]
-    sentences = [_in_words(statement), _guess(statement), _holds(statement)]
+    sentences = [printable(bound(statement)), guess(statement), _holds(statement)]
     if statement.reproducible:
         sentences.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
     return sentences
 
 
-def _in_words(statement: PrivacyStatement) -> str:
-    one = "your record" if statement.unit.person is None else "all of your records"
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        change = f"if {one} had said anything else"
-    else:
-        change = f"if {one} had not been there"
-    factor = math.ceil(1000 * math.exp(min(statement.eps, 700.0))) / 1000
-    more = f" except for rare events (delta {delta_words(statement.delta)})" if statement.delta else ""
-    return (
-        f"Whatever is published here would have been nearly as likely {change}: no outcome is more than "
-        f"exp(eps) = {factor:.4g} times as likely with as without it{more}."
-    )
-
-
-def _guess(statement: PrivacyStatement) -> str:
-    """The guarantee as the success rate of the best attack, rounded up."""
-    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
-    several = statement.unit.person is not None
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        question = f"which of two possible {'sets of ' * several}records of yours was used"
-    else:
-        question = f"whether your record{'s were' if several else ' was'} used"
-    if chance >= 99.95:
-        right = "may be right nearly always: a bound this loose promises little"
-    else:
-        right = f"is right at most {chance:g} % of the time"
-    return (
-        f"Somebody who must guess {question}, thinks both as likely, and then reads these numbers, {right}; without "
-        "them it is 50 %."
-    )
-
-
 def _holds(statement: PrivacyStatement) -> str:
     return (
         f"This holds whatever else a reader knows, all other {statement.unit.many} included, as long as the publisher "
-        "is right in what follows; other releases from the same data add to it."
+        "is right in what follows; other releases from the same data add up with this one."
     )
 
 

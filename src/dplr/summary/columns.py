@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,13 @@ def unreferenced(layout: Layout) -> list[str]:
     """Columns of the table each level of which has a coefficient."""
     known = zip(layout.features, layout.columns, strict=True)
     return [name for name, column in known if levels_of(column) and declared_reference(column) is None]
+
+
+def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
+    """The reference level of the column of the table that each coefficient belongs to; empty for other columns."""
+    spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
+    levels = {first + j: references[name] for name, first, width in spans if name in references for j in range(width)}
+    return [levels.get(place, "") for place in coordinates]
 
 
 def levels_of(column: object) -> list[str]:

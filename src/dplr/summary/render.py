@@ -1,4 +1,4 @@
-"""A table as text, HTML, LaTeX and CSV. Numbers have as many digits as their standard error allows."""
+"""A table as text, HTML, LaTeX and CSV. Numbers have as many digits as their standard error or their noise leaves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import html
 import io
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,17 +16,20 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 _SMALLEST_P = 0.001
 _WIDTH = 100
+_BRIEF, _FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
+_LONGEST = 48  # characters of a name in the short form
+_EXACT = 4  # digits of a number without noise whose sampling error is not known
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 
-def decimals(std_error: float) -> int:
+def decimals(std_error: float, digits: int = 2) -> int:
     """Decimals that leave two digits of a standard error; negative ones round before the point."""
     if not (std_error > 0 and math.isfinite(std_error)):
         return 4
-    return 1 - math.floor(math.log10(std_error))
+    return digits - 1 - math.floor(math.log10(std_error))
 
 
 def rounded(value: float, places: int) -> str:
@@ -43,13 +47,35 @@ def rounded(value: float, places: int) -> str:
 def heads(table: Summary) -> list[str]:
     """Headings of the columns."""
     classes = ["class"] if _classes(table) else []
+    if table.obstacle:
+        return [*classes, "", "coefficient", *(["noise"] if _noisy(table) else [])]
     return [*classes, "", "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
 
 
 def cells(table: Summary) -> list[list[str]]:
     """The cells of each line, rounded."""
-    names = [([line.label] if _classes(table) else []) + [line.name] for line in table.lines]
-    return [[*map(_seen, name), *_numbers(line)] for name, line in zip(names, table.lines, strict=True)]
+    return _cells(table, table.lines)
+
+
+def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
+    names = [([line.label] if _classes(table) else []) + [line.name] for line in lines]
+    numbers = _released if table.obstacle else _numbers
+    width = len(heads(table))
+    return [[*map(_seen, name), *numbers(line)][:width] for name, line in zip(names, lines, strict=True)]
+
+
+def _noisy(table: Summary) -> bool:
+    """Whether the noise of some coefficient is known, and not 0."""
+    return any(line.noise > 0 for line in table.lines)
+
+
+def _released(line: Line) -> list[str]:
+    """A released coefficient with the digits that its noise leaves, two where it is not known; and the noise."""
+    if line.noise > 0:
+        places = decimals(line.noise)
+        return [rounded(line.estimate, places), rounded(line.noise, places)]
+    digits = 2 if math.isnan(line.noise) else _EXACT
+    return [rounded(line.estimate, decimals(abs(line.estimate), digits)), ""]
 
 
 def _seen(text: str) -> str:
@@ -58,7 +84,13 @@ def _seen(text: str) -> str:
 
 
 def _facts(table: Summary) -> str:
-    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name != "level"))
+    hidden = ("level", "coefficients")
+    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
+
+
+def _about(table: Summary) -> str:
+    """What the coefficients are."""
+    return f"Coefficients: {_seen(table.facts['coefficients'])}."
 
 
 def _classes(table: Summary) -> bool:
@@ -86,25 +118,60 @@ def p_text(value: float) -> str:
 def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
     found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
-    return ([f"Reference levels. {'; '.join(found)}."] if found else []) + [_seen(note) for note in table.notes]
+    references = [f"Reference levels. {'; '.join(found)}."] if found else []
+    return [*_first_remarks(table), *references, *(_seen(note) for note in table.notes)]
+
+
+def _first_remarks(table: Summary) -> list[str]:
+    """What nobody may overlook."""
+    return [_seen(each) for each in (*table.alarms, *table.advice)]
+
+
+def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
+    """Rows of cells as lines: names on the left, numbers on the right."""
+    grid = [heads(table), *rows]
+    widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
+    first = 2 if _classes(table) else 1
+    return [
+        "  ".join(_padded(cell, w, k < first) for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in grid
+    ]
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
 
 
 def as_text(table: Summary) -> str:
-    """Lines of at most 100 characters, except for long names."""
-    grid = [heads(table), *cells(table)]
-    widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
-    first = 2 if _classes(table) else 1  # names on the left, numbers on the right
-    rows = [
-        "  ".join(
-            cell.ljust(w) if k < first else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in grid
-    ]
-    facts = _facts(table)
+    """Everything, in lines of at most 100 characters, except for long names."""
+    rows = _grid(table, cells(table))
     rule = "-" * min(max(len(row) for row in rows), _WIDTH)
-    body = [row.rstrip() for row in (rows[0], rule, *rows[1:], rule)]
-    remarks = [textwrap.fill(each, _WIDTH, subsequent_indent="  ") for each in _remarks(table)]
-    return "\n".join([table.title, textwrap.fill(facts, _WIDTH), rule, *body, *remarks])
+    remarks = [line for each in _remarks(table) for line in _filled(each)]
+    top = [table.title, *_filled(_facts(table)), *_filled(_about(table))]
+    return "\n".join([*top, rule, rows[0], rule, *rows[1:], rule, *remarks])
+
+
+def as_brief(table: Summary) -> str:
+    """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
+    facts = table.facts
+    values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
+    top = _filled(_seen(f"{table.title}: {facts['target']}, {', '.join(values)}")) + _filled(_about(table))
+    remarks = [line for each in _first_remarks(table) for line in _filled(each)]
+    room = max(_FEWEST, min(_FIRST, _BRIEF - len(top) - len(remarks) - 2))
+    shown = table.lines[:room]
+    more = f"{len(table.lines) - len(shown):,} more coefficients" if len(shown) < len(table.lines) else ""
+    rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
+    where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
+    rows = _cells(table, shown)
+    for row, line in zip(rows, shown, strict=True):
+        place = 1 if _classes(table) else 0
+        row[place] = _short(_seen(f"{line.name} vs {line.reference}" if line.reference else line.name))
+    return "\n".join([*top, *_grid(table, rows), *where, *remarks])
+
+
+def _short(name: str) -> str:
+    half = _LONGEST // 2
+    return name if len(name) <= _LONGEST else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
 def _padded(cell: str, width: int, left: bool) -> str:
@@ -122,7 +189,7 @@ def as_html(table: Summary) -> str:
         + "</tr>"
         for row in cells(table)
     )
-    facts = _facts(table)
+    facts = f"{_facts(table)}. {_about(table)}"
     remarks = "".join(f"<li>{html.escape(each)}</li>" for each in _remarks(table))
     return (
         f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
@@ -138,8 +205,7 @@ def as_latex(table: Summary) -> str:
         rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(heads(table)), r"\midrule",
         *map(_latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
-    facts = _facts(table)
-    under = " ".join([f"{table.title}.", f"{facts}.", *_remarks(table)])
+    under = " ".join([f"{table.title}.", f"{_facts(table)}.", _about(table), *_remarks(table)])
     return "\n".join([*lines, "", rf"\par\smallskip{{\footnotesize {_latex(under)}}}", ""])
 
 

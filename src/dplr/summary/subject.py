@@ -20,6 +20,11 @@ from dplr.summary.table import Line, Summary
 _WEAK = 6.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
 _NAMED, _LEAST = 3, 0.25
+_MARKED = "*: only the declared coef_bound bounds this interval."
+_UNEQUAL = (
+    "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
+    "may be far too short. intervals='robust' and mechanism='score' do not need it."
+)
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -56,6 +61,8 @@ class Subject:
     title : what was fitted, and how.
     facts : name -> value.
     notes : what was assumed.
+    against : (m,) the reference level that a level is compared with; empty for other columns.
+    alarms : what voids the promise.
     """
 
     equations: Sequence[Equation]
@@ -64,23 +71,29 @@ class Subject:
     title: str
     facts: Mapping[str, str]
     notes: tuple[str, ...]
+    against: Sequence[str]
+    alarms: tuple[str, ...] = ()
 
 
 def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> Summary:
     """The regression table."""
-    lines, notes = [], list(subject.notes)
+    lines: list[Line] = []
+    advice: list[str] = []
     for equation in subject.equations:
         found = intervals_of(equation, _each(subject, level, joint), joint, coef_bound)
         lines += _lines(subject, equation, found, coef_bound)
-        notes += _warnings(subject, equation, found)
+        advice += _warnings(subject, equation, found)
     first = subject.equations[0].reading
     percent = f"{100 * level:g} %"
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": first.estimand.words}
-    marked = any(line.verdict == DECLARED for line in lines)
-    notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
-    notes.append(_covers(first, joint))
-    return Summary(tuple(lines), subject.title, facts, dict(subject.references), (*notes, _SELECTION), first.estimand)
+    advice += [_UNEQUAL] if first.estimand is Estimand.PROBABILITY and not first.robust else []
+    advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
+    notes = (*subject.notes, _covers(first, joint), _SELECTION)
+    return Summary(
+        tuple(lines), subject.title, facts, dict(subject.references), notes, first.estimand, "", subject.alarms,
+        tuple(advice),
+    )  # fmt: skip
 
 
 def _each(subject: Subject, level: float, joint: bool) -> float:
@@ -120,16 +133,19 @@ def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: f
         if bounded:
             p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
         added = float(equation.added[k])
+        std_error = float(found.std_error[k]) if bounded else math.nan
         line = Line(
             name=name,
             label=equation.label,
             estimate=float(found.estimate[k]) + added,
-            std_error=float(found.std_error[k]) if bounded else math.nan,
+            std_error=std_error,
             low=float(found.low[k]) + added,
             high=float(found.high[k]) + added,
             noise_share=float(found.noise_share[k]),
             p_value=p_value,
             verdict=str(found.verdict[k]),
+            noise=std_error * math.sqrt(float(found.noise_share[k])) if bounded else math.nan,
+            reference=subject.against[k],
         )
         lines.append(line)
     return lines
@@ -164,11 +180,6 @@ def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
     if reading.estimand is Estimand.LOG_ODDS:
         variances = "the logistic model is assumed"
-    if reading.estimand is Estimand.PROBABILITY and not reading.robust:
-        variances += (
-            ", which labels do not have: where probabilities differ much between rows, intervals may be far too "
-        )
-        variances += "short. intervals='robust' and mechanism='score' do not need it"
     every = "All intervals hold together with that probability. " if joint else ""
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "
