@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dplr._warnings import DataWarning, PrivacyWarning
+from dplr._warnings import DataWarning, PrivacyWarning, UtilityWarning
 
 if TYPE_CHECKING:
     from dplr._versions import show_versions
@@ -91,6 +91,7 @@ __all__ = [
     "Summary",
     "Survey",
     "UnitBall",
+    "UtilityWarning",
     "check",
     "compare",
     "fit",
@@ -169,4 +170,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*__all__, "__version__"])

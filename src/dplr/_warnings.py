@@ -1,4 +1,4 @@
-"""The two kinds of warnings, both for the data holder alone, and the way to the user's line."""
+"""The kinds of warnings, all for the data holder alone, and the way to the user's line."""
 
 from __future__ import annotations
 
@@ -50,6 +50,31 @@ class DataWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = dplr.fit(X, X[:, 0] > 1, bounds=dplr.Bounds([(0, 1), (0, 2)]), eps=1.0)
     >>> any(issubclass(each.category, dplr.DataWarning) for each in caught)
+    True
+    """
+
+
+class UtilityWarning(UserWarning):
+    """The noise is too large for the rows: the model will probably be no better than none.
+
+    It is given before eps is spent.
+
+    Privacy
+    -------
+    A function of public facts, unlike `DataWarning`. A strict ledger silences it all the same.
+
+    See Also
+    --------
+    dplr.plan : Says it before there are data: `Plan.outlook`.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = dplr.fit(X, X[:, 0] > 0, eps=0.1)
+    >>> any(issubclass(each.category, dplr.UtilityWarning) for each in caught)
     True
     """
 

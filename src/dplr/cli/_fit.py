@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dplr._warnings import muted
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_model_output
 from dplr.cli._jobs import delivered, job_of, resume_option
@@ -185,7 +186,9 @@ def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | No
     """All that can be refused without the rows."""
     import dplr
 
-    check_price(ledger, path, dplr.plan(n_rows=n_rows, **options).statement)
+    with muted(dplr.UtilityWarning):  # the fit says it
+        planned = dplr.plan(n_rows=n_rows, **options)
+    check_price(ledger, path, planned.statement)
 
 
 def _fitted(X: Any, y: Any, options: dict[str, Any], job: Job | None) -> Any:

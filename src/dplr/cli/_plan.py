@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dplr._warnings import muted
 from dplr.cli._curve import check_curve, curve_options, simulated, widths
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import (
@@ -100,7 +101,7 @@ def plan(
             wanted |= {"intervals": True} if intervals else {}
             simulated(facts, simulation, others["sample"], wanted)
             return
-        with blamed(USAGE):
+        with blamed(USAGE), muted(dplr.UtilityWarning):  # the plan shows it
             planned = dplr.plan(**facts)
     from dplr.utility._planned import expected_utility
 

@@ -31,6 +31,7 @@ from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
 from dplr.fitting.one_vs_rest import published
+from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import Ready, Record, Released, release
@@ -241,6 +242,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
+        warn_of_noise(each.outlook for each in planned.values())
         plans = [planned[eps] for eps in levels]
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready, given.weight_column)

@@ -22,6 +22,7 @@ from dplr.estimators._chosen import ChosenModel
 from dplr.estimators._html import Drawn
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
+from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.run import accounted
@@ -217,6 +218,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         else:
             plan = plan_stopping(facts, eps, law_of(self.runs, self.shape))
             search = functools.partial(_random_stopping, trials, plan)
+        warn_of_noise(each.outlook for each in plan.planned)
         source = self.estimator._source()
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 

@@ -17,8 +17,12 @@ from dplr.bounds.columns import Column, Levels, Pair
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.given import taken
+from dplr.fitting.planning import PublicFacts
 from dplr.fitting.streaming import refuse_stream
 from dplr.fitting.units import Declared
+from dplr.mechanisms.automatic import AUTO
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, known_loss, poisson
 from dplr.rows import (
     Survey,
@@ -61,6 +65,8 @@ class DataCheck:
         Name of each declared column to its `Survey`, and "y" to that of a numeric target.
     units : tuple of str
         What persons and weights there are, one sentence each. No id is in it.
+    noise : str
+        Below which eps noise drowns a fit with all defaults; empty where public facts do not tell.
 
     Privacy
     -------
@@ -82,6 +88,7 @@ class DataCheck:
     doubts: tuple[str, ...]
     columns: dict[str, Survey]
     units: tuple[str, ...] = ()
+    noise: str = ""
 
     @property
     def passed(self) -> bool:
@@ -91,7 +98,7 @@ class DataCheck:
     def __str__(self) -> str:
         """Return all findings as text."""
         head = f"Check of {self.rows} records. For the data holder only: it is not private, and nothing was spent."
-        lines = [head, *(f"  {each}" for each in self.units)]
+        lines = [head, *(f"  {each}" for each in self.units), *([f"  {self.noise}"] if self.noise else [])]
         lines += ["A fit would refuse:" if self.refused else "A fit would take these data."]
         lines += [f"  - {each}" for each in self.refused]
         lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {each}" for each in self.doubts)]
@@ -168,6 +175,7 @@ def check(
     >>> X = np.array([[0.35, 1.0], [0.42, 2.0], [0.61, np.nan]])
     >>> print(dplr.check(X, [0, 1, 1], bounds=dplr.Bounds([(18, 99), (0, 80)])))
     Check of 3 records. For the data holder only: it is not private, and nothing was spent.
+      Noise drowns a fit with all defaults at any eps up to 10; at eps = 1 about 42 records would do.
     A fit would refuse:
       - column 1: 1 of 3 values (33.33%) are missing, and the bounds do not say what a missing value counts as
     Look at:
@@ -187,7 +195,7 @@ def check(
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
     surveys, refused = _surveys(rows, known)
     counts = {name: found for name, (_, found) in surveys.items()}
-    units, refused_units, doubts = unit_findings(given, len(rows))
+    units, refused_units, doubts, count = unit_findings(given, len(rows))
     refused += refused_units
     for name, (column, found) in surveys.items():
         refused += _refused(name, column, found)
@@ -201,7 +209,24 @@ def check(
         counts |= {} if found_y is None else {"y": found_y}
     if known is None and not refused:
         doubts += _unit_ball(rows)
-    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units))
+    noise = _noise(known, loss, rows.shape[1], count, given.unit)
+    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units), noise)
+
+
+def _noise(known: Bounds | None, loss: Loss, width: int, count: int, unit: Unit) -> str:
+    """From which eps on noise does not drown a fit; empty where that is not known, or the bounds have no plan."""
+    try:
+        classes = known.target_classes() if known is not None and loss.classification else None
+        facts = PublicFacts(
+            loss=loss, mechanism=AUTO, delta=0.0, bounds=known, fit_intercept=True, l2="auto", public=None,
+            ranges="auto", neighbouring=Neighbouring.REPLACE_ONE, n_rows=count,
+            n_features=len(known.columns) if known else width, columns=None if known is None else known.names,
+            classes=classes, unit=unit,
+        )  # fmt: skip
+        outlook = facts.planned(1.0).outlook
+    except (ValueError, TypeError):
+        return ""
+    return "" if outlook is None else outlook.least
 
 
 def _counts(loss: Loss, known: Bounds | None) -> list[str]:

@@ -13,16 +13,19 @@ from dplr.rows import RowWeights, as_target, look_alikes, row_weights
 
 
 class UnitFindings(NamedTuple):
-    """What ids and weights are, what a fit would refuse of them, and what looks wrong: a sentence each."""
+    """What ids and weights are, what a fit would refuse of them, and what looks wrong: a sentence each; and how many
+    units there are.
+    """
 
     seen: list[str]
     refused: list[str]
     doubts: list[str]
+    units: int
 
 
 def unit_findings(given: Given, n: int) -> UnitFindings:
     """Ids and weights, each judged apart from the other."""
-    found = UnitFindings([], [], [])
+    found = UnitFindings([], [], [], n)
     if given.ids is not None and (counted := _counted(found, n, given, ids=True)) is not None:
         assert counted.persons is not None
         rows = np.bincount(counted.persons)
@@ -30,6 +33,7 @@ def unit_findings(given: Given, n: int) -> UnitFindings:
             f"{counted.units} persons, with {np.median(rows):g} rows at the median and {rows.max()} at most"
         )
         _add_look_alikes(found, given.ids)
+        found = found._replace(units=counted.units)
     if given.weights is not None and _counted(found, n, given, ids=False) is not None:
         mean, cap = float(as_target(given.weights).as_float().mean()), given.unit.weight_max or 0.0
         found.seen.append(f"weights of {mean:g} in the mean, {mean / cap:.0%} of the cap {cap:g}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr._validation import sentence
+from dplr.fitting.outlook import expected
 from dplr.fitting.ranges import Ranges
 from dplr.mechanisms.protocol import Mechanism, class_block
 from dplr.noise import Source
@@ -22,6 +23,7 @@ from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.profiles import profile_eps
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.outlook import Outlook
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -61,8 +63,13 @@ class Planned(NamedTuple):
 
     @property
     def whole(self) -> Plan:
-        """The plan under the statement of all models."""
-        return replace(self.plan, statement=self.statement)
+        """The plan under the statement of all models, and what noise will do to them."""
+        return replace(self.plan, statement=self.statement, outlook=self.outlook)
+
+    @property
+    def outlook(self) -> Outlook | None:
+        """What noise will do to each model; None where public facts do not tell."""
+        return expected(self.mechanism, self.plan, self.statement.eps)
 
     def drawn_from(self, source: Source) -> Planned:
         """The same, whose statements say whether their noise can be drawn again."""

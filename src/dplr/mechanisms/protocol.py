@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._progress import Track, silent
+from dplr.problem.losses.link import LOGIT, Link
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
     from dplr.problem.losses import Loss
+    from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
     from dplr.rows import Rows
@@ -134,6 +136,13 @@ class Mechanism(ABC):
         """Size of a plan's noise, to compare the laws that one problem may have; None where there is no choice."""
         return None
 
+    def gradient_noise(self, plan: Plan) -> GradientNoise | None:
+        """Return the noise of a release as noise in the gradient of the sum objective; None without noise.
+
+        Problem and statement of the plan are enough: a file has no more.
+        """
+        return None
+
     def aimed(self, loss: Loss) -> Mechanism:
         """Return the same mechanism with options that bias coefficients least; what a user set stays as it is."""
         return self
@@ -145,6 +154,12 @@ class Mechanism(ABC):
     def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int | None:
         """Count the directions that a model dropped from what was released; None where nothing is ever dropped."""
         return None
+
+    def link(self, plan: Plan) -> Link:
+        """Return the map from margins to log odds of a logistic model that followed the plan: a function of public
+        facts.
+        """
+        return LOGIT
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from dplr._keywords import suggests
 from dplr._progress import bars, silent
 from dplr._validation import check_eps, check_flag, sentence
+from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_facts
 from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
@@ -247,7 +248,9 @@ def plan(
     )
     if not (targets or several or intervals):
         check_promise([check_eps(eps)], facts, large_delta)
-        return facts.planned(check_eps(eps)).whole
+        planned = facts.planned(check_eps(eps)).whole
+        warn_of_noise([planned.outlook])
+        return planned
     _refuse_factors(facts)
     known = check_assumptions(assume)
     if several:

@@ -65,16 +65,11 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     >>> ax.get_xlabel()
     'change of the score for “True”\nper unit of the column'
     """
-    model = read_model(est)
-    widths = model.widths(per)
-    most = check_count("most", most)
+    model, most = read_model(est), check_count("most", most)
+    model.widths(per)  # raises before a figure is opened
     effects = read_effects(est, model)
     ax = axes("plot_coefficients", ax, height=height_of(effects, most))
-    draw(ax, model, effects, per, most)
-    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
-    towards = towards if len(effects.values) == 1 else "speak for the label"
-    title(ax, f"Positive values {towards}", loss_words(model.statement))
-    return tidy(ax, "x")
+    return draw_coefficients(ax, model, effects, per, most)
 
 
 def height_of(effects: Effects, most: int) -> float:
@@ -82,7 +77,7 @@ def height_of(effects: Effects, most: int) -> float:
     return 1.3 + 0.27 * min(most, len(effects.names)) * max(1.0, len(effects.values) / 3)
 
 
-def draw(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> None:
+def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> Axes:
     """Points, a stem from zero to each, and bars of how far off each may be."""
     widths = model.widths(per)
     shown = effects.order(widths)[:most]
@@ -96,7 +91,8 @@ def draw(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> None:
         if effects.reach is not None:
             ends = effects.reach[row, shown] * scale[:, None]
             bounded = np.isfinite(ends).all(axis=1)
-            ax.hlines(height[bounded], *ends[bounded].T, colors=QUIET, linewidth=5, alpha=0.5)
+            low, high = ends[bounded].T
+            ax.hlines(height[bounded], low, high, colors=QUIET, linewidth=5, alpha=0.5)
             for place in height[~bounded]:
                 ax.text(0, place, f" {CANNOT_SAY}", va="center", fontsize="small", fontstyle="italic")
         ax.hlines(height, 0, values, colors=color, linewidth=1.5)
@@ -108,6 +104,11 @@ def draw(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> None:
         ax.set_ylabel(f"the {len(shown)} largest of {len(effects.names)} columns")
     if several:
         legend(ax)
+    ax.locator_params(axis="x", nbins=5)
+    ax.xaxis.set_major_formatter("{x:,g}")
+    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
+    title(ax, f"Positive values {'speak for the label' if several else towards}", loss_words(model.statement))
+    return tidy(ax, "x")
 
 
 def effect_words(model: Model, effects: Effects, per: str) -> str:

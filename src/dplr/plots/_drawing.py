@@ -23,11 +23,11 @@ def axes(caller: str, ax: Axes | None, height: float = HEIGHT) -> Axes:
     if ax is not None:
         return ax
     try:
-        from matplotlib import pyplot
+        import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
         message = f'`{caller}` needs matplotlib. Install it with: pip install "dplr[plots]"'
         raise ModuleNotFoundError(message, name="matplotlib") from missing
-    return pyplot.figure(figsize=(WIDTH, height), layout="constrained").subplots()
+    return plt.figure(figsize=(WIDTH, height), layout="constrained").subplots()
 
 
 def color_of(number: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
-from dplr.summary.columns import INTERCEPT
-from dplr.summary.contrasts import contrasts, deviations
+from dplr.summary.columns import INTERCEPT, compared_with
+from dplr.summary.contrasts import Contrasts, contrasts, deviations
 from dplr.summary.table import Line, Summary
 
-LARGEST_TABLE = 100  # columns of a model whose intervals are computed to be shown
+LARGEST_TABLE = 50  # columns of a model whose intervals are computed for a picture: seconds
 
 Values = NDArray[np.float64]
 _SIDES = np.array([-1.0, 1.0])
@@ -35,7 +34,6 @@ class Effects:
     intercept : (models,), at the reference levels.
     reach : (models, m, 2) ends of the bars; infinite where the released numbers cannot say. None for no bars.
     intercept_reach : (models, 2) those of the intercept; None for no bars.
-    predicting : (m,) and a number: the coefficients that predict, and their intercept, of the first model.
     estimand : what the values are a change of; None where nobody says.
     table : the regression table that values and ends are from; None where they are the model's own.
     lacking : why there is no such table; empty where there is one.
@@ -48,7 +46,6 @@ class Effects:
     intercept: Values
     reach: Values | None
     intercept_reach: Values | None
-    predicting: tuple[Values, float]
     estimand: Estimand | None
     table: Summary | None
     lacking: str
@@ -81,38 +78,34 @@ def read_effects(est: Any, model: Model) -> Effects:
     return Effects(
         names=found.names,
         places=found.positions,
-        against=_against(model, found.positions, found.references),
+        against=_against(model, found),
         values=found.coef,
         intercept=found.intercept,
         reach=reach,
         intercept_reach=intercept_reach,
-        predicting=(found.coef[0], float(found.intercept[0])),
         estimand=model.estimand,
         table=None,
         lacking=lacking,
     )
 
 
-def _against(model: Model, places: Sequence[int], references: Mapping[str, str]) -> tuple[str, ...]:
-    """The reference level of the column of the table that each of these columns of the model belongs to."""
+def _against(model: Model, found: Contrasts) -> tuple[str, ...]:
+    """The reference level that each level is compared with; empty for other columns."""
     layout = None if model.prep is None else model.prep.layout
-    if layout is None or not references:
-        return ("",) * len(places)
-    spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
-    levels = {first + j: references.get(name, "") for name, first, width in spans for j in range(width)}
-    return tuple(levels.get(place, "") for place in places)
+    if layout is None or not found.references:
+        return ("",) * len(found.names)
+    return tuple(compared_with(layout, found.references, found.positions))
 
 
 def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
     """The regression table of a model, and else why there is none."""
     if not hasattr(est, "summary"):
         return None, "This model has no confidence intervals."
-    if len(model.names) > LARGEST_TABLE:
-        return None, f"Intervals of more than {LARGEST_TABLE} columns are not computed here: see `summary()`."
-    try:
-        table = est.summary()
-    except ValueError as error:
-        return None, printable(f"There are no confidence intervals: {error}")
+    record = getattr(est, "_record", None)
+    lacking = "" if record is None else record.mechanism.lacks_intervals(record.plan)
+    if len(model.names) > LARGEST_TABLE and not lacking:
+        return None, f"Confidence intervals of more than {LARGEST_TABLE} columns are in the regression table alone."
+    table = est.summary()
     if table.obstacle:
         return None, printable(f"There are no confidence intervals: {table.obstacle}.")
     if not any(line.bounded for line in table.lines):
@@ -127,17 +120,14 @@ def _of_table(table: Summary, model: Model) -> Effects:
     names = tuple(line.name for line in lines[0])
     known = {name: position for position, name in enumerate(model.names)}
     places = tuple(known[name] for name in names)
-    found = contrasts(model.names, model.coef, model.intercept, model.prep)
-    predicting = dict(zip(found.positions, found.coef[0], strict=True))
     return Effects(
         names=names,
         places=places,
-        against=_against(model, places, table.references),
+        against=tuple(line.reference for line in lines[0]),
         values=np.array([[_estimate(line) for line in each] for each in lines]),
         intercept=np.array([_estimate(line) for line in last]) if last else np.full(len(labels), math.nan),
         reach=np.array([[(line.low, line.high) for line in each] for each in lines]),
         intercept_reach=np.array([(line.low, line.high) for line in last]) if last else None,
-        predicting=(np.array([predicting.get(place, 0.0) for place in places]), float(found.intercept[0])),
         estimand=table.estimand,
         table=table,
         lacking="",

@@ -40,8 +40,8 @@ def brief(statement: PrivacyStatement) -> tuple[str, ...]:
     public = f"bounds, options and the number of {statement.unit.many}" if exact else "bounds and options"
     sentences = [
         *alarms(statement),
-        _bound(statement),
-        _guess(statement),
+        bound(statement),
+        guess(statement),
         f"Released: {numbers:,} noisy numbers. Whatever is computed from them, the model too, is covered. Other "
         "releases from these data add up with this one.",
         f"The publisher answers for what was taken as public: {public}. The full statement lists all "
@@ -60,7 +60,7 @@ def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _bound(statement: PrivacyStatement) -> str:
+def bound(statement: PrivacyStatement) -> str:
     """The guarantee as a factor, rounded up."""
     person = statement.unit.person
     whom = "one record" if person is None else f"one person with all their records (column {person})"
@@ -79,7 +79,7 @@ def _bound(statement: PrivacyStatement) -> str:
     )
 
 
-def _guess(statement: PrivacyStatement) -> str:
+def guess(statement: PrivacyStatement) -> str:
     """The guarantee as the success rate of the best attack, rounded up."""
     chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
     several = statement.unit.person is not None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dplr._validation import sentence
 from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.problem.outlook import Outlook
 from dplr.problem.problem import Problem
 from dplr.typing import LedgerLike
 
@@ -93,6 +95,9 @@ class Plan:
         With `ridge` and `tolerance`, for mechanisms that minimise the regularised objective itself; None for others.
     descent : object or None, default=None
         With `steps`, `learning_rate` and `clip`, for noisy gradient descent; None for others.
+    outlook : object or None, default=None
+        With `ratio`, the noise in a prediction beside what columns usually explain, and `drowned`, whether the model
+        will probably be no better than none; None where public facts do not tell.
 
     Privacy
     -------
@@ -117,6 +122,7 @@ class Plan:
     statement: PrivacyStatement
     minimisation: Minimisation | None = None
     descent: Descent | None = None
+    outlook: Outlook | None = None
 
     @property
     def released(self) -> dict[str, Release]:
@@ -185,4 +191,6 @@ class Plan:
                 f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
                 f"momentum {walk.momentum:.6g}, clip {walk.clip:.6g}, the last {walk.tail} averaged"
             )
+        if self.outlook is not None and self.outlook.drowned:
+            lines += textwrap.wrap(f"  outlook       {self.outlook}", 110, subsequent_indent=" " * 16)
         return "\n".join([*lines, str(self.statement)])

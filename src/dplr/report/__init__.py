@@ -12,11 +12,12 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import read_effects
 from dplr.plots._view import printable, read_model
 from dplr.privacy.statement import PrivacyStatement
-from dplr.report._model import effects_table, pictures, pictures_of_the_way, probabilities_along, released_table
+from dplr.report._model import Table, effects_table, pictures, pictures_of_the_way, released_table, scale_of
 from dplr.report._page import breakable, page_template, policy, source
 from dplr.report._words import (
     alarms,
     citation,
+    drowned,
     fine_print,
     headline,
     meaning,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     import os
 
 __all__ = ["curve_html", "report_html", "write_curve", "write_report"]
+
+_SHOWN = 15  # rows of the table before it must be unfolded
 
 
 def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A private model") -> Path:
@@ -128,17 +131,19 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     statement = _statement(model.statement, type(est).__name__)
     style = source("page.css")
     effects = read_effects(est, model)
-    middle, along = probabilities_along(est, model, effects)
+    table = effects_table(model, effects)
     page = template.render(
         title=printable(title),
         policy=policy(style),
         style=mark_safe(style),
         headline=headline(model, statement),
         alarms=alarms(statement),
+        drowned=drowned(est, statement),
         meaning=meaning(model, effects),
         pictures=_marked(pictures(est, model, effects), mark_safe),
-        table=effects_table(model, effects, along),
-        reading=reading(model, effects, middle),
+        table=Table(table.heads, table.rows[:_SHOWN]),
+        rest=Table(table.heads, table.rows[_SHOWN:]),
+        reading=reading(model, effects, scale_of(est, model)),
         notes=[] if effects.table is None else [printable(note) for note in effects.table.notes],
         promise=promise(statement),
         uncovered=[printable(fact) for fact in statement.uncovered],

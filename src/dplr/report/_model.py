@@ -1,4 +1,4 @@
-"""What the model says: a table, pictures, and a probability along each column, from released numbers alone."""
+"""The model as a reader is shown it: a table, pictures, and a scale of probabilities, from released numbers alone."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from scipy.special import expit
 
 from dplr import plots
 from dplr.plots._boundary import BOUNDARY_HEIGHT
-from dplr.plots._coefficients import height_of
+from dplr.plots._coefficients import draw_coefficients, height_of
 from dplr.plots._effects import Effects
 from dplr.plots._history import HISTORY_HEIGHT
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
-from dplr.report._page import number
+from dplr.report._page import figures, number
 from dplr.report._svg import inline_svg
 from dplr.report._words import BARS, change_words
 from dplr.summary.render import CANNOT_SAY, decimals, rounded
 from dplr.summary.table import OddsRatio
 
 _LONGEST = 80  # characters of a name in a table
-_PICTURED = 30  # columns in the picture of the coefficients; the table has all of them
-_FIGURES = 2  # digits of a number whose noise is not known
+_PICTURED = 15  # columns in the picture of the coefficients; the table has all of them
+_SCORES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
 
 class Cell(NamedTuple):
@@ -42,7 +42,7 @@ class Table(NamedTuple):
     rows: list[tuple[str, list[Cell]]]
 
 
-def effects_table(model: Model, effects: Effects, probabilities: list[str]) -> Table:
+def effects_table(model: Model, effects: Effects) -> Table:
     """One row for each column, the largest effect first, then the intercept."""
     columns = _changes(model, effects)
     if len(effects.values) == 1:
@@ -51,9 +51,6 @@ def effects_table(model: Model, effects: Effects, probabilities: list[str]) -> T
             cells = [ratios.get(name, Cell("")) for name in effects.names]
             columns.append(("odds ratio per unit, and its interval", [*cells, Cell("")]))
         columns += _across(model, effects)
-        if probabilities:
-            shown = [Cell(text) for text in probabilities]
-            columns.append((f"predicted probability of {_one(model)} across them", [*shown, Cell("")]))
     names = [printable(name, _LONGEST) for name in effects.names]
     cells_of = [[cells[j] for _, cells in columns] for j in range(len(names) + 1)]
     order = effects.order(model.widths("unit" if model.reach is None else "range"))
@@ -70,18 +67,14 @@ def released_table(model: Model) -> Table:
     return Table(heads, list(zip(names, rows, strict=True)))
 
 
-def _one(model: Model) -> str:
-    return f"“{printable(model.labels[0], 60)}”"
-
-
 def _changes(model: Model, effects: Effects) -> list[tuple[str, list[Cell]]]:
     """The changes per unit with their uncertainty, a column for each model; the intercept's is the last cell."""
-    ends = [None] * len(effects.values) if effects.reach is None else list(effects.reach)
-    last = [None] * len(effects.values) if effects.intercept_reach is None else list(effects.intercept_reach)
     columns = []
     for k, values in enumerate(effects.values):
-        cells = [_cell(model, effects, value, None if ends[k] is None else ends[k][j]) for j, value in enumerate(values)]
-        cells.append(_cell(model, effects, effects.intercept[k], last[k]))
+        ends = [None] * len(values) if effects.reach is None else list(effects.reach[k])
+        cells = [_cell(model, effects, value, end) for value, end in zip(values, ends, strict=True)]
+        last = None if effects.intercept_reach is None else effects.intercept_reach[k]
+        cells.append(_cell(model, effects, effects.intercept[k], last))
         head = change_words(model, effects) if len(effects.values) == 1 else printable(model.labels[k])
         columns.append((head, cells))
     return columns
@@ -95,11 +88,9 @@ def _across(model: Model, effects: Effects) -> list[tuple[str, list[Cell]]]:
     widths = model.widths("range")[places]
     (values,) = effects.values
     ends = None if effects.reach is None else effects.reach[0] * widths[:, None]
-    cells = [
-        _cell(model, effects, value, None if ends is None else ends[j]) for j, value in enumerate(values * widths)
-    ]
+    cells = [_cell(model, effects, value, None if ends is None else ends[j]) for j, value in enumerate(values * widths)]
     steps = [Cell(_step(model, effects, j)) for j in range(len(places))]
-    return [("from and to", [*steps, Cell("")]), ("effect across them", [*cells, Cell("")])]
+    return [("from … to", [*steps, Cell("")]), ("effect across them", [*cells, Cell("")])]
 
 
 def _step(model: Model, effects: Effects, j: int) -> str:
@@ -111,7 +102,7 @@ def _step(model: Model, effects: Effects, j: int) -> str:
     low, high = model.ranges[place]
     text = f"{number(low)} to {number(high)}"
     narrow = model.released.get(model.names[place])
-    return text if narrow is None else f"{number(narrow[0], 3)} to {number(narrow[1], 3)} (declared {text})"
+    return text if narrow is None else f"{number(narrow[0])} to {number(narrow[1])} (declared {text})"
 
 
 def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64] | None) -> Cell:
@@ -132,7 +123,7 @@ def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64
 def _plain(model: Model, value: float) -> Cell:
     """A number alone: two digits where its noise is not known, more where it has none."""
     noisy = model.statement is not None and math.isfinite(model.statement.eps)
-    return Cell(number(value, _FIGURES if noisy else 4), float(value))
+    return Cell(figures(value) if noisy else number(value), float(value))
 
 
 def _ratio_text(ratio: OddsRatio) -> str:
@@ -144,29 +135,14 @@ def _ratio_text(ratio: OddsRatio) -> str:
     return f"{rounded(ratio.estimate, places)} [{low}, {high}]"
 
 
-def probabilities_along(est: Any, model: Model, effects: Effects) -> tuple[str, list[str]]:
-    """The predicted probability of a record in the middle of all bounds, and along each column; nothing without one."""
-    if len(model.coef) > 1 or not model.labels or not hasattr(est, "predict_proba") or model.reach is None:
-        return "", []
-    step = np.array([bool(level) for level in effects.against])
-    low, high = model.reach[list(effects.places)].T
-    coef, constant = effects.predicting
-    middle = float(constant + coef @ np.where(step, 0.0, (low + high) / 2))
-    reach = coef * (high - low)
-    begins, ends = np.where(step, middle, middle - reach / 2), np.where(step, middle + reach, middle + reach / 2)
-    pairs = zip(_probability(est, begins), _probability(est, ends), strict=True)
-    return _percent(_probability(est, np.array([middle]))[0]), [f"{_percent(a)} to {_percent(b)}" for a, b in pairs]
-
-
-def _probability(est: Any, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(expit(margins))
-
-
-def _percent(share: float) -> str:
-    """A probability as whole percents."""
-    if share < 0.01:
-        return "below 1 %"
-    return "above 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+def scale_of(est: Any, model: Model) -> list[tuple[str, str]]:
+    """Scores of two labels, each with its predicted probability; empty where there are none."""
+    if len(model.coef) > 1 or not model.labels or not hasattr(est, "predict_proba"):
+        return []
+    record = getattr(est, "_record", None)
+    scores = np.array(_SCORES)
+    shares = expit(scores if record is None else record.link.log_odds(scores))
+    return [(number(score), f"{100 * share:.0f} %") for score, share in zip(_SCORES, shares, strict=True)]
 
 
 def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
@@ -174,7 +150,7 @@ def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
     per = "unit" if model.ranges is None else "range"
     step = "of one unit more of each column" if per == "unit" else "of each column from its lower to its upper bound"
     caption = f"The effect {step}, the others unchanged. {BARS[effects.kind]}".strip()
-    draw = functools.partial(plots.plot_coefficients, est, per=per, most=_PICTURED)
+    draw = functools.partial(draw_coefficients, model=model, effects=effects, per=per, most=_PICTURED)
     drawn = [(inline_svg(draw, "coefficients", caption, height_of(effects, _PICTURED)), caption)]
     if model.labels and len(model.names) == 2:
         caption = "Which label the model gives where. No record is drawn."

@@ -40,13 +40,20 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number with that many digits, written out where that is at most seven places long."""
+def number(value: float) -> str:
+    """Four digits, written out where that is at most seven places long."""
+    return _written(value, f"{value:.4g}", 4)
+
+
+def figures(value: float) -> str:
+    """Two digits, zeros at the end included: those of a number whose noise is not known."""
+    return _written(value, f"{value:#.2g}".removesuffix("."), 2)
+
+
+def _written(value: float, short: str, digits: int) -> str:
     if value and 10**digits <= abs(value) < 1e7:
-        text = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.0f}"
-    else:
-        text = f"{value:.{digits}g}"
-    return text.replace("-", "\u2212")
+        short = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.0f}"
+    return short.replace("-", "\u2212")
 
 
 def breakable(name: str) -> list[str]:

@@ -26,8 +26,9 @@ _REFERENCE = re.compile(r"(^|url\()#([A-Za-z][\w.-]*)(?=$|\))")  # a colour such
 def inline_svg(draw: Callable[[Axes], object], name: str, description: str, height: float = HEIGHT) -> str:
     """What `draw` draws on the Axes that it is given, as an `<svg>` element whose identifiers begin with `name`.
 
-    The figure is one that pyplot does not know, so nothing is left open. Styles become attributes, so that the page's Content-Security-Policy need not allow them. Everything but drawing is
-    dropped: metadata, comments, style sheets, identifiers that nothing refers to.
+    The figure is one that pyplot does not know, so nothing is left open. Styles become attributes, so that the page's
+    Content-Security-Policy need not allow them. Everything but drawing is dropped: metadata, comments, style sheets,
+    identifiers that nothing refers to.
     """
     import matplotlib.style
     from matplotlib.figure import Figure

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dplr.fitting.outlook import outlook_of_record
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import best_guess, delta_words
+from dplr.privacy.words import bound, delta_words, guess
 
 MODELS = {
     "logistic": "A logistic regression",
@@ -64,52 +65,27 @@ def headline(model: Model, statement: PrivacyStatement) -> str:
     )
 
 
+def drowned(est: Any, statement: PrivacyStatement) -> str:
+    """That noise probably drowns the model, by public facts; empty where it does not, or nobody can tell."""
+    record = getattr(est, "_record", None)
+    outlook = None if record is None else outlook_of_record(record, statement.eps)
+    return str(outlook) if outlook is not None and outlook.drowned else ""
+
+
 def promise(statement: PrivacyStatement) -> list[str]:
     """The guarantee for a reader who is one of the persons in the data, in three sentences."""
     if math.isinf(statement.eps):
         return [f"Nothing: the numbers may tell everything about a {statement.unit.one}."]
-    sentences = [_in_words(statement), _guess(statement), _holds(statement)]
+    sentences = [printable(bound(statement)), guess(statement), _holds(statement)]
     if statement.reproducible:
         sentences.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
     return sentences
 
 
-def _in_words(statement: PrivacyStatement) -> str:
-    one = "your record" if statement.unit.person is None else "all of your records"
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        change = f"if {one} had said anything else"
-    else:
-        change = f"if {one} had not been there"
-    factor = math.ceil(1000 * math.exp(min(statement.eps, 700.0))) / 1000
-    more = f" except for rare events (delta {delta_words(statement.delta)})" if statement.delta else ""
-    return (
-        f"Whatever is published here would have been nearly as likely {change}: no outcome is more than "
-        f"exp(eps) = {factor:.4g} times as likely with as without it{more}."
-    )
-
-
-def _guess(statement: PrivacyStatement) -> str:
-    """The guarantee as the success rate of the best attack, rounded up."""
-    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
-    several = statement.unit.person is not None
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        question = f"which of two possible {'sets of ' * several}records of yours was used"
-    else:
-        question = f"whether your record{'s were' if several else ' was'} used"
-    if chance >= 99.95:
-        right = "may be right nearly always: a bound this loose promises little"
-    else:
-        right = f"is right at most {chance:g} % of the time"
-    return (
-        f"Somebody who must guess {question}, thinks both as likely, and then reads these numbers, {right}; without "
-        "them it is 50 %."
-    )
-
-
 def _holds(statement: PrivacyStatement) -> str:
     return (
         f"This holds whatever else a reader knows, all other {statement.unit.many} included, as long as the publisher "
-        "is right in what follows; other releases from the same data add to it."
+        "is right in what follows; other releases from the same data add up with this one."
     )
 
 
@@ -176,27 +152,36 @@ _CHANGES = {
     Estimand.MARGIN: "change of the score",
 }
 _UNSURE = {"intervals": ", and its interval of 95 %", "noise": ", ± two deviations of the noise", "": ""}
-NO_ODDS = (
-    "There are no odds ratios here: the release does not tell how far these log odds are from those of the data. "
-    'aim="coefficients" makes a release that does.'
-)
+NO_ODDS = "There are no odds ratios here, as there are no intervals to show them with."
 NO_LOG_ODDS = (
     "Coefficients are not log odds, and there are no odds ratios here: up to "
     "noise, their signs and order are close to those of a logistic regression; their sizes are not."
 )
 
 
+_NO_ODDS = {
+    Estimand.LOG_ODDS: NO_ODDS,
+    Estimand.PROBABILITY: "These are slopes of the probability, and not log odds: there are no odds ratios here.",
+}
+
+
 def change_words(model: Model, effects: Effects) -> str:
     """The head of the column of changes."""
-    estimand = effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
-    return f"{_CHANGES[estimand]} per unit{_UNSURE[effects.kind]}"
+    return f"{_CHANGES[_estimand(model, effects)]} per unit{_UNSURE[effects.kind]}"
+
+
+def _estimand(model: Model, effects: Effects) -> Estimand:
+    return effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
 
 
 def meaning(model: Model, effects: Effects) -> list[str]:
     """What the numbers of the table are, before it."""
     one = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
     if len(effects.values) > 1:
-        said = ["There is one column of numbers for each label: the label with the largest sum is predicted."]
+        said = [
+            "There is one column of numbers for each label, which stands against all others: each is the "
+            f"{_CHANGES[_estimand(model, effects)]} per unit. The label with the largest sum is predicted."
+        ]
     elif not model.labels:
         said = [_of_regression(effects)]
     elif effects.estimand is Estimand.LOG_ODDS:
@@ -233,22 +218,27 @@ def _uncertainty(model: Model, effects: Effects) -> str:
     )
 
 
-def reading(model: Model, effects: Effects, middle: str) -> list[str]:
+def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:
     """How to read the table, below it."""
     hints = []
-    if effects.kind == "intervals" and effects.estimand is Estimand.LOG_ODDS and len(effects.values) == 1:
+    log_odds = effects.kind == "intervals" and effects.estimand is Estimand.LOG_ODDS
+    if log_odds and len(effects.values) == 1:
         hints.append(
             "The odds ratio is what multiplies the odds: above 1 makes the label likelier, below 1 less likely."
         )
-    elif model.kind == "logistic":
-        hints.append(NO_ODDS if effects.estimand is Estimand.LOG_ODDS else NO_LOG_ODDS)
-    if middle:
+    elif model.kind == "logistic" and not log_odds:
+        hints.append(_NO_ODDS.get(effects.estimand or Estimand.MARGIN, NO_LOG_ODDS))
+    if scale:
         one = printable(model.labels[0], 60)
-        hints.append(
-            f"A record in the middle of all bounds, at the reference levels, has a predicted probability of “{one}” of "
-            f"{middle}. The last column says what becomes of it from one end of a column to the other."
+        scores, shares = (", ".join(column) for column in zip(*scale, strict=True))
+        which = (
+            "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
         )
-    if model.reach is not None and not middle:
+        hints.append(
+            f"Probabilities: multiply {which} by the values and add the intercept. Sums of {scores} predict “{one}” "
+            f"with the probabilities {shares}."
+        )
+    if model.reach is not None and len(effects.values) == 1:
         hints.append("Columns have different units. To compare them, look at the effect across their bounds.")
     if model.reach is not None and not model.released:
         hints.append("A value beyond its bounds counts as the bound, in the fit and in predictions.")

@@ -28,6 +28,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -257,6 +258,12 @@ class FunctionalMechanism(Mechanism):
         """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
         chosen = self.noise == "smaller" and self.intervals != "robust"
         return gradient_noise(plan.statement.released, self.coef_norm) if chosen else None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """That of the noisy quadratic, at coefficients of norm `coef_norm`."""
+        loss = plan.problem.loss
+        noise = gradient_noise(plan.statement.released, self.coef_norm)
+        return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
 
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""

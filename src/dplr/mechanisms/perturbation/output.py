@@ -26,6 +26,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import huber_residual, model_of
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -173,6 +174,15 @@ class OutputPerturbation(Mechanism):
         assert plan.minimisation is not None
         deviation = plan.statement.released["coef"].deviation
         return deviation * plan.minimisation.ridge if self.noise == "smaller" else None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """What the ridge makes of the noise on coefficients; it is behind the ridge."""
+        if plan.minimisation is None:
+            plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)  # from a file
+        assert plan.minimisation is not None
+        ridge = plan.minimisation.ridge
+        deviation = plan.statement.released["coef"].deviation * ridge
+        return GradientNoise(deviation, plan.problem.loss.lipschitz, ridge)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""

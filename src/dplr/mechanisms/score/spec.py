@@ -25,6 +25,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import LOGISTIC, model_of, models_with
+from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -157,6 +158,11 @@ class ScoreRelease(Mechanism):
     ) -> list[Reading]:
         """The equation of the last round for each model, whose solution are log odds."""
         return [rounds.reading_of(plan, part) for part in parts]
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """That of the last score."""
+        block = [block for name, block in plan.statement.released.items() if name.endswith("score")][-1]
+        return GradientNoise(block.deviation, slope=1.0)
 
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
         """What each round may move, and its share."""

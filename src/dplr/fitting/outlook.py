@@ -1,0 +1,37 @@
+"""What noise will do to a fit, said before eps is spent: a function of public facts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dplr._warnings import UtilityWarning, warn
+from dplr.mechanisms.protocol import Mechanism
+from dplr.problem.outlook import Outlook, outlook_of
+from dplr.problem.plan import Plan
+
+if TYPE_CHECKING:
+    from dplr.fitting.release import Record
+
+
+def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
+    """What noise will do to a model with this plan, of a release that costs eps; None where public facts do not tell.
+
+    Where ranges or other classes have a share of eps, the statement of the plan has less of it than `eps`.
+    """
+    if math.isinf(eps):
+        return None
+    return outlook_of(plan.problem, mechanism.gradient_noise(plan), eps)
+
+
+def outlook_of_record(record: Record, eps: float) -> Outlook | None:
+    """The outlook that a fitted model had before it was fitted: of its record, and the eps of its statement."""
+    return expected(record.mechanism, record.plan, eps)
+
+
+def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
+    """Warn of the fit, of several, that noise drowns most."""
+    drowned = [each for each in outlooks if each is not None and each.drowned]
+    if drowned:
+        warn(str(max(drowned, key=lambda each: each.ratio)), UtilityWarning)

@@ -1,0 +1,143 @@
+"""What noise will do to a fit, by public facts alone: an estimate, calibrated in decision record 50."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dplr.problem.geometry import Geometry
+from dplr.problem.problem import Problem
+
+DROWNED = 2.0  # from here on fits to the project's tables were mostly worse than none
+_LARGEST_EPS = 10.0  # beyond it a larger eps is not a remedy
+# Mean square of a number that is scaled to its bounds, in squared half-widths: real numbers seldom fill their bounds.
+_SPREAD = 0.1
+# What columns usually explain: standard deviation of the margin, times the curvature of the loss for a slope of 1.
+_LABELS, _NUMBERS = 0.2, 0.12
+# Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
+_RESIDUAL = 0.4
+
+
+class GradientNoise(NamedTuple):
+    """The noise of a plan, as noise in the gradient of the sum objective.
+
+    Attributes
+    ----------
+    deviation : standard deviation of one number; root mean square where they differ.
+    slope : where slopes of rows are cut or clipped, in units of the margin; inf for nowhere.
+    ridge : of the sum objective, where the noise is added to the coefficients behind it; 0 where it comes before.
+    """
+
+    deviation: float
+    slope: float = math.inf
+    ridge: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What noise will do to the predictions of a fit, expected from public facts alone.
+
+    Attributes
+    ----------
+    ratio : float
+        Expected standard deviation of the noise in a prediction, in units of what columns usually explain.
+    eps : float
+        The eps of the plan.
+    n_rows : int
+        The number of units, or a declared reference.
+    many : str
+        What units are called.
+    classification : bool
+        Whether labels are predicted.
+
+    Privacy
+    -------
+    A function of public facts: it may be published.
+    """
+
+    ratio: float
+    eps: float
+    n_rows: int
+    many: str
+    classification: bool
+
+    @property
+    def drowned(self) -> bool:
+        """Whether the model will probably predict worse than none."""
+        return self.ratio > DROWNED
+
+    @property
+    def least_eps(self) -> float:
+        """About the eps at which noise would no longer drown a fit to that many units; it may be beyond any use."""
+        return self.eps * self.ratio / DROWNED
+
+    @property
+    def least_rows(self) -> float:
+        """About how many units would do at this eps."""
+        return self.n_rows * self.ratio / DROWNED
+
+    @property
+    def least(self) -> str:
+        """Below which eps noise drowns such a fit, as a sentence."""
+        if self.least_eps <= _LARGEST_EPS:
+            return f"Noise drowns a fit with all defaults (delta = 0) below an eps of about {_figure(self.least_eps)}."
+        rows = f"at eps = {self.eps:g} about {_figure(self.least_rows)} {self.many} would do"
+        return f"Noise drowns a fit with all defaults at any eps up to {_LARGEST_EPS:g}; {rows}."
+
+    def __str__(self) -> str:
+        """Return a sentence; where noise drowns the fit, with the remedy."""
+        size = f"about {_figure(self.ratio)} times what columns usually explain"
+        if not self.drowned:
+            return f"Noise in a prediction is expected to be {size}."
+        guess = "always giving the most frequent label" if self.classification else "always giving the mean"
+        more = f"about {_figure(self.least_rows)} {self.many} at eps = {self.eps:g}"
+        if self.least_eps <= _LARGEST_EPS:
+            more = f"an eps of about {_figure(self.least_eps)}, or {more}"
+        return (
+            f"Noise drowns this fit: in a prediction it is expected to be {size}, so the model will probably be no "
+            f"better than {guess}. It needs {more}; fewer columns need less."
+        )
+
+
+def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Outlook | None:
+    """What noise will do to a fit; None where public facts do not tell.
+
+    They do not without a number of units, for a public start, from which nobody knows how far good coefficients are,
+    and for counts, whose rates have no usual size.
+
+    With mean squares v of the scaled columns and curvature c, the Hessian of n rows is about n c diag(v), and noise of
+    deviation s in the gradient becomes s / (n c) sqrt(sum 1 / v) in the margin. A ridge shrinks signal and noise alike,
+    except in front of noise on coefficients. The fourth root stands for what ridges and correlated columns take off: q
+    coefficients are drowned later than alone.
+    """
+    total, loss = problem.reference_total, problem.loss
+    if noise is None or total is None or problem.n_rows is None or problem.w0 is not None or loss.link == "log":
+        return None
+    squares = _mean_squares(problem.geometry)
+    slope = min(noise.slope, loss.lipschitz)
+    bent = slope if loss.classification else min(1.0, slope / _RESIDUAL)  # how much curvature the cut leaves
+    signal = bent * (_LABELS if loss.classification else _NUMBERS)
+    behind = 1.0
+    if noise.ridge:
+        middle = sorted(squares)[len(squares) // 2]
+        behind += total * (_LABELS if loss.classification else 1.0) * middle / noise.ridge
+    wide = math.sqrt(sum(1 / square for square in squares)) / len(squares) ** 0.25
+    ratio = noise.deviation / (total * signal) * wide * behind
+    return Outlook(ratio, eps, problem.n_rows, problem.unit.many, loss.classification)
+
+
+def _mean_squares(geometry: Geometry) -> list[float]:
+    """A guess of the mean square of every scaled column, that of the constant last."""
+    d, half = geometry.d, geometry.half_width or geometry.radius / math.sqrt(geometry.d)
+    squares = [_SPREAD * half**2] * d
+    for first, size in (*geometry.blocks, *geometry.shared):
+        squares[first : first + size] = [half**2 / size] * size
+    return [*squares, geometry.intercept**2] if geometry.intercept else squares
+
+
+def _figure(value: float) -> str:
+    """Two digits, and no exponent."""
+    digits = 10.0 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1.0
+    rounded = round(value / digits) * digits
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
