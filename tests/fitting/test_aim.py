@@ -47,7 +47,7 @@ def test_only_fm_has_options_of_its_own_and_it_keeps_those_that_were_set():
     assert "taylor quadratic" in options(dplr.FunctionalMechanism(approximation="taylor")).calibration
     assert (
         options("objective").calibration
-        == dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", bounds=BOUNDS).statement.calibration
+        == dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", bounds=BOUNDS, ranges="off").statement.calibration
     )
     assert options("output", model="svm").assumptions[-1] == 'aim = "coefficients"'
 

@@ -75,7 +75,7 @@ def privacy_options(function: Function) -> Function:
         click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
             help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
         click.option("--aim", type=click.Choice(AIMS), default=AIMS[0], show_default=True,
-            help="What the model is for: the smallest error, or the least bias of coefficients."),
+            help="What the model is for: the smallest error, or a table of coefficients with intervals."),
         click.option("--large-delta", is_flag=True,
             help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         click.option("--delta", type=delta, default=0.0, show_default=True,

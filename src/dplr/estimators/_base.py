@@ -124,7 +124,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             Quadratic for the logistic loss, as in `FunctionalMechanism`. None leaves it as it was.
         aim : {"coefficients", "prediction"} or None, default=None
             `"coefficients"` takes the options that bias them least, `"prediction"` the usual ones. None leaves them as
-            they were.
+            they were. What was released stays: intervals are those that the release allows.
         columns : sequence of str or None, default=None
             Names of columns, or of coefficients, that the new model is made of. The others get a coefficient of 0. None
             leaves them as they were.

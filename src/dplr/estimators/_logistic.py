@@ -82,9 +82,11 @@ class LogisticRegression(PrivateClassifier):
         True says that a `delta` of 1/n or more is meant. It is refused otherwise: such a guarantee allows a mechanism
         to publish a record whole.
     aim : {"prediction", "coefficients"}, default="prediction"
-        `"coefficients"` takes options that bias coefficients less and make them noisier. Only `"fm"` has such: no
-        ridge, directions dropped only where the noise is half of them, and for logistic models lengths after Stein. The
-        options of the other mechanisms are best for both (decision record 26).
+        `"coefficients"` makes a release that has a table of coefficients with intervals, or is refused before anything
+        is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was
+        asked for takes the options with which it has a table, where you have not set others: `"fm"` no ridge, fewer
+        dropped directions, and intervals for unequal variances; `"objective"` its Hessian, and no cut. No numbers are
+        clipped to private ranges. Predictions are noisier (decision record 46).
     ledger : Ledger, path-like or None, default=None
         Budget that pays: a `Ledger`, or the path of one that exists. None counts nothing. If the budget cannot pay for
         a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.

@@ -8,7 +8,10 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dplr.bounds.kinds import short
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
@@ -47,9 +50,10 @@ def rounded(value: float, places: int) -> str:
 def heads(table: Summary) -> list[str]:
     """Headings of the columns."""
     classes = ["class"] if _classes(table) else []
+    clipped = ["clipped to", "declared"] if table.clipped else []
     if table.obstacle:
-        return [*classes, "", "coefficient", *(["noise"] if _noisy(table) else [])]
-    return [*classes, "", "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
+        return [*classes, "", *clipped, "coefficient", *(["noise"] if _noisy(table) else [])]
+    return [*classes, "", *clipped, "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
 
 
 def cells(table: Summary) -> list[list[str]]:
@@ -61,7 +65,22 @@ def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
     names = [([line.label] if _classes(table) else []) + [line.name] for line in lines]
     numbers = _released if table.obstacle else _numbers
     width = len(heads(table))
-    return [[*map(_seen, name), *numbers(line)][:width] for name, line in zip(names, lines, strict=True)]
+    return [
+        [*map(_seen, name), *_clipping(table, line), *numbers(line)][:width]
+        for name, line in zip(names, lines, strict=True)
+    ]
+
+
+def _clipping(table: Summary, line: Line) -> list[str]:
+    """The range and the declared bounds of a column, where the table has any."""
+    if not table.clipped:
+        return []
+    found = table.clipped.get(line.name)
+    if found is None:
+        return ["", ""]
+    places = decimals((found.high - found.low) / 10)
+    low, high = rounded(found.low, places), rounded(found.high, places)
+    return [f"[{low}, {high}]", f"[{short(found.lower)}, {short(found.upper)}]"]
 
 
 def _noisy(table: Summary) -> bool:
@@ -162,11 +181,19 @@ def as_brief(table: Summary) -> str:
     more = f"{left:,} more coefficients" if left else ""
     rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
     where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
+    grid = _first_rows(table, shown)
+    if table.clipped and max(map(len, grid)) > _WIDTH:
+        grid = _first_rows(replace(table, clipped={}), shown)  # the title says that columns are clipped
+    return "\n".join([*top, *grid, *where, *remarks])
+
+
+def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
+    """Lines of the table, each level with its reference."""
     rows = _cells(table, shown)
     for row, line in zip(rows, shown, strict=True):
-        place = 1 if _classes(table) else 0
-        row[place] = _short(_seen(f"{line.name} vs {line.reference}" if line.reference else line.name))
-    return "\n".join([*top, *_grid(table, rows), *where, *remarks])
+        name = f"{line.name} vs {line.reference}" if line.reference else line.name
+        row[1 if _classes(table) else 0] = _short(_seen(name))
+    return _grid(table, rows)
 
 
 def _short(name: str) -> str:
@@ -220,15 +247,26 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
+def records(table: Summary) -> list[dict[str, Any]]:
+    """One mapping of names to values for each line, numbers in full; with the range and the declared bounds, if any."""
+    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
+    found = [{name: getattr(line, name) for name in names} for line in table.lines]
+    if not table.clipped:
+        return found
+    ends = {"clipped_low": "low", "clipped_high": "high", "declared_lower": "lower", "declared_upper": "upper"}
+    return [
+        record | {name: getattr(table.clipped.get(record["name"]), end, math.nan) for name, end in ends.items()}
+        for record in found
+    ]
+
+
 def as_csv(table: Summary) -> str:
     """Numbers in full."""
-    text = io.StringIO()
+    text, lines = io.StringIO(), records(table)
     writer = csv.writer(text, lineterminator="\n")
-    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
-    writer.writerow(names)
-    for line in table.lines:
-        values = (getattr(line, name) for name in names)
-        writer.writerow([_full(value) for value in values])
+    writer.writerow(lines[0])
+    for line in lines:
+        writer.writerow([_full(value) for value in line.values()])
     return text.getvalue()
 
 

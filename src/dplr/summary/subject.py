@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dplr._validation import sentence
 from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test, weakness
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
+from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
@@ -63,6 +64,7 @@ class Subject:
     notes : what was assumed.
     against : (m,) the reference level that a level is compared with; empty for other columns.
     alarms : what voids the promise.
+    clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     """
 
     equations: Sequence[Equation]
@@ -73,6 +75,7 @@ class Subject:
     notes: tuple[str, ...]
     against: Sequence[str]
     alarms: tuple[str, ...] = ()
+    clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
 
 def summarise(
@@ -98,14 +101,15 @@ def summarise(
     advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
     return Summary(
         lines=tuple(lines),
-        title=subject.title,
+        title=about(subject.title, subject.clipped),
         facts=facts,
         references=dict(subject.references),
-        notes=(*subject.notes, _covers(reading, joint), _SELECTION),
+        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _SELECTION),
         estimand=reading.estimand,
         alarms=subject.alarms,
         advice=tuple(advice),
         omitted=len(subject.names) * len(subject.equations) - len(lines),
+        clipped=subject.clipped,
     )
 
 
