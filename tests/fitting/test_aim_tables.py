@@ -113,8 +113,9 @@ def test_a_delta_that_pure_log_odds_do_not_need_is_not_stated():
         taken(1e-6, mechanism=dplr.ObjectivePerturbation(noise="gaussian"))
 
 
-def test_plans_searches_and_checks_know_the_aim():
-    search = dplr.PrivateSearch(dplr.LogisticRegression(bounds=LOGISTIC, aim="coefficients"), {"l2": ["auto"]}, eps=6.0)
+def test_searches_and_many_fits_know_the_aim():
+    model = dplr.LogisticRegression(eps=8.0, bounds=LOGISTIC, aim="coefficients")
+    search = dplr.PrivateSearch(model, {"l2": ["auto", 1e-4]})
     assert "(intercept)" in str(search.fit(TABLE, LABEL).best_estimator_.summary())
     many = dplr.fit_many(TABLE, NUMBER, eps=[0.5, 1.0], model="linear", bounds=LINEAR, aim="coefficients")
     assert all("squared residuals" in est.privacy_.calibration for est in many)
