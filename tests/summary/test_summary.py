@@ -168,10 +168,8 @@ def test_where_variances_differ_robust_intervals_hold_the_truth_and_classical_on
     assert np.mean(held["robust"]) > 0.87
 
 
-def test_robust_intervals_need_delta_and_numbers():
-    X, y = uneven(500, 0)
-    with pytest.raises(ValueError, match="`delta` must be positive with intervals='robust'"):
-        robust_fit(X, y, 1.0)
+def test_robust_intervals_need_one_model():
+    X, _ = uneven(500, 0)
     spec = dplr.FunctionalMechanism(intervals="robust")
     with pytest.raises(ValueError, match="`intervals` must be 'on' or 'off' with more than two classes"):
         dplr.fit(X, np.arange(500) % 3, classes=[0, 1, 2], mechanism=spec, eps=1.0, delta=1e-4)
@@ -239,12 +237,15 @@ def test_a_score_that_is_far_from_the_coefficients_says_nothing_of_them(slope):
     assert ("did not come near enough" in str(table)) is not near
 
 
-def test_levels_without_a_reference_are_named_where_they_cannot_be_left_out():
+def test_a_score_compares_levels_with_the_first_one_where_none_is_declared():
     table, pay = people()
     est = dplr.fit(
         table, pay > 100, mechanism="score", eps=5.0, delta=1e-6, bounds=dplr.Bounds(BOUNDS, target=(False, True))
     )
-    assert "Every level of work has a column" in est.summary().to_text()
+    summary = est.summary()
+    assert summary.references == {"work": "gov"}
+    assert {line.name: line.reference for line in summary.lines}["work=self"] == "gov"
+    assert "work=self vs gov" in str(summary)
 
 
 def test_joint_intervals_are_wider_and_a_higher_level_too():
