@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
-from dplr.estimators._heading import facts_of, table_without, target_of, title_of
+from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
@@ -272,6 +272,7 @@ class Inference:
             notes=_notes(fitted, record),
             against=_against(prep.layout, chosen),
             alarms=alarms(fitted.privacy_),
+            advice=drowned(fitted),
             clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
         )
 

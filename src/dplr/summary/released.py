@@ -46,6 +46,7 @@ def released_table(
     facts: Mapping[str, str],
     obstacle: str,
     alarms: tuple[str, ...],
+    advice: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> Summary:
     """The table; `obstacle` is why there are no intervals."""
@@ -61,7 +62,7 @@ def released_table(
         estimand=estimand,
         obstacle=obstacle,
         alarms=alarms,
-        advice=(_advice(found, obstacle),),
+        advice=(*advice, _advice(found, obstacle)),
         clipped=clipped,
     )
 

@@ -64,6 +64,7 @@ class Subject:
     notes : what was assumed.
     against : (m,) the reference level that a level is compared with; empty for other columns.
     alarms : what voids the promise.
+    advice : what a reader must know before using the numbers.
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     """
 
@@ -75,6 +76,7 @@ class Subject:
     notes: tuple[str, ...]
     against: Sequence[str]
     alarms: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
 
@@ -86,7 +88,7 @@ def summarise(
     if joint:  # of all lines, whether or not they are asked for
         own = 1 - (1 - own) / len(subject.names)
     lines: list[Line] = []
-    advice: list[str] = []
+    advice = list(subject.advice)
     for equation in subject.equations:
         left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if left:
@@ -184,7 +186,8 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
         needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
     found_weak = (
-        f"{_of(equation)}The weakest direction ({names}) is {weakest:.2g} deviations of the noise; 6 are ample."
+        f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
+        "long; 6 are ample."
     )
     return [f"{found_weak} To learn more, {remedy}."]
 
