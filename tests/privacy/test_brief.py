@@ -66,7 +66,7 @@ def test_it_says_whom_the_unit_and_the_relation_protect():
     assert "and that it is there: had any one record not been there" in text(there)
     assert "the number of" not in text(there)
     person = dataclasses.replace(one, unit=Unit(person="patient"))
-    assert "one person with all their records (column patient)" in text(person)
+    assert "one person with all their rows (column patient)" in text(person)
     assert "the number of persons" in text(person)
 
 
