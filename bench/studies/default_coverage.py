@@ -7,7 +7,8 @@ Beside it: intervals of the same rows without privacy (HC0 errors of least squar
     DPLR_DATA=<folder> python -m bench.studies.default_coverage bench/results/default_coverage.csv
 
 goes on where it stopped. `--fits 50` makes fewer fits for each cell, `--route python` one way alone, `--table NAME`
-one table. `--quick` does a small part and fails where coverage is too low.
+one table. `--page` prints the table of the documentation. `--quick` does a small part and fails where coverage is too
+low.
 """
 
 import argparse
@@ -270,6 +271,26 @@ def quick() -> None:
             raise SystemExit(f"covers too little: {found}")
 
 
+def page(path: str) -> None:
+    """The table of the documentation: coverage, and the share of intervals that are reported."""
+    with open(path, newline="") as file:
+        found = {tuple(row[name] for name in COLUMNS[:5]): row for row in csv.DictReader(file)}
+    heads = [f"delta {delta:g}, eps {eps:g}" for delta, eps in itertools.product(DELTAS, LEVELS)]
+    print(f"| table | model | {' | '.join(heads)} | non-private |\n|{'---|' * (len(heads) + 3)}")
+    for name, model, route in dict.fromkeys((key[0], key[1], key[4]) for key in found):
+        cells, plain = [], []
+        for delta, eps in itertools.product(DELTAS, LEVELS):
+            row = found.get((name, model, str(eps), str(delta), route))
+            if row is None:
+                cells.append("")
+                continue
+            plain.append(float(row["non_private"]))
+            share = int(row["bounded"]) / int(row["lines"])
+            cells.append(f"{float(row['coverage']):.3f} ({share:.0%})" if share else "cannot say")
+        via = "" if route == ROUTES[0] else f", {route}"
+        print(f"| {name}{via} | {model} | {' | '.join(cells)} | {np.mean(plain):.3f} |")
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
@@ -278,7 +299,11 @@ def main() -> None:
     parser.add_argument("--route", choices=ROUTES)
     parser.add_argument("--table")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
+    if options.page:
+        page(options.out)
+        return
     if options.quick:
         quick()
         return

@@ -236,7 +236,7 @@ def test_hostile_bounds_are_a_sentence(folder, text):
 
 
 WRONG = {
-    "eps of zero": (["--eps", "0"], "must be positive; inf fits without privacy"),
+    "eps of zero": (["--eps", "0"], "must be positive; 0.1 to 1 is usual"),
     "eps of nothing": (["--eps", "nan"], "must be positive"),
     "no such mechanism": (["--mechanism", "magic"], "magic"),
     "delta where it must be positive": (["--mechanism", "ngd"], "`delta` must be positive"),

@@ -53,7 +53,7 @@ class Eps(click.ParamType[float]):
         with contextlib.suppress(ValueError):
             if float(value) > 0:
                 return float(value)
-        self.fail(f"it must be positive; inf fits without privacy. Got {value!r}.", param, ctx)
+        self.fail(f"it must be positive; 0.1 to 1 is usual, and less protects more. Got {value!r}.", param, ctx)
 
 
 def privacy_options(function: Function) -> Function:
