@@ -75,7 +75,9 @@ def cells(design: str, model: str, n: int, d: int) -> Iterator[dict[str, object]
                     continue
                 best, mean = np.mean(bests), np.mean(errors)
                 kept = (baseline - mean) / (baseline - best)
-                yield dict(zip(FIELDS, (design, model, mechanism, delta, n, d, eps, mean, baseline, best, kept), strict=True))
+                yield dict(
+                    zip(FIELDS, (design, model, mechanism, delta, n, d, eps, mean, baseline, best, kept), strict=True)
+                )
 
 
 def main(path: str) -> None:

@@ -137,8 +137,8 @@ def pages(models):
 
 
 EVERY = [
-    "slopes", "fm", "objective", "output", "none", "ngd", "score", "linear", "svm", "two", "add_remove", "seeded", "hostile",
-    "no_bounds", "three_labels",
+    "slopes", "fm", "objective", "output", "none", "ngd", "score", "linear", "svm", "two", "add_remove", "seeded",
+    "hostile", "no_bounds", "three_labels",
 ]  # fmt: skip
 
 
@@ -364,7 +364,8 @@ def test_of_many_columns_the_first_fifteen_are_shown_and_the_others_unfold(pages
 def test_the_page_says_what_the_model_says_then_what_is_promised_and_has_constants_folded_at_its_end(pages, name):
     heads = [words_of(each) for each in re.findall(r"<h2.*?</h2>", pages[name])]
     assert heads == [
-        "What the model says", "What is promised to one person", "What the publisher answers for", "The exact statement",
+        "What the model says", "What is promised to one person", "What the publisher answers for",
+        "The exact statement",
     ]  # fmt: skip
     shown, folded = pages[name].split('<h2 id="exact">')
     assert shown.rstrip().endswith("<details>\n<summary>")
