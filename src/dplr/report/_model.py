@@ -25,6 +25,7 @@ from dplr.summary.table import OddsRatio
 
 _LONGEST = 80  # characters of a name in a table
 _PICTURED = 15  # columns in the picture of the coefficients; the table has all of them
+_KEPT = "\u00a0"  # a space at which no line ends
 _SCORES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
 
@@ -100,9 +101,12 @@ def _step(model: Model, effects: Effects, j: int) -> str:
     assert model.ranges is not None
     place = effects.places[j]
     low, high = model.ranges[place]
-    text = f"{number(low)} to {number(high)}"
+    text = f"{number(low)} to {number(high)}".replace(" ", _KEPT)
     narrow = model.released.get(model.names[place])
-    return text if narrow is None else f"{number(narrow[0])} to {number(narrow[1])} (declared {text})"
+    if narrow is None:
+        return text
+    within = f"{number(narrow[0])} to {number(narrow[1])}".replace(" ", _KEPT)
+    return f"{within} (declared {text})"
 
 
 def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64] | None) -> Cell:
@@ -114,9 +118,9 @@ def _cell(model: Model, effects: Effects, value: float, ends: NDArray[np.float64
     low, high = (float(end) for end in ends)
     places = decimals((high - low) / 4)
     if effects.table is None:
-        text = f"{rounded(value, places)} ± {rounded((high - low) / 2, places)}"
+        text = f"{rounded(value, places)} ±{_KEPT}{rounded((high - low) / 2, places)}"
     else:
-        text = f"{rounded(value, places)} [{rounded(low, places)}, {rounded(high, places)}]"
+        text = f"{rounded(value, places)} {_interval(low, high, places)}"
     return Cell(text.replace("-", "\u2212"), float(value))
 
 
@@ -131,8 +135,11 @@ def _ratio_text(ratio: OddsRatio) -> str:
     if not math.isfinite(ratio.high):
         return CANNOT_SAY
     places = decimals((ratio.high - ratio.low) / 4)
-    low, high = (rounded(end, places) for end in (ratio.low, ratio.high))
-    return f"{rounded(ratio.estimate, places)} [{low}, {high}]"
+    return f"{rounded(ratio.estimate, places)} {_interval(ratio.low, ratio.high, places)}"
+
+
+def _interval(low: float, high: float, places: int) -> str:
+    return f"[{rounded(low, places)},{_KEPT}{rounded(high, places)}]"
 
 
 def scale_of(est: Any, model: Model) -> list[tuple[str, str]]:
