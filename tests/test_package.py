@@ -159,19 +159,23 @@ def test_files_have_at_most_450_lines_and_functions_60_without_their_docstring()
     assert long == []
 
 
-def test_demo_prints_what_it_promises(capsys):
+def test_demo_prints_an_answer_that_one_would_publish_with_its_intervals_probabilities_and_promise(capsys):
     pytest.importorskip("statsmodels", reason="the extra `demo` is not installed")
     from dplr import demo
 
     demo.main()
     text = capsys.readouterr().out
-    for piece in [
-        "Privacy statement",
-        "Coefficients per unit",
-        "scikit-learn",
-        "eps = 0.1",
-        "eps = inf",
-        "AUC",
-        "rate_marriage",
-    ]:
-        assert piece in text
+    lines = text.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 100
+    order = ["log odds", "rate_marriage", "promised", "Protected is one record", "Are its probabilities right", "AUC"]
+    places = [text.index(piece) for piece in order]
+    assert places == sorted(places)
+    for name in demo.BOUNDS:
+        (line,) = (line for line in lines if line.startswith(f"  {name} "))
+        assert re.fullmatch(r"\s+\w+(\s+-?[\d.]+\s+\[.*?\]){2}\s+-?[\d.]+", line) or "cannot say" in line
+    (group,) = (line.split() for line in lines if line.startswith("  all "))
+    predicted, share = (float(part.rstrip("%")) for part in group[2:])
+    assert abs(predicted / share - 1) < 0.25
+    for constant in ("theorem", "gauge", "kappa", "tau", "grid of"):
+        assert constant not in text

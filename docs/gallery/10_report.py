@@ -2,8 +2,8 @@
 A report for those who decide
 =============================
 
-Whoever decides about a release need not read Python. The report is one page without scripts: what was released, what
-that promises to one person, and what must not be published beside it.
+Whoever decides about a release need not read Python. The report is one page without scripts: what the model says and how
+certain that is, what is promised to one person, and what the publisher answers for.
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""How pictures of the gallery get onto its pages: dplr draws on figures that no global state holds."""
+"""How pictures of the gallery get onto its pages: those that a program names, in the order of its lines."""
 
 from __future__ import annotations
 

@@ -86,12 +86,17 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def test_fit_writes_the_model_spends_from_the_ledger_and_prints_the_statement(folder):
+def test_fit_writes_the_model_spends_from_the_ledger_and_prints_coefficients_and_the_promise(folder):
     command("ledger", "init", "budget.db", "--eps", "1")
     result = command(*FIT, "--ledger", "budget.db", "--label", "people of 2026")
     est = dplr.load_model("model.json")
-    assert result.stdout.startswith(str(est.privacy_) + "\nWrote model.json.\n")
-    assert "Left in budget.db: eps = 0.5" in result.stdout
+    table, _, rest = result.stdout.partition("\n\n")
+    assert table == str(est.summary())
+    promise, said, end = rest.partition("The full statement: dplr summary model.json --statement\n")
+    assert " ".join(promise.split()) == " ".join(est.privacy_.brief)
+    assert said
+    assert end.startswith("Wrote model.json.\nLeft in budget.db: eps = 0.5")
+    assert max(map(len, result.stdout.splitlines())) <= 100
     assert est.classes_.tolist() == ["no", "yes"]
     assert est.privacy_.eps == spent() == 0.5
     assert dplr.Ledger("budget.db").entries()[0].label == "people of 2026"
@@ -543,9 +548,10 @@ def test_public_rows_of_a_file_are_the_start(folder):
 
 
 def test_add_remove_takes_a_declared_number_of_records(folder):
-    options = ("--neighbouring", "add_remove", "--n-rows", "500")
+    options = ("--neighbouring", "add_remove", "--n-rows", "500", "--statement")
     result = command(*FIT, *options)
     assert "a declared reference, n_rows = 500" in result.stdout
+    assert "The full statement:" not in result.stdout
     assert "= 400" not in result.stdout
 
 
@@ -553,7 +559,7 @@ def test_plan_states_what_the_fit_will_state_and_reads_no_data(folder):
     os.remove("people.csv")
     planned = command("plan", *PLAN)
     write_people("people.csv", people())
-    statement = command(*FIT).stdout.partition("Wrote")[0]
+    statement = command(*FIT, "--statement").stdout.partition("\n\n")[2].partition("Wrote")[0]
     lines = [line for line in statement.splitlines() if "the labels" not in line]
     assert "\n".join(lines) in planned.stdout
     assert "Expected utility: with probability 0.95" in planned.stdout

@@ -14,11 +14,11 @@ HOSTILE = [
 BOUNDS = {"age": (18, 99), "hours": (0, 80), "married": (0, 1)}
 
 
-def fitted(mechanism, model="logistic", columns=tuple(BOUNDS), **options):
-    """A model of 300 made-up records."""
+def fitted(mechanism, model="logistic", columns=tuple(BOUNDS), rows=300, spread=10, **options):
+    """A model of made-up records."""
     rng = np.random.default_rng(7)
-    X = pd.DataFrame({name: rng.uniform(*BOUNDS[name], 300) for name in columns})
-    y = X[columns[0]] + X[columns[1]] + rng.normal(0, 10, 300)
+    X = pd.DataFrame({name: rng.uniform(*BOUNDS[name], rows) for name in columns})
+    y = X[columns[0]] + X[columns[1]] + rng.normal(0, spread, rows)
     y = y if model == "linear" else np.where(y > 95, "yes", "no")
     bounds = dplr.Bounds(
         {name: BOUNDS[name] for name in columns}, target=(0, 200) if model == "linear" else ("no", "yes")

@@ -1,5 +1,7 @@
 """Pictures draw the numbers that were released, name them as the user does, and leave nothing behind."""
 
+import copy
+import dataclasses
 import math
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import unicodedata
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from scipy.special import expit
@@ -16,8 +19,9 @@ from scipy.stats import norm
 
 import dplr
 from dplr import plots
-from dplr.plots._view import best_guess, printable, read_model
+from dplr.plots._view import printable, read_model
 from dplr.privacy import calibration
+from dplr.privacy.words import best_guess
 from made_models import BOUNDS, HOSTILE, fitted, of_three_labels
 
 
@@ -31,6 +35,13 @@ def models():
         "ngd": fitted("ngd", delta=1e-6, with_public=True),
         "two": fitted("objective", columns=("age", "hours")),
     }
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Pictures that a test leaves open are closed after it."""
+    yield
+    pyplot.close("all")
 
 
 def texts(ax):
@@ -61,14 +72,22 @@ def test_every_picture_names_its_axes_and_its_privacy_loss(models, name):
         assert ax.get_ylabel() or {label.get_text() for label in ax.get_yticklabels()} == set(BOUNDS)
 
 
-def test_no_picture_is_left_for_the_user_to_close(models):
-    plots.plot_coefficients(models["objective"][0])
-    plots.plot_history(models["ngd"][0])
-    plots.plot_decision_boundary(models["two"][0])
-    plots.plot_error_against_eps([(1, 0.2)])
-    from matplotlib import pyplot
-
+@pytest.mark.parametrize("draw", ["coefficients", "history", "boundary", "error", "curve"])
+def test_a_new_picture_is_the_current_one_of_pyplot_and_on_axes_that_are_given_none_is_opened(models, draw):
+    drawn = {
+        "coefficients": lambda ax: plots.plot_coefficients(models["objective"][0], ax),
+        "history": lambda ax: plots.plot_history(models["ngd"][0], ax),
+        "boundary": lambda ax: plots.plot_decision_boundary(models["two"][0], ax=ax),
+        "error": lambda ax: plots.plot_error_against_eps([(1, 0.2)], ax),
+        "curve": lambda ax: plots.plot_curve(
+            dplr.plan(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm", curve=True), ax
+        ),
+    }[draw]
+    given = Figure().subplots()
+    assert drawn(given) is given
     assert pyplot.get_fignums() == []
+    assert drawn(None) is pyplot.gca()
+    assert len(pyplot.get_fignums()) == 1
 
 
 def test_a_picture_is_drawn_where_the_caller_says(models):
@@ -83,7 +102,7 @@ def test_importing_plots_and_report_does_not_import_matplotlib_or_jinja2():
 
 
 def test_without_matplotlib_the_error_names_the_extra(models, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError, match=r'`plot_coefficients` needs matplotlib.*pip install "dplr\[plots\]"'):
         plots.plot_coefficients(models["objective"][0])
 
@@ -136,7 +155,7 @@ def test_names_are_those_of_the_coefficients_then_of_the_columns_then_numbers():
 # ---- coefficients ----
 
 
-@pytest.mark.parametrize("name", ["objective", "linear", "svm"])
+@pytest.mark.parametrize("name", ["objective", "output", "svm"])
 def test_points_are_the_released_coefficients_in_the_users_units(models, name):
     est = models[name][0]
     (points,) = [line for line in plots.plot_coefficients(est).lines if len(line.get_xdata()) == 3]
@@ -195,21 +214,88 @@ def test_of_many_columns_the_largest_are_drawn_and_the_largest_is_on_top():
     assert ax.get_ylabel() == "the 2 largest of 4 columns"
 
 
-def test_noise_bars_are_two_deviations_in_the_users_units_and_only_where_noise_was_added_to_coefficients(models):
-    def bars(est):
-        drawn = plots.plot_coefficients(est).collections
-        return [item for item in drawn if isinstance(item, LineCollection) and item.get_linewidth()[0] == 5]
+def bars(ax):
+    """Ends of the grey bars, from above."""
+    found = [item for item in ax.collections if isinstance(item, LineCollection) and item.get_linewidth()[0] == 5]
+    return np.array([segment[:, 0] for item in found for segment in item.get_segments()])
 
+
+def points(ax):
+    (found,) = [line for line in ax.lines if line.get_label() != "_child0"]
+    return found.get_xdata()
+
+
+def test_noise_bars_are_two_deviations_in_the_users_units_and_only_where_noise_was_added_to_coefficients(models):
     est = models["output"][0]
-    (found,) = bars(est)
-    halves = [(segment[1][0] - segment[0][0]) / 2 for segment in found.get_segments()]
+    ends = bars(plots.plot_coefficients(est))
     reach = np.array([81, 80, 1]) / 2 * math.sqrt(3)  # a scaled column is (x - middle) / reach
     order = np.argsort(-np.abs(np.ravel(est.coef_)), kind="stable")
-    np.testing.assert_allclose(halves, 2 * est.privacy_.released["coef"].deviation / reach[order], rtol=1e-5)
-    for name in ("objective", "linear", "ngd"):
-        assert bars(models[name][0]) == []
+    np.testing.assert_allclose(
+        (ends[:, 1] - ends[:, 0]) / 2, 2 * est.privacy_.released["coef"].deviation / reach[order], rtol=1e-5
+    )
+    np.testing.assert_allclose(ends.mean(axis=1), points(plots.plot_coefficients(est)))
+    for name in ("objective", "ngd"):
+        assert len(bars(plots.plot_coefficients(models[name][0]))) == 0
     projected, _, _ = fitted(dplr.OutputPerturbation(projection=1.0))
-    assert bars(projected) == []
+    assert len(bars(plots.plot_coefficients(projected))) == 0
+
+
+@pytest.mark.parametrize("per", ["unit", "range"])
+def test_where_a_release_has_intervals_points_and_bars_are_those_of_the_table(models, per):
+    est = models["linear"][0]
+    widths = dict(zip(BOUNDS, [81, 80, 1] if per == "range" else [1, 1, 1], strict=True))
+    lines = [line for line in est.summary().lines if line.name in BOUNDS]
+    assert all(line.bounded for line in lines)
+    wanted = sorted(((line.estimate, line.low, line.high) * np.full(3, widths[line.name]) for line in lines),
+                    key=lambda line: -abs(line[0]))  # fmt: skip
+    ax = plots.plot_coefficients(est, per=per)
+    np.testing.assert_allclose(points(ax), [line[0] for line in wanted])
+    np.testing.assert_allclose(bars(ax), [line[1:] for line in wanted])
+
+
+def test_a_coefficient_that_no_released_number_bounds_is_said_so_and_has_no_point(models):
+    est = copy.copy(models["linear"][0])
+    table = est.summary()
+    unbounded = dataclasses.replace(table.lines[1], estimate=math.nan, low=-math.inf, high=math.inf)
+    est.summary = lambda: dataclasses.replace(table, lines=(table.lines[0], unbounded, *table.lines[2:]))
+    ax = plots.plot_coefficients(est)
+    assert [text.get_text().strip() for text in ax.texts] == ["cannot say"]
+    assert ax.get_yticklabels()[-1].get_text() == unbounded.name  # last, as nobody knows how large it is
+    assert np.isfinite(points(ax)).tolist() == [True, True, False]
+    assert len(bars(ax)) == 2
+
+
+def with_levels(mechanism, reference=None, **options):
+    """Levels of which each has a column, unless one is declared as the reference."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"age": rng.uniform(18, 99, 3000), "loan": rng.choice(["no", "yes", "other"], 3000)})
+    y = 0.2 * X["age"] + 10 * (X["loan"] == "yes") + rng.normal(0, 3, 3000)
+    levels = {"levels": ["no", "yes", "other"]} | ({"reference": reference} if reference else {})
+    bounds = dplr.Bounds({"age": (18, 99), "loan": levels}, target=(-10, 50))
+    return dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism=mechanism, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "output", "objective"])
+@pytest.mark.parametrize("reference", [None, "other"])
+def test_levels_are_drawn_as_differences_to_the_reference_level_and_not_beside_it(mechanism, reference):
+    est = with_levels(mechanism, reference)
+    ax = plots.plot_coefficients(est)
+    drawn = dict(zip([label.get_text() for label in ax.get_yticklabels()], points(ax), strict=True))
+    assert set(drawn) == {"age"} | {f"loan={level}" for level in ("no", "yes", "other")} - {f"loan={reference or 'no'}"}
+    coef = dict(zip(est.coef_names_, est.coef_, strict=True))
+    if mechanism != "fm":  # whose table has no ridge
+        assert drawn["loan=yes"] == pytest.approx(coef["loan=yes"] - coef.get("loan=no" if not reference else "", 0.0))
+    assert drawn["loan=yes"] > 5
+
+
+def test_the_noise_of_a_difference_is_that_of_both_levels():
+    est = with_levels("output")
+    ax = plots.plot_coefficients(est)
+    ends = dict(zip([label.get_text() for label in ax.get_yticklabels()], bars(ax), strict=True))
+    low, high = ends["loan=yes"]
+    per_unit = est._record.prep.to_user_units(np.eye(5)[1])[0][1] - est._record.prep.to_user_units(np.zeros(5))[0][1]
+    both = math.sqrt(2) * est.privacy_.released["coef"].deviation * abs(per_unit)
+    assert (high - low) / 4 == pytest.approx(both, rel=1e-6)
 
 
 # ---- error against eps ----

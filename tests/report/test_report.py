@@ -4,6 +4,7 @@ import base64
 import copy
 import dataclasses
 import hashlib
+import html
 import html.parser
 import math
 import pathlib
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.linear_model
+from scipy.special import expit
 
 import dplr
 import dplr.plots
@@ -27,7 +29,7 @@ VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 PAGE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "p",
     "ul", "li", "dl", "dt", "dd", "div", "bdi", "strong", "figure", "figcaption", "table", "caption", "thead", "tbody",
-    "tr", "th", "td", "data", "wbr",
+    "tr", "th", "td", "data", "wbr", "details", "summary",
 }  # fmt: skip
 PICTURE_TAGS = {"svg", "g", "path", "defs", "use", "text", "tspan", "clippath", "rect"}
 
@@ -72,6 +74,25 @@ class Page(html.parser.HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
+def words_of(markup):
+    """Text without its markup, on one line."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+
+
+def tables_of(page):
+    """Heads, and name -> cells, each with its text and the values of its numbers in every digit."""
+    found = []
+    for table in re.findall(r"<table.*?</table>", page, re.S):
+        head, *rows = re.findall(r"<tr>(.*?)</tr>", table, re.S)
+        heads = [words_of(each) for each in re.findall(r"<th.*?</th>", head, re.S)][1:]
+        cells = {words_of(re.search(r"<th.*?</th>", row, re.S)[0]): re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)
+                 for row in rows}  # fmt: skip
+        values = {name: [re.findall(r'value="(.*?)"', cell) for cell in row] for name, row in cells.items()}
+        texts = {name: [words_of(cell) for cell in row] for name, row in cells.items()}
+        found.append((heads, texts, {name: [float(v[0]) if v else None for v in row] for name, row in values.items()}))
+    return found
+
+
 def hostile_model():
     rng = np.random.default_rng(0)
     names = [*HOSTILE[:-1], "x\ny\x00"]  # pandas refuses lone surrogates
@@ -86,14 +107,16 @@ def hostile_model():
 def models():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        warnings.simplefilter("ignore", dplr.UtilityWarning)
         found = {
             "fm": fitted("fm"),
             "objective": fitted("objective", delta=1e-6),
             "output": fitted("output"),
             "none": fitted("none", eps=math.inf),
             "ngd": fitted("ngd", delta=1e-6, with_public=True),
-            "score": fitted("score", delta=1e-6),
-            "linear": fitted("fm", "linear"),
+            "score": fitted("score", delta=1e-6, rows=20_000, spread=60),
+            "linear": fitted("fm", "linear", rows=20_000),
+            "slopes": fitted("fm", rows=20_000),
             "svm": fitted("objective", "svm"),
             "two": fitted("objective", columns=("age", "hours")),
             "add_remove": fitted("fm", neighbouring="add_remove", n_rows=4321),
@@ -114,8 +137,8 @@ def pages(models):
 
 
 EVERY = [
-    "fm", "objective", "output", "none", "ngd", "score", "linear", "svm", "two", "add_remove", "seeded", "hostile",
-    "no_bounds", "three_labels",
+    "slopes", "fm", "objective", "output", "none", "ngd", "score", "linear", "svm", "two", "add_remove", "seeded",
+    "hostile", "no_bounds", "three_labels",
 ]  # fmt: skip
 
 
@@ -223,33 +246,167 @@ def test_every_line_of_the_privacy_statement_is_in_the_page(pages, models, name)
     assert f"{statement.eps:g}" in words or math.isinf(statement.eps)
 
 
-def deviations(est):
-    """Of the noise of each coefficient in the user's units: a scaled column is (x - middle) / reach."""
-    reach = np.diff(est.bounds.layout.pairs).ravel() / 2 / est._record.prep.geometry.half_width
-    return est.privacy_.released["coef"].deviation / reach
-
-
-@pytest.mark.parametrize("name", sorted(set(EVERY) - {"three_labels"}))
-def test_numbers_are_those_of_the_estimator_in_every_digit(pages, models, name):
+@pytest.mark.parametrize("name", EVERY)
+def test_the_exact_statement_has_the_coefficients_that_predict_in_every_digit(pages, models, name):
     est = models[name]
-    coef, intercept = np.ravel(est.coef_), np.ravel(est.intercept_)
-    columns = [coef]
-    with_bounds = getattr(est, "bounds", None) is not None
-    effects = coef
-    if with_bounds:  # a narrower range may have been released
-        ends = [
-            est.ranges_.get(name, pair) for name, pair in zip(est.coef_names_, est.bounds.layout.pairs, strict=True)
-        ]
-        effects = coef * [high - low for low, high in ends]
-    columns += [effects] * with_bounds
+    *_, (_, texts, values) = tables_of(pages[name])
+    np.testing.assert_array_equal(list(values.values()), np.column_stack([*est.coef_.T, est.intercept_]).T
+                                  if est.coef_.ndim == 2 else [*est.coef_[:, None], [est.intercept_]])  # fmt: skip
+    assert list(texts)[-1] == "(intercept)"
+
+
+def across(est):
+    """From where to where each column goes."""
+    pairs = zip(est.coef_names_, est.bounds.layout.pairs, strict=True)
+    return np.diff([est.ranges_.get(name, pair) for name, pair in pairs]).ravel()
+
+
+@pytest.mark.parametrize("name", ["objective", "ngd", "svm", "two", "none"])
+def test_without_intervals_the_first_table_has_coefficients_and_effects_of_which_two_digits_are_shown(
+    pages, models, name
+):
+    est = models[name]
+    heads, texts, values = tables_of(pages[name])[0]
+    assert heads[1:] == ["from … to", "effect across them"]
+    coef, effects = np.ravel(est.coef_), np.ravel(est.coef_) * across(est)
     order = np.argsort(-np.abs(effects), kind="stable")  # the largest effect first
-    *shown, last = [float(item["value"]) for item in Page(pages[name]).all("data")]
-    table = np.reshape(shown, (len(coef), -1))
-    np.testing.assert_array_equal(table[:, : len(columns)], np.column_stack(columns)[order])
-    assert last == intercept
-    assert table.shape[1] == len(columns) + (name == "output")
-    if name == "output":
-        np.testing.assert_allclose(table[:, -1], deviations(est)[order], rtol=1e-14)
+    assert [*texts] == [*np.array(est.coef_names_)[order], "(intercept)"]
+    np.testing.assert_array_equal([row[0] for row in values.values()], [*coef[order], *np.ravel(est.intercept_)])
+    np.testing.assert_array_equal([row[2] for row in [*values.values()][:-1]], effects[order])
+    digits = [len(re.sub(r"e.*|\D", "", cell).lstrip("0")) for row in texts.values() for cell in (row[0], row[2])]
+    assert max(digits) <= (4 if name == "none" else 2)
+    assert "There are no confidence intervals" in Page(pages[name]).words
+
+
+@pytest.mark.parametrize("name", ["slopes", "linear", "score"])
+def test_with_intervals_the_first_table_is_that_of_the_summary_to_two_digits_of_its_errors(pages, models, name):
+    est = models[name]
+    lines = {line.name: line for line in est.summary().lines}
+    assert any(line.bounded for line in lines.values())
+    heads, texts, values = tables_of(pages[name])[0]
+    assert "its interval of 95 %" in heads[0]
+    for label, line in lines.items():
+        if not line.bounded:
+            assert texts[label][0] == "cannot say"
+            continue
+        assert values[label][0] == line.estimate
+        number, low, high = (float(part.replace("\u2212", "-").replace(",", ""))
+                             for part in re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", texts[label][0]).groups())  # fmt: skip
+        np.testing.assert_allclose([number, low, high], [line.estimate, line.low, line.high],
+                                   atol=0.05 * (line.high - line.low))  # fmt: skip
+    words = Page(pages[name]).words
+    assert "no standard errors" not in words
+    assert "no confidence intervals" not in words
+    assert "sampling and privacy noise" in words
+
+
+def test_where_noise_was_added_to_coefficients_two_deviations_stand_beside_each(pages, models):
+    est = models["output"]
+    heads, texts, values = tables_of(pages["output"])[0]
+    assert heads[0].endswith("± two deviations of the noise")
+    reach = np.diff(est.bounds.layout.pairs).ravel() / 2 / est._record.prep.geometry.half_width
+    for name, deviation in zip(est.coef_names_, est.privacy_.released["coef"].deviation / reach, strict=True):
+        number, noise = (float(part.replace("\u2212", "-")) for part in texts[name][0].split(" ± "))
+        assert noise == pytest.approx(2 * deviation, rel=0.05)
+        assert number == pytest.approx(values[name][0], abs=0.05 * deviation)
+        assert len(re.sub(r"\D", "", str(noise)).lstrip("0")) <= 3
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output", "fm"])
+@pytest.mark.parametrize("reference", [None, "other"])
+def test_levels_stand_against_a_reference_level_in_table_and_picture(mechanism, reference):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"age": rng.uniform(18, 99, 4000), "loan": rng.choice(["no", "yes", "other"], 4000)})
+    y = np.where(X["age"] + 40 * (X["loan"] == "yes") + rng.normal(0, 20, 4000) > 70, "b", "a")
+    levels = {"levels": ["no", "yes", "other"]} | ({"reference": reference} if reference else {})
+    bounds = dplr.Bounds({"age": (18, 99), "loan": levels}, target=("a", "b"))
+    page = report_html(dplr.LogisticRegression(eps=8.0, bounds=bounds, mechanism=mechanism).fit(X, y))
+    left_out = reference or "no"
+    _, texts, _ = tables_of(page)[0]
+    shown = {f"loan={level}" for level in ("no", "yes", "other") if level != left_out}
+    assert {name for name in texts if name.startswith("loan")} == shown
+    assert all(texts[name][1] == f"instead of {left_out}" for name in shown)
+    picture = re.search("<svg.*?</svg>", page, re.S)[0]
+    assert f"loan={left_out}" not in picture
+    assert "loan=yes" in picture
+    assert "a reference level, which has the number 0" in Page(page).words
+
+
+def test_effects_of_ranges_that_were_released_are_shown_beside_the_declared_bounds():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"income": rng.uniform(0, 50, 20_000), "age": rng.uniform(18, 99, 20_000)})
+    bounds = dplr.Bounds({"income": (0, 100_000), "age": (18, 99)}, target=(0, 200))
+    est = dplr.LinearRegression(eps=3.0, bounds=bounds).fit(X, X["income"] + X["age"])
+    if not est.ranges_:
+        pytest.skip("this fit released no ranges")
+    _, texts, values = tables_of(report_html(est))[0]
+    low, high = est.ranges_["income"]
+    assert texts["income"][1].endswith("(declared 0 to 100,000)")
+    assert values["income"][2] == pytest.approx(values["income"][0] * (high - low))
+    assert "clipped to ranges that were released first" in Page(report_html(est)).words
+
+
+def test_of_many_columns_the_first_fifteen_are_shown_and_the_others_unfold(pages):
+    names = [f"c{j}" for j in range(20)]
+    X = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (500, 20)), columns=names)
+    bounds = dplr.Bounds(dict.fromkeys(names, (0, 1)), target=("no", "yes"))
+    page = report_html(dplr.fit(X, np.where(X["c0"] > 0.5, "yes", "no"), eps=3.0, mechanism="objective", bounds=bounds))
+    first, rest, exact = tables_of(page)
+    assert [len(table[1]) for table in (first, rest, exact)] == [15, 6, 21]
+    assert {*first[1], *rest[1]} == {*exact[1]}
+    sizes = [abs(row[2]) for table in (first, rest) for row in table[2].values() if row[2] is not None]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "5 columns with smaller effects, and the intercept" in Page(page).words
+    assert "columns with smaller effects" not in Page(pages["fm"]).words
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_page_says_what_the_model_says_then_what_is_promised_and_has_constants_folded_at_its_end(pages, name):
+    heads = [words_of(each) for each in re.findall(r"<h2.*?</h2>", pages[name])]
+    assert heads == [
+        "What the model says", "What is promised to one person", "What the publisher answers for",
+        "The exact statement",
+    ]  # fmt: skip
+    shown, folded = pages[name].split('<h2 id="exact">')
+    assert shown.rstrip().endswith("<details>\n<summary>")
+    for constant in ("e-20", "kappa", "theorem", "on a grid of", "sensitivity", "norm-Gamma", "mu^2"):
+        assert constant not in words_of(re.sub("<style>.*?</style>", "", shown))
+    assert "on a grid of" in words_of(folded) or name == "none"
+    assert "details::details-content" in Page(pages[name]).style  # it is printed
+
+
+def test_a_delta_that_nobody_chose_is_words_and_not_a_number_of_six_digits(pages, models):
+    assert 0 < models["two"].privacy_.delta < 1e-15
+    words = words_of(pages["two"].split('id="exact"')[0])
+    assert "delta below 10^-19" in words
+    assert f"{models['two'].privacy_.delta:g}" not in words
+    assert "delta = 1e-06" in Page(pages["ngd"]).words
+
+
+def test_noise_that_drowns_the_fit_is_said_before_the_first_number(pages):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(18, 99, 80), "hours": rng.uniform(0, 80, 80)})
+    bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
+    with pytest.warns(dplr.UtilityWarning):
+        est = dplr.LogisticRegression(eps=0.1, bounds=bounds).fit(X, np.where(X["age"] > 50, "yes", "no"))
+    page = report_html(est)
+    assert "Noise drowns this fit" in words_of(page.split('<h2 id="model">')[1].split("<svg")[0])
+    assert "drowns" not in pages["two"]
+
+
+def test_probabilities_are_those_that_the_model_predicts(pages, models):
+    words = Page(pages["two"]).words
+    est = models["two"]
+    shares = [f"{100 * expit(score):.0f} %" for score in est._record.link.log_odds(np.array([-2.0, -1, 0, 1, 2]))]
+    assert f"predict “yes” with the probabilities {', '.join(shares)}." in words
+    assert "with the probabilities" not in Page(pages["linear"]).words + Page(pages["svm"]).words
+
+
+def test_a_report_leaves_no_picture_open(models):
+    from matplotlib import pyplot
+
+    report_html(models["ngd"])
+    assert pyplot.get_fignums() == []
 
 
 def test_large_numbers_are_written_out_and_names_may_be_broken_at_their_joints():
@@ -263,12 +420,10 @@ def test_large_numbers_are_written_out_and_names_may_be_broken_at_their_joints()
 
 
 def test_a_wide_table_becomes_lists_on_a_narrow_screen(pages):
-    page = Page(pages["output"])
-    assert [attributes.get("class") for tag, attributes in page.elements if tag == "table"] == ["many"]
-    assert {each["data-head"] for each in page.all("td")} == {
-        "coefficient", "bounds", "effect across them", "deviation of the noise",
-    }  # fmt: skip
-    assert "class" not in next(each for tag, each in Page(pages["fm"]).elements if tag == "table")
+    page = Page(pages["score"])
+    assert [attributes.get("class") for tag, attributes in page.elements if tag == "table"] == ["many", None]
+    assert {each["data-head"] for each in page.all("td")} > {"odds ratio per unit, and its interval", "from … to"}
+    assert "class" not in next(each for tag, each in Page(pages["two"]).elements if tag == "table")
 
 
 def test_odds_ratios_are_shown_beside_their_intervals_alone(pages, models):
@@ -278,15 +433,16 @@ def test_odds_ratios_are_shown_beside_their_intervals_alone(pages, models):
         words = Page(pages[name]).words
         assert models[name].privacy_.estimand == estimand
         assert ("odds ratio per unit, and its interval" in words) is (name == "score")
-        assert ("Coefficients are not log odds" in words) is (estimand == "margin")
+        assert ("Coefficients are not log odds" in words) >= (name in ("objective", "ngd", "output"))
         assert ("no odds ratios here" in words) is (name != "score")
 
 
 def test_three_labels_have_a_column_each(pages, models):
-    shown = [float(item["value"]) for item in Page(pages["three_labels"]).all("data")]
+    heads, _, values = tables_of(pages["three_labels"])[0]
     est = models["three_labels"]
     order = np.argsort(-np.abs(est.coef_).max(axis=0), kind="stable")
-    np.testing.assert_array_equal(shown, [*est.coef_.T[order].ravel(), *est.intercept_])
+    np.testing.assert_array_equal(list(values.values()), [*est.coef_.T[order], est.intercept_])
+    assert heads == ["red", "_green", "$blue$"]
     assert "red_green$blue$" in "".join(Page(pages["three_labels"]).texts)
 
 
@@ -313,13 +469,16 @@ def test_a_model_without_noise_is_nowhere_called_private(pages):
     assert "holds noise on purpose" not in words
 
 
-def test_the_promise_in_plain_words_has_the_right_numbers(pages):
-    words = Page(pages["fm"]).words
-    assert "at most exp(eps) = 7.389 times what it would have been." in words
-    assert "which of two possible records of yours was used" in words
-    assert "right at most 88.1 % of the time" in words  # exp(2) / (1 + exp(2)) = 0.8808, rounded up
-    assert "whether your record was used" in Page(pages["add_remove"]).words
-    assert "plus delta = 1e-06" in Page(pages["ngd"]).words
+@pytest.mark.parametrize("name", ["fm", "add_remove", "ngd", "two"])
+def test_the_promise_is_three_sentences_in_plain_words_with_the_right_numbers(pages, models, name):
+    section = re.search(r'<h2 id="promise">.*?</section>', pages[name], re.S)[0]
+    sentences = [words_of(each) for each in re.findall(r"<p>.*?</p>", section, re.S)]
+    assert len(sentences) == 3
+    assert set(sentences[:2]) <= set(models[name].privacy_.brief)
+    assert "7.39 times as likely (eps = 2)" in sentences[0]  # exp(2) = 7.389, rounded up
+    assert "right at most 88.1 % of the time" in sentences[1]  # exp(2) / (1 + exp(2)) = 0.8808, rounded up
+    assert ("whether one record was used" in sentences[1]) is (name == "add_remove")
+    assert ("delta" in sentences[0]) is bool(models[name].privacy_.delta)
 
 
 def test_the_number_of_records_is_not_in_the_page_under_add_remove(pages):
@@ -342,12 +501,13 @@ def test_page_warns_of_what_is_not_covered(pages):
 @pytest.mark.parametrize("name", ["fm", "objective", "ngd", "score", "linear", "svm"])
 def test_page_depends_on_released_numbers_and_public_facts_alone(pages, models, name, tmp_path):
     est = models[name]
-    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "ranges_", "bounds")
+    public = ("coef_", "intercept_", "classes_", "privacy_", "history_", "coef_names_", "ranges_", "bounds", "_kind")
     bare = types.SimpleNamespace(**{key: getattr(est, key) for key in public if hasattr(est, key)})
     if hasattr(est, "predict_proba"):
         bare.predict_proba = None
     dplr.save_model(est, tmp_path / "model.json")  # which holds nothing else
-    bare.summary = dplr.load_model(tmp_path / "model.json").summary
+    loaded = dplr.load_model(tmp_path / "model.json")
+    bare.summary, bare._record = loaded.summary, loaded._record
     assert report_html(bare, title=f"Model of <{name}>") == pages[name]
 
 
@@ -409,5 +569,5 @@ def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbou
     assert "What is protected is one record" not in text
     assert "Ingeborg" not in page
     assert "<b>" not in page
-    question = "whether your records were used" if neighbouring == "add_remove" else "two possible sets of records"
+    question = "whether one person was used" if neighbouring == "add_remove" else "two possible sets of records"
     assert question in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +22,9 @@ from dplr.cli._options import (
     output_option,
     overwrite_option,
     privacy_options,
+    promise,
     share_option,
+    statement_option,
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
@@ -60,13 +63,14 @@ if TYPE_CHECKING:
     "default the system's folder of temporary files.",
 )
 @click.option("--progress/--no-progress", default=None, help="Bars; by default where standard error is a terminal.")
+@statement_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
     data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
     l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
     n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, resume: bool,
     output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    keep: str | None, progress: bool | None, quiet: bool,
+    keep: str | None, progress: bool | None, statement: bool, quiet: bool,
     **units: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA: a CSV or Parquet file with a header and one record per row, a folder of such files,
@@ -84,8 +88,9 @@ def fit(
     there; otherwise it is an error. Text stays as it is written: "01" is not "1". Quotes must stand around a whole
     field, and be doubled inside it; any other quote is an error, because it could swallow the rows below it.
 
-    The privacy statement is printed to standard output and is part of the model file; both may be published. The
-    command checks that it can write the output before it reads or spends anything.
+    What was fitted and what the release promises are printed to standard output. The model file holds them, and the
+    full privacy statement; all of it may be published. The command checks that it can write the output before it reads
+    or spends anything.
 
     A fit that is killed before it draws noise leaves its cost reserved: the same command with --resume goes on with it,
     reading only the parts of files that are left, and `dplr ledger give-back` gives it back. Noisy gradient descent in
@@ -142,17 +147,24 @@ def fit(
         _save(est, output, overwrite)
         delivered(job)
     if not quiet:
-        _say(est, output, ledger, ledger_path if share is None else f"share {share} of {ledger_path}")
+        _say(est, output, statement)
+        if ledger is not None:
+            where = ledger_path if share is None else f"share {share} of {ledger_path}"
+            click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
     if ledger is None and eps != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
 
 
-def _say(est: Any, output: str, ledger: Ledger | None, where: str | None) -> None:
-    """The statement, the file, and what is left."""
-    click.echo(visible(str(est.privacy_)))
+def _say(est: Any, output: str, full: bool) -> None:
+    """What was fitted, what it promises, and the file."""
+    from dplr.summary.render import FIRST
+
+    click.echo(visible(str(est._summary(most=FIRST))))
+    click.echo()
+    promise(est.privacy_, full)
+    if not full:
+        click.echo(visible(f"The full statement: dplr summary {shlex.quote(output)} --statement"))
     click.echo(f"Wrote {output}.")
-    if ledger is not None:
-        click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
 
 
 def _kinds(known: Bounds, target: str, model: str, units: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

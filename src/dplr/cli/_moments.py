@@ -193,8 +193,8 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
 @overwrite_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the table, warnings and errors.")
 def fit(
-    file: str, target: str, of_level: str | None, columns: tuple[str, ...], l2: str, level: float, joint: bool,
-    coef_bound: float | None, output: str | None, overwrite: bool, quiet: bool,
+    file: str, target: str, of_level: str | None, columns: tuple[str, ...], l2: str, full: bool, level: float,
+    joint: bool, coef_bound: float | None, output: str | None, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit a regression to a FILE of moments, and print its table: estimates with intervals. It costs nothing further.
 
@@ -217,7 +217,7 @@ def fit(
             wanted = _listed(columns, released.columns)
             model = _model(released, target, of_level, wanted, _ridge(l2))
             table = model.summary(level=level, joint=joint, coef_bound=coef_bound)
-    show(table, output, quiet)
+    show(table, output, full, quiet)
 
 
 def _declared(path: str, columns: tuple[str, ...]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ from dplr.problem.losses import LOSSES
 
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
+    from dplr.privacy.statement import PrivacyStatement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -133,6 +135,20 @@ def left_in(ledger: Ledger) -> str:
 
     eps, delta = ledger.remaining()
     return f"eps = {down(eps)}, delta = {down(delta)}"
+
+
+statement_option = click.option(
+    "--statement", is_flag=True, help="Print the full privacy statement, and not its short form."
+)
+
+
+def promise(statement: PrivacyStatement, full: bool) -> None:
+    """Print a statement, in plain words or in full."""
+    if full:
+        click.echo(visible(str(statement)))
+        return
+    for sentence in statement.brief:
+        click.echo(textwrap.fill(visible(sentence), 100, subsequent_indent="  "))
 
 
 def note(message: str, quiet: bool = False) -> None:

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
+from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
-from dplr.mechanisms import SHORTHANDS
-from dplr.privacy.statement import NOT_COVERED
+from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
-from dplr.summary.columns import Chosen, choose, null_directions, positions, user_units
+from dplr.summary.columns import Chosen, choose, compared_with, null_directions, positions, user_units
+from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
@@ -40,6 +41,9 @@ class Inference:
     ) -> Summary:
         """Make a regression table: estimates, and intervals that count sampling and privacy noise.
 
+        Where the release allows no intervals, the table has the released coefficients, with the noise of each where its
+        law is known, and says why.
+
         Parameters
         ----------
         columns : sequence of str or None, default=None
@@ -56,16 +60,17 @@ class Inference:
         Returns
         -------
         Summary
-            It prints as text; `to_frame`, `to_html`, `to_latex`, `to_csv` and `to_dict` give other forms. Estimates are
-            those without ridge and trimming, so they differ from `coef_`, which predicts better.
+            It prints as text of at most 15 lines; `to_text`, `to_frame`, `to_html`, `to_latex`, `to_csv` and `to_dict`
+            give all of it. Estimates with intervals are those without ridge and trimming, so they differ from `coef_`,
+            which predicts better. Levels are compared with a reference: the declared one, or else the first.
 
         Raises
         ------
         NotFittedError
             `fit` was not called.
         ValueError
-            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
-            column is unknown, or a level is out of range.
+            A column is unknown, or a level is out of range; or an option of intervals is given, and the release allows
+            none.
 
         Privacy
         -------
@@ -82,9 +87,24 @@ class Inference:
         >>> [line.bounded for line in est.summary().lines]
         [True, True, True]
         """
+        return self._summary(columns, level, joint, coef_bound)
+
+    def _summary(
+        self,
+        columns: Sequence[str] | None = None,
+        level: float = 0.95,
+        joint: bool = False,
+        coef_bound: float | None = None,
+        most: int | None = None,
+    ) -> Summary:
+        """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
+        asked = (columns, level, joint, coef_bound) != (None, 0.95, False, None)
+        if not asked and (obstacle := self._obstacle()):
+            fitted: Any = self
+            return table_without(fitted, obstacle, _notes(fitted, fitted._record))
         subject = self._subject(columns)
         check_flag("joint", joint)
-        return summarise(subject, real_number("level", level), joint, coef_bound)
+        return summarise(subject, real_number("level", level), joint, coef_bound, most)
 
     def conf_int(
         self,
@@ -113,7 +133,8 @@ class Inference:
         -------
         dict
             Name to ``(low, high)``, the intercept as "(intercept)". Ends are infinite where the released numbers cannot
-            say. With more than two classes, a dictionary like this for each label.
+            say. With more than two classes, a dictionary like this for each label. Its method `to_frame` makes a
+            pandas data frame with the columns `low` and `high`.
 
         Raises
         ------
@@ -141,11 +162,10 @@ class Inference:
         subject = self._subject(columns)
         level, joint = real_number("level", level), check_flag("joint", joint)
         found = [
-            dict(zip(subject.names, map(tuple, ends.tolist()), strict=True))
+            Ends(zip(subject.names, map(tuple, ends.tolist()), strict=True))
             for ends in all_ends(subject, level, joint, coef_bound)
         ]
-        by_label: dict[str, Any] = self._by_label(found)
-        return by_label
+        return Ends(self._by_label(found))
 
     def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
         """Test that several coefficients have a value, all at once.
@@ -198,6 +218,12 @@ class Inference:
         found = [joint_test(each, which, values, coef_bound) for each in subject.equations]
         return self._by_label(found)
 
+    def _obstacle(self) -> str:
+        """Why the release allows no intervals; empty where it does."""
+        check_is_fitted(self)
+        record: Record = self._record  # type: ignore[attr-defined]
+        return record.mechanism.lacks_intervals(record.plan)
+
     def _by_label(self, found: Sequence[Any]) -> Any:
         """The only one, or those of each label by label."""
         fitted: Any = self
@@ -241,11 +267,21 @@ class Inference:
             equations=_equations(fitted, record, readings, chosen),
             names=chosen.names,
             references=chosen.references,
-            title=_title(fitted, record),
-            facts=_facts(fitted, readings),
+            title=title_of(fitted),
+            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
             notes=_notes(fitted, record),
+            against=_against(prep.layout, chosen),
+            alarms=alarms(fitted.privacy_),
+            advice=drowned(fitted),
             clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
         )
+
+
+def _against(layout: Layout | None, chosen: Chosen) -> list[str]:
+    """The reference level of each coefficient of a table."""
+    if layout is None:
+        return [""] * len(chosen.names)
+    return compared_with(layout, chosen.references, chosen.coordinates)
 
 
 def check_intervals(record: Record) -> None:
@@ -288,30 +324,11 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
     return found
 
 
-def _title(fitted: Any, record: Record) -> str:
-    words = SHORTHANDS[record.mechanism.about.name].words.split(":")[0]
-    kind = "Logistic regression" if hasattr(fitted, "classes_") else "Linear regression"
-    return f"{kind} by {words}"
-
-
-def _facts(fitted: Any, readings: Sequence[Any]) -> Mapping[str, str]:
-    statement, first = fitted.privacy_, readings[0]
-    target = fitted.target_name_ or "y"
-    if len(readings) == 1 and hasattr(fitted, "classes_"):
-        target = f"{target} = {fitted.classes_[1]}"
-    eps = "none (eps = inf)" if math.isinf(statement.eps) else f"{statement.eps:g}"
-    facts = {"target": target, "n": "unknown" if first.n_rows is None else f"{first.n_rows:,.0f}"}
-    return facts | {"eps": eps, "delta": f"{statement.delta:g}", "neighbouring": str(statement.neighbouring)}
-
-
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
-    """What was assumed of the columns, and whatever voids the promise."""
+    """What was assumed of the columns."""
     notes = [CLIPPED] if record.prep.layout is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
-    notes += [f"{NOT_COVERED}: {fact}." for fact in fitted.privacy_.uncovered]
-    if fitted.privacy_.reproducible:
-        notes.append("Not private: the noise came from a seed.")
     return tuple(notes)
 
 

@@ -181,7 +181,8 @@ class LogisticRegression(PrivateClassifier):
         -------
         ndarray of shape (n_rows, n_classes)
             Probabilities, columns in the order of ``classes_``. With more than two classes those of the models are
-            normalised to a sum of 1.
+            normalised to a sum of 1. Where slopes of the loss were cut, or gradients clipped, margins are not log odds:
+            a public map makes log odds of them (link.md). It keeps 0, so the likelier of two labels is the predicted.
 
         Raises
         ------
@@ -194,10 +195,10 @@ class LogisticRegression(PrivateClassifier):
         -------
         A prediction is a function of the released model and of its own row. It is as private as that row.
         """
-        margins = self._margins(X)
-        if margins.ndim == 1:
-            return np.column_stack([expit(-margins), expit(margins)])
-        return np.asarray(softmax(log_expit(margins), axis=1))  # each over their sum, also where all are tiny
+        log_odds = self._log_odds(X)
+        if log_odds.ndim == 1:
+            return np.column_stack([expit(-log_odds), expit(log_odds)])
+        return np.asarray(softmax(log_expit(log_odds), axis=1))  # each over their sum, also where all are tiny
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict logarithms of the probabilities.
@@ -224,7 +225,11 @@ class LogisticRegression(PrivateClassifier):
         -------
         A prediction is a function of the released model and of its own row. It is as private as that row.
         """
+        log_odds = self._log_odds(X)
+        if log_odds.ndim == 1:
+            return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+        return np.asarray(log_softmax(log_expit(log_odds), axis=1))
+
+    def _log_odds(self, X: Any) -> NDArray[np.float64]:
         margins = self._margins(X)
-        if margins.ndim == 1:
-            return np.column_stack([log_expit(-margins), log_expit(margins)])
-        return np.asarray(log_softmax(log_expit(margins), axis=1))
+        return self._record.link.log_odds(margins)

@@ -26,6 +26,7 @@ from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
+from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
 from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained, warn_narrow
 from dplr.rows.queries.moments import Moments
@@ -92,6 +93,7 @@ class Record:
     ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
     bounds : that were declared of the columns of the table; None for none.
     features : the map that made the rows; None where the table has them.
+    link : from margins to log odds, where labels have probabilities.
     """
 
     mechanism: Mechanism
@@ -101,6 +103,7 @@ class Record:
     ranges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     bounds: Bounds | None = None
     features: FourierMap | None = None
+    link: Link = LOGIT
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,7 +146,7 @@ def release(
 
     def finish(done: list[tuple[PrivacyStatement, fitting.Done]]) -> bytes | None:
         for plan, (statement, each) in zip(planned, done, strict=True):
-            made.append(_released(ready.facts, ready.labels, plan.mechanism, statement, each))
+            made.append(_released(ready.facts, ready.labels, plan, statement, each))
         return None if keep is None else keep(made)
 
     fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
@@ -191,9 +194,9 @@ def _rows_of(ready: Ready, position: int | None) -> Rows:
 
 
 def _released(
-    facts: PublicFacts, labels: Labels | None, mechanism: Mechanism, statement: PrivacyStatement, done: fitting.Done
+    facts: PublicFacts, labels: Labels | None, planned: Planned, statement: PrivacyStatement, done: fitting.Done
 ) -> Released:
-    fits = done.fits
+    fits, mechanism = done.fits, planned.mechanism
     plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
     if done.intervals is None:
         prep = clipped(facts.prep, mechanism, plan, parts)
@@ -201,7 +204,8 @@ def _released(
         prep = facts.prep.narrowed(*done.intervals)
     histories = [read_history(fit, facts.start, facts.problem, prep, labels) for fit in fits]
     bounds = None if facts.features is not None else facts.bounds
-    record = Record(mechanism, plan, prep, parts, done.ranges, bounds, facts.features)
+    link = mechanism.link(planned.plan)
+    record = Record(mechanism, plan, prep, parts, done.ranges, bounds, facts.features, link)
     return Released(record, statement, [fit.coef for fit in fits], histories)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._progress import Track, silent
+from dplr.problem.losses.link import LOGIT, Link
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,6 +162,12 @@ class Mechanism(ABC):
     def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int | None:
         """Count the directions that a model dropped from what was released; None where nothing is ever dropped."""
         return None
+
+    def link(self, plan: Plan) -> Link:
+        """Return the map from margins to log odds of a logistic model that followed the plan: a function of public
+        facts.
+        """
+        return LOGIT
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
         """Standard deviation of the noise on each scaled coefficient, where noise is added to them and nothing else."""

@@ -29,6 +29,7 @@ from dplr.model_file.bounds import (
     write_classes,
     write_features,
 )
+from dplr.model_file.link import check_link, read_link, write_link
 from dplr.model_file.loss import read_loss, write_loss
 from dplr.model_file.readers import (
     Reader,
@@ -69,6 +70,7 @@ from dplr.model_file.strict_json import ModelFileError, refuse
 from dplr.model_file.units import check_unit
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
+from dplr.problem.losses.link import LOGIT
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
@@ -127,7 +129,7 @@ _MODEL: dict[str, Reader] = {
 
 
 # Keys that only files have whose models need them.
-_FURTHER: dict[str, Reader] = {"features": read_features, "weight_column": text}
+_FURTHER: dict[str, Reader] = {"features": read_features, "weight_column": text, "link": read_link}
 
 
 def _plain_classes(classes: Any) -> Any:
@@ -184,6 +186,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         }
         | features
         | weights
+        | ({} if record.link == LOGIT else {"link": write_link(record.link)})
     )
 
 
@@ -227,7 +230,8 @@ def estimator_of(value: Any) -> Any:
     else:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
-    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds, features)
+    link = check_link(values.get("link", LOGIT), fitted)
+    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds, features, link)
     return fitted._adopt(record, statement, histories)
 
 

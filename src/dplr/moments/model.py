@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
+from dplr.estimators._heading import facts_of
 from dplr.estimators._inference import CLIPPED, Inference, within
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
@@ -22,8 +22,9 @@ from dplr.moments.ridge import ridge_of, solved
 from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
-from dplr.summary.columns import choose, positions
+from dplr.summary.columns import choose, compared_with, positions
 from dplr.summary.subject import Equation, Subject
 
 
@@ -151,7 +152,7 @@ class MomentModel(Inference):
         assert number is not None
         return number
 
-    def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
+    def _columns_of_table(self) -> tuple[Sequence[str], Layout]:
         return self._chosen.layout.names, self._chosen.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
@@ -170,6 +171,8 @@ class MomentModel(Inference):
             title=f"{self._title} from {ABOUT.words.split(':')[0]}",
             facts=self._facts,
             notes=self._notes,
+            against=compared_with(layout, shown.references, shown.coordinates),
+            alarms=alarms(self.privacy_),
         )
 
     @property
@@ -178,24 +181,17 @@ class MomentModel(Inference):
 
     @cached_property
     def _facts(self) -> dict[str, str]:
-        statement = self.privacy_
-        eps = "none (eps = inf)" if math.isinf(statement.eps) else f"{statement.eps:g}"
-        return {
-            "target": self.target_name_,
-            "n": f"{self.reading_.n_rows:,.0f}",
-            "eps": eps,
-            "delta": f"{statement.delta:g}",
-            "neighbouring": str(statement.neighbouring),
-        }
+        return facts_of(self.privacy_, self.target_name_, self.reading_.n_rows)
+
+    def _obstacle(self) -> str:
+        return ""
 
     @property
     def _notes(self) -> tuple[str, ...]:
-        """What was assumed, and whatever voids the promise."""
+        """What was assumed."""
         notes = [CLIPPED]
         if len(self._released.parties) > 1:
             notes.append(f"{len(self._released.parties)} parties: the promise holds if nobody is in the rows of two.")
-        if self.privacy_.reproducible:
-            notes.append("Not private: the noise came from a seed.")
         return tuple(notes)
 
     def __repr__(self) -> str:

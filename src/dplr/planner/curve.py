@@ -246,7 +246,7 @@ class Curve:
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
-            Where to draw; None for a new figure.
+            Where to draw; None for a new figure, which pyplot knows.
         delta : float or None, default=None
             Which delta of the curve; None for the largest.
         n_rows : int or None, default=None

@@ -1,7 +1,7 @@
 """Pictures of fitted models (matplotlib, extra `plots`): coefficients, error against eps, history, boundary; of plans.
 
-Every function draws on the Axes that it is given, or on a new figure that no global state holds: save it with
-``ax.figure.savefig("picture.svg")``, or pass ``ax=pyplot.gca()`` to see it on the screen.
+Every function draws on the Axes that it is given, or on a new figure of pyplot's, and returns the Axes: see it with
+``pyplot.show()``, or save it with ``ax.figure.savefig("picture.svg")``.
 """
 
 from __future__ import annotations

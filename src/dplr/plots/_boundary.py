@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Grid = NDArray[np.float64]
+BOUNDARY_HEIGHT = 4.2  # inches of a new figure
 
 
 def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | None = None) -> Axes:
@@ -33,7 +34,7 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
     y : array-like of shape (n,) or None, default=None
         Labels of the rows.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None for a new figure.
+        Where to draw; None for a new figure, which pyplot knows.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def plot_decision_boundary(est: Any, X: Any = None, y: Any = None, ax: Axes | No
         got = f"{type(est).__name__} of {model.coef.shape[1]} features"
         raise ValueError(sentence("est", "must be a classifier of two features", got))
     points, targets = _points(model, X, y)
-    ax = axes("plot_decision_boundary", ax, height=4.2)
+    ax = axes("plot_decision_boundary", ax, height=BOUNDARY_HEIGHT)
     spans = _spans(model, points)
     first, second = np.meshgrid(*(np.linspace(low, high, 201) for low, high in spans))
     counted = model.counted(np.stack([first.ravel(), second.ravel()], axis=1))

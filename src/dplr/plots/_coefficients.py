@@ -8,32 +8,38 @@ import numpy as np
 
 from dplr._validation import check_count
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, short, tidy, title
+from dplr.plots._effects import Effects, read_effects
 from dplr.plots._view import Model, loss_words, read_model
+from dplr.privacy.estimand import Estimand
+from dplr.summary.render import CANNOT_SAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", most: int = 30) -> Axes:
-    r"""Draw the released coefficients, one line for each column.
+    r"""Draw what the model says of each column, one line for each: contrasts, with intervals where there are some.
 
     Parameters
     ----------
     est : estimator
         A fitted model.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None for a new figure.
+        Where to draw; None for a new figure, which pyplot knows.
     per : {"unit", "range"}, default="unit"
-        `"unit"` for the coefficients as they are, in the user's units; `"range"` for their effect from the lower to the
-        upper declared bound of each column, which can be compared between columns.
+        `"unit"` for changes per unit of the user's columns; `"range"` for their effect from the lower to the upper
+        declared bound of each column, which can be compared between columns.
     most : int, default=30
         How many columns are drawn; of more, those with the largest values. The largest is on top.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The intercept is not drawn. Grey bars are two standard deviations of the noise to either side: only for output
-        perturbation, whose noise is added to the coefficients themselves. They say nothing of sampling error.
+        The intercept is not drawn, nor are reference levels (the declared one, else the first), to which the others
+        are differences. Where the release has confidence intervals, points are the estimates of `summary()` and grey
+        bars its intervals of 95 %. Else points are the coefficients, which predict; where noise was added to them
+        alone (output perturbation), grey bars are two of its standard deviations to either side, which do not count
+        sampling error.
 
     Raises
     ------
@@ -59,43 +65,66 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     >>> ax.get_xlabel()
     'change of the score for “True”\nper unit of the column'
     """
-    model = read_model(est)
+    model, most = read_model(est), check_count("most", most)
+    model.widths(per)  # raises before a figure is opened
+    effects = read_effects(est, model)
+    ax = axes("plot_coefficients", ax, height=height_of(effects, most))
+    return draw_coefficients(ax, model, effects, per, most)
+
+
+def height_of(effects: Effects, most: int) -> float:
+    """Inches of a figure with one line for each column."""
+    return 1.3 + 0.27 * min(most, len(effects.names)) * max(1.0, len(effects.values) / 3)
+
+
+def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> Axes:
+    """Points, a stem from zero to each, and bars of how far off each may be."""
     widths = model.widths(per)
-    values = model.coef * widths
-    shown = np.argsort(-np.abs(values).max(axis=0), kind="stable")[: check_count("most", most)]
-    ax = axes("plot_coefficients", ax, height=1.3 + 0.27 * len(shown) * max(1.0, len(values) / 3))
+    shown = effects.order(widths)[:most]
+    scale = widths[list(effects.places)][shown]
     places = np.arange(len(shown))
+    several = len(effects.values) > 1
     ax.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
-    for row, effects in enumerate(values[:, shown]):
-        height = places + (0.6 * (row / (len(values) - 1) - 0.5) if len(values) > 1 else 0.0)
+    for row, values in enumerate(effects.values[:, shown] * scale):
+        height = places + (0.6 * (row / (len(effects.values) - 1) - 0.5) if several else 0.0)
         color, marker = color_of(row), marker_of(row)
-        if model.noise is not None:
-            reach = 2 * model.noise[shown] * widths[shown]
-            ax.hlines(height, effects - reach, effects + reach, colors=QUIET, linewidth=5, alpha=0.5)
-        ax.hlines(height, 0, effects, colors=color, linewidth=1.5)
-        ax.plot(effects, height, marker, color=color, markersize=5, label=_label(model, row))
-    ax.set_yticks(places, [short(model.names[column]) for column in shown], parse_math=False)
+        if effects.reach is not None:
+            ends = effects.reach[row, shown] * scale[:, None]
+            bounded = np.isfinite(ends).all(axis=1)
+            low, high = ends[bounded].T
+            ax.hlines(height[bounded], low, high, colors=QUIET, linewidth=5, alpha=0.5)
+            for place in height[~bounded]:
+                ax.text(0, place, f" {CANNOT_SAY}", va="center", fontsize="small", fontstyle="italic")
+        ax.hlines(height, 0, values, colors=color, linewidth=1.5)
+        ax.plot(values, height, marker, color=color, markersize=5, label=_label(model, row))
+    ax.set_yticks(places, [short(effects.names[column]) for column in shown], parse_math=False)
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlabel(_effect_words(model, per), loc="right", parse_math=False)
-    if len(shown) < len(model.names):
-        ax.set_ylabel(f"the {len(shown)} largest of {len(model.names)} columns")
-    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
-    towards = towards if len(values) == 1 else "speak for the label"
-    title(ax, f"Positive values {towards}", loss_words(model.statement))
-    if len(values) > 1:
+    ax.set_xlabel(effect_words(model, effects, per), loc="right", parse_math=False)
+    if len(shown) < len(effects.names):
+        ax.set_ylabel(f"the {len(shown)} largest of {len(effects.names)} columns")
+    if several:
         legend(ax)
+    ax.locator_params(axis="x", nbins=5)
+    ax.xaxis.set_major_formatter("{x:,g}")
+    towards = "raise the prediction" if not model.labels else f"speak for “{_label(model, 0)}”"
+    title(ax, f"Positive values {'speak for the label' if several else towards}", loss_words(model.statement))
     return tidy(ax, "x")
 
 
-def _effect_words(model: Model, per: str) -> str:
+def effect_words(model: Model, effects: Effects, per: str) -> str:
     """What the horizontal axis of the coefficients measures."""
-    if model.labels:
-        whose = f"“{_label(model, 0)}”" if len(model.coef) == 1 else "the label"
-        what = f"log-odds of {whose}" if model.log_odds else f"score for {whose}"
-    else:
-        what = "logarithm of the prediction" if model.kind == "poisson" else "prediction"
     step = "per unit of the column" if per == "unit" else "from the lower to the upper bound of the column"
-    return f"change of the {what}\n{step}"
+    return f"change of the {changed_words(model, effects)}\n{step}"
+
+
+def changed_words(model: Model, effects: Effects) -> str:
+    """What changes by a coefficient."""
+    if not model.labels:
+        return "logarithm of the prediction" if effects.estimand is Estimand.LOG_RATE else "prediction"
+    whose = f"“{_label(model, 0)}”" if len(effects.values) == 1 else "the label"
+    if effects.estimand in (Estimand.LOG_ODDS, Estimand.PROBABILITY):
+        return f"{effects.estimand} of {whose}"
+    return f"score for {whose}"
 
 
 def _label(model: Model, row: int) -> str:

@@ -22,7 +22,7 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     curve : dplr.planner.Curve
         What `dplr.plan(..., curve=True)` returns.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None for a new figure.
+        Where to draw; None for a new figure, which pyplot knows.
     delta : float or None, default=None
         Which delta of the curve; None for the largest.
     n_rows : int or None, default=None

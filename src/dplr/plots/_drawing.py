@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 QUIET = "#7f7f7f"  # for lines of reference: seen on white and on black
+WIDTH, HEIGHT = 6.4, 3.6  # inches of a new figure
 
 
-def axes(caller: str, ax: Axes | None, height: float = 3.6) -> Axes:
-    """The Axes given, or those of a new figure that pyplot does not know: nothing is left to close."""
+def axes(caller: str, ax: Axes | None, height: float = HEIGHT) -> Axes:
+    """The Axes given, or those of a new figure of pyplot's, which shows and closes it like any other."""
+    if ax is not None:
+        return ax
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
         message = f'`{caller}` needs matplotlib. Install it with: pip install "dplr[plots]"'
         raise ModuleNotFoundError(message, name="matplotlib") from missing
-    return Figure(figsize=(6.4, height), layout="constrained").subplots() if ax is None else ax
+    return plt.figure(figsize=(WIDTH, height), layout="constrained").subplots()
 
 
 def color_of(number: int) -> str:

@@ -39,7 +39,7 @@ def plot_error_against_eps(
         example from `fit_many`, whose error on X and y is measured here. Fits with infinite eps become a horizontal
         line at their mean.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None for a new figure. Call again on the same Axes for another series.
+        Where to draw; None for a new figure, which pyplot knows. Call again on the same Axes for another series.
     X : array-like, table or None, default=None
         Rows to measure estimators on.
     y : array-like of shape (n,) or None, default=None

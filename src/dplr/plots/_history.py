@@ -15,6 +15,8 @@ from dplr.plots._view import loss_words, read_model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+HISTORY_HEIGHT = 3.2  # inches of a new figure
+
 
 def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -> Axes:
     """Draw where noisy gradient descent went.
@@ -24,7 +26,7 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     est : estimator
         A model fitted with ``mechanism="ngd"``.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None for a new figure.
+        Where to draw; None for a new figure, which pyplot knows.
     what : {"gradients", "public_loss"}, default="gradients"
         `"gradients"` for the norm of each released sum of clipped gradients, beside the norm that the noise alone has
         (root mean square); `"public_loss"` for the mean loss on the public data that the fit started from.
@@ -69,7 +71,7 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     losses = model.history.public_loss
     if what == "public_loss" and losses is None:
         raise ValueError(sentence("what", "needs a fit with public rows, `public=(X, y)`", what))
-    ax = axes("plot_history", ax, height=3.2)
+    ax = axes("plot_history", ax, height=HISTORY_HEIGHT)
     if what == "public_loss" and losses is not None:
         ax.plot(np.arange(len(losses)), losses, color=color_of(0), linewidth=1.5)
         ax.set_ylabel("mean loss on the public data")

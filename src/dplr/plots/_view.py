@@ -14,6 +14,7 @@ from dplr._validation import check_choice, sentence
 from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import delta_words
 from dplr.problem.fit import History
 
 _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many emoji are written
@@ -35,8 +36,7 @@ class Model:
     statement : None for a model of another library.
     estimand : what the coefficients are of; None where nobody says.
     history : of noisy gradient descent, else None; None also where each class has its own.
-    noise : (columns,) standard deviation of the noise on each coefficient, where it was added to them and to nothing
-        else; else None.
+    deviation : of the noise on each scaled coefficient, where it was added to them and to nothing else; else None.
     target : the declared bounds to which a regression clips its predictions; None for none.
     prep : how predictions count rows; None for a model of another library.
     """
@@ -51,7 +51,7 @@ class Model:
     statement: PrivacyStatement | None
     estimand: Estimand | None
     history: History | None
-    noise: NDArray[np.float64] | None
+    deviation: float | None
     target: Pair | None
     prep: Prep | None
 
@@ -115,7 +115,7 @@ def read_model(est: Any) -> Model:
         statement=statement,
         estimand=of_another_library if statement is None else statement.estimand,
         history=history if isinstance(history, History) else None,
-        noise=_noise(est, coef),
+        deviation=_deviation(record, statement) if len(coef) == 1 else None,
         target=_target(getattr(est, "bounds", None)) if not classes else None,
         prep=getattr(record, "prep", None),
     )
@@ -139,16 +139,12 @@ def _target(bounds: Any) -> Pair | None:
     return bounds.target_pair() if isinstance(bounds, Bounds) else None
 
 
-def _noise(est: Any, coef: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _deviation(record: Any, statement: PrivacyStatement | None) -> float | None:
     """A mechanism may add its noise to the coefficients; everywhere else it reaches them through a solver."""
-    statement, record = getattr(est, "privacy_", None), getattr(est, "_record", None)
-    if record is None or statement is None or len(coef) != 1:
+    if record is None or statement is None:
         return None
-    deviation = record.mechanism.coef_noise(statement)
-    if deviation is None:
-        return None
-    slopes, _ = record.prep.to_user_units(np.full(record.plan.problem.geometry.n_coefs, deviation))
-    return np.asarray(np.abs(slopes)) if slopes.shape == coef.shape[1:] else None
+    deviation: float | None = record.mechanism.coef_noise(statement)
+    return deviation
 
 
 def printable(text: object, longest: int | None = None) -> str:
@@ -170,15 +166,6 @@ def loss_words(statement: PrivacyStatement | None) -> str:
     """Mechanism and privacy loss in a few words."""
     if statement is None or math.isinf(statement.eps):
         return "no privacy"
-    delta = f", delta = {statement.delta:g}" if statement.delta else ""
+    delta = f", delta {delta_words(statement.delta)}" if statement.delta else ""
     seeded = ", noise from a seed: not private" if statement.reproducible else ""
     return f"{statement.mechanism}, eps = {statement.eps:g}{delta}{seeded}"
-
-
-def best_guess(eps: float, delta: float) -> float:
-    """Highest probability of guessing which of two neighbouring data sets was used, if both were equally likely before.
-
-    An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
-    exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).
-    """
-    return 1 - (1 - delta) / (1 + math.exp(eps)) if eps < 700 else 1.0

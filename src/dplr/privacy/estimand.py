@@ -33,9 +33,9 @@ class Estimand(StrEnum):
 
 _WORDS = {
     Estimand.MEAN: "change of the mean per unit",
-    Estimand.PROBABILITY: "change of the probability per unit (slopes of a linear probability model, not log odds)",
+    Estimand.PROBABILITY: "change of the probability per unit (not log odds)",
     Estimand.LOG_ODDS: "change of the log odds per unit",
     Estimand.LOG_RATE: "change of the logarithm of the mean per unit",
-    Estimand.LOCATION: "change of a robust location per unit (large residuals count less; not a mean)",
-    Estimand.MARGIN: "change of the prediction's margin per unit (signs and order only; sizes are of no statistic)",
+    Estimand.LOCATION: "change of a robust location per unit (large residuals count less)",
+    Estimand.MARGIN: "change of the linear predictor per unit (read signs and order, not sizes)",
 }

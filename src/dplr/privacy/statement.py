@@ -14,6 +14,7 @@ from typing import Any
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.unit import ROW, Unit
+from dplr.privacy.words import brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,14 @@ class PrivacyStatement:
         if self.reproducible:
             lines.append(("WARNING", "the noise came from a seed: no privacy against anyone who can guess it"))
         return (*lines, *(("assumed", assumption) for assumption in self.assumptions))
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The statement in plain words: sentences for whoever reads the release, without its constants.
+
+        What voids the promise comes first. The full statement, `lines`, has all that is needed to check it.
+        """
+        return brief(self)
 
     def __str__(self) -> str:
         """Return the statement as readable lines."""

@@ -42,11 +42,18 @@ def _digest(text: str) -> str:
 
 def number(value: float) -> str:
     """Four digits, written out where that is at most seven places long."""
-    if value and 1e4 <= abs(value) < 1e7:
-        text = f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
-    else:
-        text = f"{value:.4g}"
-    return text.replace("-", "\u2212")
+    return _written(value, f"{value:.4g}", 4)
+
+
+def figures(value: float) -> str:
+    """Two digits, zeros at the end included: those of a number whose noise is not known."""
+    return _written(value, f"{value:#.2g}".removesuffix("."), 2)
+
+
+def _written(value: float, short: str, digits: int) -> str:
+    if value and 10**digits <= abs(value) < 1e7:
+        short = f"{round(value, digits - 1 - math.floor(math.log10(abs(value)))):,.0f}"
+    return short.replace("-", "\u2212")
 
 
 def breakable(name: str) -> list[str]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from dplr.plots._drawing import HEIGHT
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -21,20 +23,20 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"(^|url\()#([A-Za-z][\w.-]*)(?=$|\))")  # a colour such as #ffffff is found too: no id has it
 
 
-def inline_svg(draw: Callable[[], Axes], name: str, description: str) -> str:
-    """What `draw` draws, as an `<svg>` element whose identifiers begin with `name`.
+def inline_svg(draw: Callable[[Axes], object], name: str, description: str, height: float = HEIGHT) -> str:
+    """What `draw` draws on the Axes that it is given, as an `<svg>` element whose identifiers begin with `name`.
 
-    Styles become attributes, so that the page's Content-Security-Policy need not allow them. Everything but drawing is
-    dropped: metadata, comments, style sheets, identifiers that nothing refers to.
+    The figure is one that pyplot does not know, so nothing is left open. Styles become attributes, so that the page's
+    Content-Security-Policy need not allow them. Everything but drawing is dropped: metadata, comments, style sheets,
+    identifiers that nothing refers to.
     """
     import matplotlib.style
+    from matplotlib.figure import Figure
 
     with matplotlib.style.context(["default", _LOOK]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has another font
-        figure = draw().get_figure(root=True)
-        if figure is None:
-            raise ValueError("the picture was taken from its figure")
-        figure.set_size_inches(_WIDTH, figure.get_figheight())
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        draw(figure.subplots())
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True)
     root = ElementTree.fromstring(buffer.getvalue())  # the parser drops comments

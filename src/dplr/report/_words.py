@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dplr.plots._view import Model, best_guess, printable
+from dplr.fitting.outlook import outlook_of_record
+from dplr.mechanisms import SHORTHANDS
+from dplr.plots._effects import Effects
+from dplr.plots._view import Model, printable
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import bound, delta_words, guess
 
 MODELS = {
     "logistic": "A logistic regression",
@@ -46,19 +51,54 @@ def alarms(statement: PrivacyStatement) -> list[Alarm]:
     return found
 
 
+def headline(model: Model, statement: PrivacyStatement) -> str:
+    """What the page is about."""
+    if math.isinf(statement.eps):
+        level = "without privacy"
+    else:
+        delta = f", delta {delta_words(statement.delta)}" if statement.delta else ""
+        whose = "one record" if statement.unit.person is None else "one person with all their records"
+        level = f"with eps = {statement.eps:g}{delta} for {whose}"
+    return (
+        f"{MODELS[model.kind]}, fitted {level} by {SHORTHANDS[statement.mechanism].words}. This page holds what was "
+        "released and what was public before; nothing else of the data is in it."
+    )
+
+
+def drowned(est: Any, statement: PrivacyStatement) -> str:
+    """That noise probably drowns the model, by public facts; empty where it does not, or nobody can tell."""
+    record = getattr(est, "_record", None)
+    outlook = None if record is None else outlook_of_record(record, statement.eps)
+    return str(outlook) if outlook is not None and outlook.drowned else ""
+
+
 def promise(statement: PrivacyStatement) -> list[str]:
-    """The guarantee for a reader who is one of the persons in the data."""
+    """The guarantee for a reader who is one of the persons in the data, in three sentences."""
     if math.isinf(statement.eps):
         return [f"Nothing: the numbers may tell everything about a {statement.unit.one}."]
-    paragraphs = [_in_words(statement), _guess(statement)]
+    sentences = [printable(bound(statement)), guess(statement), _holds(statement)]
     if statement.reproducible:
-        paragraphs.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
+        sentences.insert(0, "Nothing, since the noise is known to whoever knows the seed. With secret noise:")
+    return sentences
+
+
+def _holds(statement: PrivacyStatement) -> str:
+    return (
+        f"This holds whatever else a reader knows, all other {statement.unit.many} included, as long as the publisher "
+        "is right in what follows; other releases from the same data add up with this one."
+    )
+
+
+def fine_print(statement: PrivacyStatement) -> list[str]:
+    """Whom the guarantee protects and what it leaves open, for a reader who wants to know more."""
+    if math.isinf(statement.eps):
+        return []
+    paragraphs = [_protected(statement)]
     if statement.delta:
         paragraphs.append(
-            f"delta = {statement.delta:g} is the room that the bound leaves for rare events. It should be much smaller "
-            "than one divided by the number of persons."
+            f"delta {delta_words(statement.delta)} is the room that the bound leaves for rare events. It should be "
+            "much smaller than one divided by the number of persons."
         )
-    paragraphs.append(f"{_protected(statement)} Other releases from the same data add up with this one.")
     if statement.arithmetic != "integer":
         paragraphs.append(
             "The promise is proved for real numbers; the noise was added in floating-point arithmetic, and the numbers "
@@ -80,39 +120,6 @@ def _protected(statement: PrivacyStatement) -> str:
     )
 
 
-def _in_words(statement: PrivacyStatement) -> str:
-    one = "record" if statement.unit.person is None else "person, with all their records,"
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        change = f"had any one {one} been replaced by any other, within the public bounds"
-    else:
-        change = f"had any one {one} been left out, or one been added"
-    more = f", plus delta = {statement.delta:g}" if statement.delta else ""
-    factor = math.exp(min(statement.eps, 700.0))
-    return (
-        f"The published numbers would have been nearly as likely {change}: the probability of any outcome is at most "
-        f"exp(eps) = {factor:.4g} times what it would have been{more}. This holds whatever else a reader knows, all "
-        f"other {statement.unit.many} included."
-    )
-
-
-def _guess(statement: PrivacyStatement) -> str:
-    """The guarantee as the success rate of the best attack, rounded up."""
-    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
-    several = statement.unit.person is not None
-    if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        question = f"which of two possible {'sets of ' * several}records of yours was used"
-    else:
-        question = f"whether your record{'s were' if several else ' was'} used"
-    if chance >= 99.95:
-        right = "may be right nearly always: a bound this loose promises little"
-    else:
-        right = f"is right at most {chance:g} % of the time"
-    return (
-        f"Put differently: somebody who must guess {question}, thinks both as likely, and then reads these numbers, "
-        f"{right}. Without them it is 50 %."
-    )
-
-
 def _group(statement: PrivacyStatement) -> str:
     many = statement.unit.many
     if isinstance(statement.guarantee, Pure):
@@ -121,7 +128,7 @@ def _group(statement: PrivacyStatement) -> str:
 
 
 def released(statement: PrivacyStatement) -> str:
-    """What the table of blocks is."""
+    """What the list of blocks is."""
     if math.isinf(statement.eps):
         return "These numbers, without noise, and the model on this page."
     return (
@@ -130,61 +137,126 @@ def released(statement: PrivacyStatement) -> str:
     )
 
 
-NO_ODDS = (
-    "There are no odds ratios here: the release does not tell how far these log odds are from those of the data. "
-    'aim="coefficients" makes a release that does.'
-)
+# What follows the caption of a picture with bars of each kind.
+BARS = {
+    "intervals": "Grey bars: intervals of 95 %, which count sampling and privacy noise.",
+    "noise": "Grey bars: two standard deviations of the noise to either side; sampling error comes on top.",
+    "": "",
+}
+_CHANGES = {
+    Estimand.MEAN: "change of the mean",
+    Estimand.PROBABILITY: "change of the probability",
+    Estimand.LOG_ODDS: "change of the log odds",
+    Estimand.LOG_RATE: "change of the logarithm of the mean",
+    Estimand.LOCATION: "change of the prediction",
+    Estimand.MARGIN: "change of the score",
+}
+_UNSURE = {"intervals": ", and its interval of 95 %", "noise": ", ± two deviations of the noise", "": ""}
+NO_ODDS = "There are no odds ratios here, as there are no intervals to show them with."
 NO_LOG_ODDS = (
     "Coefficients are not log odds, and there are no odds ratios here: up to "
     "noise, their signs and order are close to those of a logistic regression; their sizes are not."
 )
 
 
-def reading(model: Model, odds: bool) -> list[str]:
-    """How to read the table, in which odds ratios are or are not, and the picture."""
-    one = printable(model.labels[0], 60) if model.labels else ""
-    hints = []
-    if len(model.coef) > 1:
-        hints.append("There is one column of numbers for each label: the label with the largest sum is predicted.")
-    elif odds:
-        hints.append(
-            f"One unit more of a column, the others unchanged, multiplies the odds of “{one}” by its odds ratio: above "
-            "1 makes it likelier, below 1 less likely. Odds ratios have no ridge, so their logarithms differ from the "
-            "coefficients, which are for predictions."
-        )
-    elif model.labels:
-        hints.append(f"The sum of coefficients times values, plus the intercept, is a score: above 0 means “{one}”.")
-    elif model.kind == "poisson":
-        hints.append(
-            "One unit more of a column, the others unchanged, multiplies the predicted count by exp of its coefficient."
-        )
+_NO_ODDS = {
+    Estimand.LOG_ODDS: NO_ODDS,
+    Estimand.PROBABILITY: "These are slopes of the probability, and not log odds: there are no odds ratios here.",
+}
+
+
+def change_words(model: Model, effects: Effects) -> str:
+    """The head of the column of changes."""
+    return f"{_CHANGES[_estimand(model, effects)]} per unit{_UNSURE[effects.kind]}"
+
+
+def _estimand(model: Model, effects: Effects) -> Estimand:
+    return effects.estimand or (Estimand.MARGIN if model.labels else Estimand.MEAN)
+
+
+def meaning(model: Model, effects: Effects) -> list[str]:
+    """What the numbers of the table are, before it."""
+    one = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
+    if len(effects.values) > 1:
+        said = [
+            "There is one column of numbers for each label, which stands against all others: each is the "
+            f"{_CHANGES[_estimand(model, effects)]} per unit. The label with the largest sum is predicted."
+        ]
+    elif not model.labels:
+        said = [_of_regression(effects)]
+    elif effects.estimand is Estimand.LOG_ODDS:
+        said = [f"One unit more of a column, the others unchanged, adds its number to the log odds of {one}."]
+    elif effects.estimand is Estimand.PROBABILITY:
+        said = [f"One unit more of a column, the others unchanged, changes the probability of {one} by its number."]
     else:
-        hints.append("One unit more of a column, the others unchanged, changes the prediction by its coefficient.")
-    if model.kind == "logistic" and not odds:
-        hints.append(NO_ODDS if model.log_odds else NO_LOG_ODDS)
-    if model.ranges is not None:
-        hints.append(
-            "Columns have different units. To compare them, look at the effect across their bounds, "
-            "which the picture shows."
+        said = [f"The sum of coefficients times values, plus the intercept, is a score: above 0 means {one}."]
+    if any(effects.against):
+        said.append("Levels are compared with a reference level, which has the number 0.")
+    return [" ".join(said), _uncertainty(model, effects)]
+
+
+def _of_regression(effects: Effects) -> str:
+    if effects.estimand is Estimand.LOG_RATE:
+        return "One unit more of a column, the others unchanged, multiplies the predicted count by exp of its number."
+    return "One unit more of a column, the others unchanged, changes the prediction by its number."
+
+
+def _uncertainty(model: Model, effects: Effects) -> str:
+    """How far off the numbers may be, or that nobody knows."""
+    if effects.kind == "intervals":
+        return (
+            "The true value lies in each interval with a probability of 95 %, sampling and privacy noise counted: one "
+            "that holds 0 leaves open whether the column matters at all."
         )
-    if model.ranges is not None and not model.released:
+    if model.statement is None or math.isinf(model.statement.eps):
+        return effects.lacking
+    if effects.kind == "noise":
+        return "A number within its ± of 0 may be nothing but noise, its sign too; sampling error comes on top."
+    return (
+        "Every number holds noise on purpose, and the release does not tell how much of it is in each: small ones may "
+        f"be nothing but noise, their signs and order too. {effects.lacking}"
+    )
+
+
+def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:
+    """How to read the table, below it."""
+    hints = []
+    log_odds = effects.kind == "intervals" and effects.estimand is Estimand.LOG_ODDS
+    if log_odds and len(effects.values) == 1:
+        hints.append(
+            "The odds ratio is what multiplies the odds: above 1 makes the label likelier, below 1 less likely."
+        )
+    elif model.kind == "logistic" and not log_odds:
+        hints.append(_NO_ODDS.get(effects.estimand or Estimand.MARGIN, NO_LOG_ODDS))
+    if scale:
+        one = printable(model.labels[0], 60)
+        scores, shares = (", ".join(column) for column in zip(*scale, strict=True))
+        which = (
+            "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
+        )
+        hints.append(
+            f"Probabilities: multiply {which} by the values and add the intercept. Sums of {scores} predict “{one}” "
+            f"with the probabilities {shares}."
+        )
+    if model.reach is not None and len(effects.values) == 1:
+        hints.append("Columns have different units. To compare them, look at the effect across their bounds.")
+    if model.reach is not None and not model.released:
         hints.append("A value beyond its bounds counts as the bound, in the fit and in predictions.")
+    if model.released:
+        hints.append(
+            "Some numbers were clipped to ranges that were released first, within the declared bounds: the table is "
+            "about the clipped columns, in predictions too, and what is said of one unit more holds within the ranges. "
+            f"{_ranges(model)}"
+        )
     if model.target is not None:
         low, high = model.target
         hints.append(f"Predictions are clipped to the declared bounds of the target, {low:g} to {high:g}.")
-    if model.released:
-        hints.append(
-            "The bounds of numbers are ranges that were released before, within those declared. A value beyond them "
-            "counts as the nearest end, in predictions too: what is said of one unit more holds within them. "
-            f"{_ranges(model)}"
-        )
-    if model.statement is not None and math.isfinite(model.statement.eps):
-        hints.append(
-            "Every number holds noise on purpose. Small coefficients may be nothing but noise, their signs and order "
-            "too. There are no standard errors or p-values here: ordinary ones do not know of the noise."
-        )
-    hints.append("A ridge pulls the coefficients towards zero or towards a public start. They are not causal effects.")
-    hints.append("The intercept belongs to a record with zeros in all columns, which may lie outside the bounds.")
+    if effects.kind == "intervals":
+        hints.append("The estimates have no ridge. Predictions are made with one: see the exact statement.")
+    else:
+        hints.append("A ridge pulls the coefficients towards zero or towards a public start.")
+    hints.append("These are not causal effects. The intercept belongs to a record with zeros in all columns, which may "
+                 "lie outside the bounds.")  # fmt: skip
     return hints
 
 
@@ -221,7 +293,7 @@ def citation(statement: PrivacyStatement) -> str:
     if math.isinf(statement.eps) or statement.reproducible:
         level = "without differential privacy" + (" (noise from a seed)" if statement.reproducible else "")
     else:
-        delta = f", delta = {statement.delta:g}" if statement.delta else ""
+        delta = f", delta {delta_words(statement.delta)}" if statement.delta else ""
         of = "" if statement.unit.person is None else " of persons"
         level = f"under differential privacy with eps = {statement.eps:g}{delta} ({statement.neighbouring}{of})"
         if statement.uncovered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,16 @@ class Clipping:
     high: float
     lower: float
     upper: float
+
+
+def about(title: str, clipped: Mapping[str, Clipping]) -> str:
+    """The title of a table, which says whether it is about clipped columns."""
+    return f"{title}, about {CLIPPED_COLUMNS}" if clipped else title
+
+
+def noted(notes: tuple[str, ...], clipped: Mapping[str, Clipping]) -> tuple[str, ...]:
+    """The notes of a table, which say what clipped columns are."""
+    return (READ, *notes) if clipped else notes
 
 
 def clippings(names: Sequence[str], prep: Prep) -> dict[str, Clipping]:

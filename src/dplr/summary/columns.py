@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,10 +58,10 @@ def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: S
     references: dict[str, str] = {}
     spans = zip(layout.features, layout.columns, layout.firsts, strict=False) if layout is not None else ()
     for feature, column, first in spans:
-        levels = _levels(feature, column)
+        levels = levels_of(column)
         if not levels:
             continue
-        declared = _declared(column)
+        declared = declared_reference(column)
         if declared is not None:
             references |= {feature: declared} if first in columns else {}
         elif intercept and set(range(first, first + column.block)) <= set(columns):
@@ -72,7 +72,14 @@ def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: S
     return Chosen(shown, (*columns, *constant), references)
 
 
-def _levels(feature: str, column: object) -> list[str]:
+def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
+    """The reference level of the column of the table that each coefficient belongs to; empty for other columns."""
+    spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
+    levels = {first + j: references[name] for name, first, width in spans if name in references for j in range(width)}
+    return [levels.get(place, "") for place in coordinates]
+
+
+def levels_of(column: object) -> list[str]:
     """What the levels of a column are called, if it has a block of them; else nothing."""
     if isinstance(column, Bins):
         return list(column.labels)
@@ -81,7 +88,7 @@ def _levels(feature: str, column: object) -> list[str]:
     return []
 
 
-def _declared(column: object) -> str | None:
+def declared_reference(column: object) -> str | None:
     """The declared reference of a column with levels."""
     if isinstance(column, Bins) and column.reference is not None:
         return column.labels[column.bin_of(column.reference)]

@@ -1,4 +1,4 @@
-"""A table as text, HTML, LaTeX and CSV. Numbers have as many digits as their standard error allows."""
+"""A table as text, HTML, LaTeX and CSV. Numbers have as many digits as their standard error or their noise leaves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import html
 import io
 import math
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dplr.bounds.kinds import short
@@ -17,17 +19,20 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 _SMALLEST_P = 0.001
 _WIDTH = 100
+_BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
+_LONGEST = 48  # characters of a name in the short form
+_EXACT = 4  # digits of a number without noise whose sampling error is not known
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 
-def decimals(std_error: float) -> int:
+def decimals(std_error: float, digits: int = 2) -> int:
     """Decimals that leave two digits of a standard error; negative ones round before the point."""
     if not (std_error > 0 and math.isfinite(std_error)):
         return 4
-    return 1 - math.floor(math.log10(std_error))
+    return digits - 1 - math.floor(math.log10(std_error))
 
 
 def rounded(value: float, places: int) -> str:
@@ -46,15 +51,23 @@ def heads(table: Summary) -> list[str]:
     """Headings of the columns."""
     classes = ["class"] if _classes(table) else []
     clipped = ["clipped to", "declared"] if table.clipped else []
+    if table.obstacle:
+        return [*classes, "", *clipped, "coefficient", *(["noise"] if _noisy(table) else [])]
     return [*classes, "", *clipped, "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
 
 
 def cells(table: Summary) -> list[list[str]]:
     """The cells of each line, rounded."""
-    names = [([line.label] if _classes(table) else []) + [line.name] for line in table.lines]
+    return _cells(table, table.lines)
+
+
+def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
+    names = [([line.label] if _classes(table) else []) + [line.name] for line in lines]
+    numbers = _released if table.obstacle else _numbers
+    width = len(heads(table))
     return [
-        [*map(_seen, name), *_clipping(table, line), *_numbers(line)]
-        for name, line in zip(names, table.lines, strict=True)
+        [*map(_seen, name), *_clipping(table, line), *numbers(line)][:width]
+        for name, line in zip(names, lines, strict=True)
     ]
 
 
@@ -70,13 +83,33 @@ def _clipping(table: Summary, line: Line) -> list[str]:
     return [f"[{low}, {high}]", f"[{short(found.lower)}, {short(found.upper)}]"]
 
 
+def _noisy(table: Summary) -> bool:
+    """Whether the noise of some coefficient is known, and not 0."""
+    return any(line.noise > 0 for line in table.lines)
+
+
+def _released(line: Line) -> list[str]:
+    """A released coefficient with the digits that its noise leaves, two where it is not known; and the noise."""
+    if line.noise > 0:
+        places = decimals(line.noise)
+        return [rounded(line.estimate, places), rounded(line.noise, places)]
+    digits = 2 if math.isnan(line.noise) else _EXACT
+    return [rounded(line.estimate, decimals(abs(line.estimate), digits)), ""]
+
+
 def _seen(text: str) -> str:
     """Text whose characters are all seen: names come from others, and could steer what shows them."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _facts(table: Summary) -> str:
-    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name != "level"))
+    hidden = ("level", "coefficients")
+    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
+
+
+def _about(table: Summary) -> str:
+    """What the coefficients are."""
+    return f"Coefficients: {table.estimand.words}."
 
 
 def _classes(table: Summary) -> bool:
@@ -104,25 +137,68 @@ def p_text(value: float) -> str:
 def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
     found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
-    return ([f"Reference levels. {'; '.join(found)}."] if found else []) + [_seen(note) for note in table.notes]
+    references = [f"Reference levels. {'; '.join(found)}."] if found else []
+    return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]
+
+
+def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
+    """Rows of cells as lines: names on the left, numbers on the right."""
+    grid = [heads(table), *rows]
+    widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
+    first = 2 if _classes(table) else 1
+    return [
+        "  ".join(_padded(cell, w, k < first) for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in grid
+    ]
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def as_text(table: Summary) -> str:
-    """Lines of at most 100 characters, except for long names."""
-    grid = [heads(table), *cells(table)]
-    widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
-    first = 2 if _classes(table) else 1  # names on the left, numbers on the right
-    rows = [
-        "  ".join(
-            cell.ljust(w) if k < first else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in grid
-    ]
-    facts = _facts(table)
+    """Everything, in lines of at most 100 characters, except for long names."""
+    rows = _grid(table, cells(table))
     rule = "-" * min(max(len(row) for row in rows), _WIDTH)
-    body = [row.rstrip() for row in (rows[0], rule, *rows[1:], rule)]
-    remarks = [textwrap.fill(each, _WIDTH, subsequent_indent="  ") for each in _remarks(table)]
-    return "\n".join([table.title, textwrap.fill(facts, _WIDTH), rule, *body, *remarks])
+    remarks = [line for each in _remarks(table) for line in _filled(each)]
+    top = [table.title, *_filled(_facts(table)), *_filled(_about(table))]
+    return "\n".join([*top, rule, rows[0], rule, *rows[1:], rule, *remarks])
+
+
+def as_brief(table: Summary) -> str:
+    """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
+    facts = table.facts
+    values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
+    subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
+    top = _filled(subject) + _filled(_about(table))
+    remarks = [line for each in table.alarms for line in _filled(_seen(each))]
+    for lines in (_filled(_seen(each)) for each in table.advice):
+        if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
+            remarks += lines
+    room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
+    shown = table.lines[:room]
+    left = len(table.lines) - len(shown) + table.omitted
+    more = f"{left:,} more coefficients" if left else ""
+    rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
+    where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
+    grid = _first_rows(table, shown)
+    if table.clipped and max(map(len, grid)) > _WIDTH:
+        grid = _first_rows(replace(table, clipped={}), shown)  # the title says that columns are clipped
+    return "\n".join([*top, *grid, *where, *remarks])
+
+
+def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
+    """Lines of the table, each level with its reference."""
+    rows = _cells(table, shown)
+    for row, line in zip(rows, shown, strict=True):
+        name = f"{line.name} vs {line.reference}" if line.reference else line.name
+        row[1 if _classes(table) else 0] = _short(_seen(name))
+    return _grid(table, rows)
+
+
+def _short(name: str) -> str:
+    half = _LONGEST // 2
+    return name if len(name) <= _LONGEST else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
 def _padded(cell: str, width: int, left: bool) -> str:
@@ -140,7 +216,7 @@ def as_html(table: Summary) -> str:
         + "</tr>"
         for row in cells(table)
     )
-    facts = _facts(table)
+    facts = f"{_facts(table)}. {_about(table)}"
     remarks = "".join(f"<li>{html.escape(each)}</li>" for each in _remarks(table))
     return (
         f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
@@ -156,8 +232,7 @@ def as_latex(table: Summary) -> str:
         rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(heads(table)), r"\midrule",
         *map(_latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
-    facts = _facts(table)
-    under = " ".join([f"{table.title}.", f"{facts}.", *_remarks(table)])
+    under = " ".join([f"{table.title}.", f"{_facts(table)}.", _about(table), *_remarks(table)])
     return "\n".join([*lines, "", rf"\par\smallskip{{\footnotesize {_latex(under)}}}", ""])
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test
+from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test, weakness
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
-from dplr.summary.clipped import CLIPPED_COLUMNS, READ, Clipping
+from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
@@ -21,6 +21,11 @@ from dplr.summary.table import Line, Summary
 _WEAK = 6.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
 _NAMED, _LEAST = 3, 0.25
+_MARKED = "*: only the declared coef_bound bounds this interval."
+_UNEQUAL = (
+    "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
+    "may be far too short. intervals='robust' and mechanism='score' do not need it."
+)
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -57,6 +62,9 @@ class Subject:
     title : what was fitted, and how.
     facts : name -> value.
     notes : what was assumed.
+    against : (m,) the reference level that a level is compared with; empty for other columns.
+    alarms : what voids the promise.
+    advice : what a reader must know before using the numbers.
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     """
 
@@ -66,28 +74,44 @@ class Subject:
     title: str
     facts: Mapping[str, str]
     notes: tuple[str, ...]
+    against: Sequence[str]
+    alarms: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
 
-def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> Summary:
-    """The regression table."""
-    lines, notes = [], list(subject.notes)
+def summarise(
+    subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
+) -> Summary:
+    """The regression table; with `most` only that many lines of it, as each of them takes time."""
+    own = _each(subject, level, joint)
+    if joint:  # of all lines, whether or not they are asked for
+        own = 1 - (1 - own) / len(subject.names)
+    lines: list[Line] = []
+    advice = list(subject.advice)
     for equation in subject.equations:
-        found = intervals_of(equation, _each(subject, level, joint), joint, coef_bound)
-        lines += _lines(subject, equation, found, coef_bound)
-        notes += _warnings(subject, equation, found)
-    first = subject.equations[0].reading
+        left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
+        if left:
+            first = Equation(equation.label, equation.reading, equation.contrasts[:left], equation.added[:left])
+            lines += _lines(subject, first, intervals_of(first, own, False, coef_bound), coef_bound)
+        advice += _warnings(subject, equation)
+    reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
     level_words = f"{percent} joint" if joint else percent
-    facts = dict(subject.facts) | {"level": level_words, "coefficients": first.estimand.words}
-    marked = any(line.verdict == DECLARED for line in lines)
-    notes += ["*: only the declared coef_bound bounds this interval."] if marked else []
-    notes.append(_covers(first, joint))
-    title = subject.title
-    if subject.clipped:
-        title, notes = f"{title}, about {CLIPPED_COLUMNS}", [READ, *notes]
+    facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
+    advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
+    advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
     return Summary(
-        tuple(lines), title, facts, dict(subject.references), (*notes, _SELECTION), first.estimand, subject.clipped
+        lines=tuple(lines),
+        title=about(subject.title, subject.clipped),
+        facts=facts,
+        references=dict(subject.references),
+        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _SELECTION),
+        estimand=reading.estimand,
+        alarms=subject.alarms,
+        advice=tuple(advice),
+        omitted=len(subject.names) * len(subject.equations) - len(lines),
+        clipped=subject.clipped,
     )
 
 
@@ -123,42 +147,47 @@ def joint_test(
 
 def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: float | None) -> list[Line]:
     lines = []
-    for k, name in enumerate(subject.names):
+    for k, name in enumerate(subject.names[: len(found.verdict)]):
         bounded, p_value = found.verdict[k] != UNBOUNDED, math.nan
         if bounded:
             p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
         added = float(equation.added[k])
+        std_error = float(found.std_error[k]) if bounded else math.nan
         line = Line(
             name=name,
             label=equation.label,
             estimate=float(found.estimate[k]) + added,
-            std_error=float(found.std_error[k]) if bounded else math.nan,
+            std_error=std_error,
             low=float(found.low[k]) + added,
             high=float(found.high[k]) + added,
             noise_share=float(found.noise_share[k]),
             p_value=p_value,
             verdict=str(found.verdict[k]),
+            noise=std_error * math.sqrt(float(found.noise_share[k])) if bounded else math.nan,
+            reference=subject.against[k],
         )
         lines.append(line)
     return lines
 
 
-def _warnings(subject: Subject, equation: Equation, found: Intervals) -> list[str]:
+def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
     if equation.reading.far:
         said = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
         return [f"{_of(equation)}{said} for them. A larger eps, tighter bounds, or a start at zero may help."]
-    if not found.weakest < _WEAK:
+    weakest, direction = weakness(equation.reading)
+    if not weakest < _WEAK:
         return []
-    parts = np.abs(found.direction)
+    parts = np.abs(direction)
     largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
     names = ", ".join(subject.names[j] for j in largest)
     remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
-    if found.weakest > 0 and equation.reading.n_rows:
-        needed = equation.reading.n_rows * _WEAK / found.weakest
+    if weakest > 0 and equation.reading.n_rows:
+        needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
     found_weak = (
-        f"{_of(equation)}The weakest direction ({names}) is {found.weakest:.2g} deviations of the noise; 6 are ample."
+        f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
+        "long; 6 are ample."
     )
     return [f"{found_weak} To learn more, {remedy}."]
 
@@ -172,11 +201,6 @@ def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
     if reading.estimand is Estimand.LOG_ODDS:
         variances = "the logistic model is assumed"
-    if reading.estimand is Estimand.PROBABILITY and not reading.robust:
-        variances += (
-            ", which labels do not have: where probabilities differ much between rows, intervals may be far too "
-        )
-        variances += "short. intervals='robust' and mechanism='score' do not need it"
     every = "All intervals hold together with that probability. " if joint else ""
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "

@@ -13,6 +13,7 @@ from dplr.summary import render
 from dplr.summary.clipped import Clipping
 from dplr.summary.columns import INTERCEPT
 
+NO_INTERVAL = "no interval"
 _LARGEST_EXPONENT = 700.0
 
 
@@ -29,13 +30,18 @@ class Line:
     estimate, std_error : float
         Coefficient in the user's units, and its standard error; nan or infinite where the released numbers cannot say.
     low, high : float
-        Ends of the confidence interval; infinite where the released numbers do not bound it.
+        Ends of the confidence interval; infinite where the released numbers do not bound it, nan where the release
+        allows no intervals.
     noise_share : float
         The part of the variance that is privacy noise, in [0, 1].
     p_value : float
         P value of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
-    verdict : {"bounded", "bounded by coef_bound", "unbounded"}
+    verdict : {"bounded", "bounded by coef_bound", "unbounded", "no interval"}
         Whether there is an interval, and where it comes from.
+    noise : float, default=nan
+        Standard deviation of the privacy noise in the estimate; nan where it is not known.
+    reference : str, default=""
+        The level that this one is compared with; empty for other columns.
 
     Privacy
     -------
@@ -51,6 +57,8 @@ class Line:
     noise_share: float
     p_value: float
     verdict: str
+    noise: float = math.nan
+    reference: str = ""
 
     @property
     def bounded(self) -> bool:
@@ -88,21 +96,33 @@ class OddsRatio:
 class Summary:
     """A regression table of released numbers: print it, or take it along in another form.
 
+    Printed it has at most 15 lines; `to_text` has all coefficients and notes.
+
     Attributes
     ----------
     lines : tuple of objects
-        One for each coefficient, with `name`, `label`, `estimate`, `std_error`, `low`, `high`, `noise_share`, `p_value`
-        and `verdict`, as the columns of `to_frame`, and `bounded`.
+        One for each coefficient, with `name`, `label`, `estimate`, `std_error`, `low`, `high`, `noise_share`,
+        `p_value`, `verdict`, `noise` and `reference`, as the columns of `to_frame`, and `bounded`.
     title : str
         What was fitted, and how.
     facts : mapping of str to str
-        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"level"` and `"coefficients"`.
+        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"coefficients"`, and `"level"` where there are
+        intervals.
     references : mapping of str to str
         Column, and the level that the others are compared with.
     notes : tuple of str
         What was assumed, and what the table does not say.
-    estimand : {"mean", "probability", "log-odds"}
+    estimand : {"mean", "probability", "log-odds", "log-rate", "location", "margin"}
         What a unit of a column changes, by the lines of the table.
+    obstacle : str, default=""
+        Why the release allows no intervals; empty where it does. Without intervals the estimates are the released
+        coefficients, which have a ridge; with them they have none.
+    alarms : tuple of str, default=()
+        What voids the promise: facts that are not covered, and noise from a seed.
+    advice : tuple of str, default=()
+        What a reader must know before using the numbers, and what to do about it.
+    omitted : int, default=0
+        How many coefficients are not among `lines`; 0 in a table that `summary` makes.
     clipped : mapping of str to object
         Name, and the range to which the fit clipped the column, `low` and `high`, beside its declared bounds, `lower`
         and `upper`; empty where the columns are those declared.
@@ -134,6 +154,10 @@ class Summary:
     references: Mapping[str, str]
     notes: tuple[str, ...]
     estimand: Estimand
+    obstacle: str = ""
+    alarms: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    omitted: int = 0
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
@@ -147,24 +171,38 @@ class Summary:
         Returns
         -------
         tuple of objects
-            With `name`, `label`, `step`, `estimate`, `low` and `high`; empty where the table is not about log odds. The
-            intercept has none: it is of no change of a column.
+            With `name`, `label`, `step`, `estimate`, `low` and `high`; empty where the table is not about log odds, or
+            has no intervals. The intercept has none: it is of no change of a column.
 
         Privacy
         -------
         Post-processing of what was released.
         """
-        if self.estimand is not Estimand.LOG_ODDS:
+        if self.estimand is not Estimand.LOG_ODDS or self.obstacle:
             return ()
         lines = [line for line in self.lines if line.name != INTERCEPT]
         return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
 
     def __str__(self) -> str:
-        """Return the table as text."""
-        return render.as_text(self)
+        """Return the first coefficients, and what to do next, in at most 15 lines."""
+        return render.as_brief(self)
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+    def to_text(self) -> str:
+        """Return the whole table as text, with all notes.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 characters, except for long names.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
+        return render.as_text(self)
 
     def to_html(self) -> str:
         """Return the table as a piece of HTML, all text escaped.
@@ -214,7 +252,7 @@ class Summary:
         Returns
         -------
         dict
-            With `title`, `facts`, `lines`, `references`, `notes` and `clipped`.
+            With `title`, `facts`, `lines`, `references`, `notes`, `obstacle`, `alarms`, `advice` and `clipped`.
 
         Privacy
         -------
@@ -227,6 +265,9 @@ class Summary:
             "lines": lines,
             "references": dict(self.references),
             "notes": list(self.notes),
+            "obstacle": self.obstacle,
+            "alarms": list(self.alarms),
+            "advice": list(self.advice),
             "clipped": {name: asdict(each) for name, each in self.clipped.items()},
         }
 

@@ -25,9 +25,11 @@ from dplr.estimators.export.parts import (
     parts_of,
     text_features,
 )
+from dplr.problem.losses.link import Link
 
 OPSET, IR_VERSION = 19, 9  # the first with an Equal of text, and the format of its time
 _ALL = "X"  # the one input of a model whose columns have no names
+_LOWEST, _HIGHEST = -np.finfo(np.float64).max, np.finfo(np.float64).max
 _GONE = ""  # ONNX has no missing text
 
 
@@ -134,10 +136,11 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
         graph.value("margin", graph.types.DOUBLE, *([len(classes)] if several else [])),
     ]
     if hasattr(fitted, "predict_proba"):
+        log_odds = _log_odds(graph, table, fitted._record.link)
         if several:  # each over their sum, also where all are tiny
-            graph.add("Softmax", _log_chance(graph, table), axis=1, made="probability")
+            graph.add("Softmax", _log_chance(graph, log_odds), axis=1, made="probability")
         else:
-            chances = [graph.add("Sigmoid", each) for each in (graph.add("Neg", table), table)]
+            chances = [graph.add("Sigmoid", each) for each in (graph.add("Neg", log_odds), log_odds)]
             graph.add("Concat", *chances, axis=1, made="probability")
         found.append(graph.value("probability", graph.types.DOUBLE, len(classes)))
     return found
@@ -257,6 +260,23 @@ def _in_ball(graph: Graph, rows: str) -> str:
     norm = graph.add("Sqrt", square)
     outside = graph.add("Greater", norm, graph.constant(1.0))
     return graph.add("Where", outside, graph.add("Div", rows, norm), rows)
+
+
+def _log_odds(graph: Graph, margin: str, link: Link) -> str:
+    """As `Link.log_odds`."""
+    if not link.share:
+        return margin
+    minus = graph.add("Neg", margin)
+    own = graph.add("Sub", _log_slope(graph, minus, link), _log_slope(graph, margin, link))
+    parts = ((1 - link.share, margin), (link.share, own))
+    return graph.add("Add", *(graph.add("Mul", graph.constant(factor), each) for factor, each in parts))
+
+
+def _log_slope(graph: Graph, margin: str, link: Link) -> str:
+    below = graph.add("Exp", _clipped(graph, graph.add("Sub", margin, graph.constant(link.turn)), _LOWEST, 0.0))
+    cut = _log1p(graph, graph.add("Mul", graph.constant(-link.bend), below))
+    above = _clipped(graph, margin, link.turn, _HIGHEST)
+    return graph.add("Sub", cut, graph.add("Neg", _log_chance(graph, graph.add("Neg", above))))
 
 
 def _log_chance(graph: Graph, margin: str) -> str:

@@ -13,11 +13,12 @@ from dplr._validation import check_choice, sentence
 from dplr.bounds.columns import Level
 from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of
+from dplr.problem.losses.link import Link
 
 OUTPUTS = ("prediction", "margin", "probability")
 # What ends an identifier is doubled inside it. Single quotes around text are doubled everywhere.
 _CLOSING = {'"': '"', "`": "`", "[": "]"}
-_FURTHEST = 700.0  # EXP of it is a float64 everywhere, and some databases refuse to underflow
+_FURTHEST = 690.0  # EXP of it and a little more is a float64 everywhere, and some databases refuse to underflow
 _FORWARD: dict[str, Callable[[str], str]] = {
     "clip": lambda value: value,
     "log1p": lambda value: f"LN(1.0 + {value})",
@@ -97,9 +98,10 @@ def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes)
             return {None: margins[0] if target is None else _predicted(margins[0], target, fitted._record.prep.link)}
         labels = [quotes.value(label) for label in classes]
         return {None: _best(margins, labels) if several else _sign(margins[0], labels)}
-    chances = [_chance(margin) for margin in margins]
+    link = fitted._record.link
     if not several:
-        return dict(zip(classes, [_chance(f"(-1.0 * {margins[0]})"), chances[0]], strict=True))
+        return dict(zip(classes, [_chance(margins[0], link, "-1.0 * "), _chance(margins[0], link)], strict=True))
+    chances = [_chance(margin, link) for margin in margins]
     return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
 
 
@@ -219,8 +221,21 @@ def _clipped(value: str, lower: float, upper: float) -> str:
     return f"(CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END)"
 
 
-def _chance(margin: str) -> str:
-    return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(margin, -_FURTHEST, _FURTHEST)})))"
+def _chance(margin: str, link: Link, sign: str = "") -> str:
+    """The chance of the label +1; with the sign "-1.0 * " of the label -1."""
+    if not link.share:
+        return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(f'({sign}{margin})' if sign else margin, -_FURTHEST, _FURTHEST)})))"
+    minus = f"(-1.0 * {margin})"
+    own = f"({_log_slope(minus, link)} - {_log_slope(margin, link)})"
+    rest = f"{number(1 - link.share)} * {_clipped(margin, -_FURTHEST, _FURTHEST)}"
+    return f"(1.0 / (1.0 + EXP(-1.0 * ({sign}({rest} + {number(link.share)} * {own})))))"
+
+
+def _log_slope(margin: str, link: Link) -> str:
+    """As `Link` has it, of margins that no exponential lets overflow."""
+    below, above = _clipped(margin, link.turn - _FURTHEST, link.turn), _clipped(margin, link.turn, _FURTHEST)
+    cut = f"LN(1.0 + {number(-link.bend)} * EXP({below} + {number(-link.turn)}))"
+    return f"({cut} - LN(1.0 + EXP({above})))"
 
 
 def _sign(margin: str, labels: Sequence[str]) -> str:

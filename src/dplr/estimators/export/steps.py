@@ -33,6 +33,7 @@ _FORWARD: dict[str, Callable[[], list[Any]]] = {
     "sqrt": lambda: [FunctionTransformer(np.sqrt, feature_names_out="one-to-one")],
 }
 _LEAST = -np.finfo(np.float64).max
+_LARGEST_LOG = 700.0  # its exponential is a float64
 
 
 def pipeline_of(fitted: Any) -> Any:
@@ -47,7 +48,9 @@ def pipeline_of(fitted: Any) -> Any:
         row = _fitting_row(prep.layout, parts)
     first.set_output(transform="default")  # whatever is set globally: steps hand on arrays that no frame can hold
     first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
-    return Pipeline([("columns", first), ("model", _model(fitted))])
+    if not fitted._record.link.share:
+        return Pipeline([("columns", first), ("model", _model(fitted))])
+    return Pipeline([("columns", first), *_terms(fitted), ("model", _of_terms(fitted))])
 
 
 def _columns(parts: Sequence[Part], names: Sequence[str] | None) -> ColumnTransformer:
@@ -147,7 +150,7 @@ _STEPS: dict[type[Part], Callable[[Any], Any]] = {
 
 def _less(middle: float) -> list[Any]:
     """The polynomial x - middle: the one of NumPy's functions that subtracts a keyword."""
-    return [FunctionTransformer(polyval, kw_args={"c": [-middle, 1.0]})] if middle else []
+    return [_line(-middle, 1.0)] if middle else []
 
 
 def _as_numbers() -> Any:
@@ -235,7 +238,7 @@ def _model(fitted: Any) -> Any:
     """The last step, filled with the released numbers."""
     own = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
     if fitted._plain is LogisticRegression and is_several(fitted.classes_):
-        return _one_vs_rest(fitted)
+        return _one_vs_rest(fitted, fitted.coef_, fitted.intercept_)
     model = _filled(fitted._plain(fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **own)
     target = fitted._record.prep.target
     if target is None:
@@ -253,6 +256,57 @@ def _model(fitted: Any) -> Any:
     return _filled(clipped, fitted, **own)
 
 
+def _terms(fitted: Any) -> list[tuple[str, Any]]:
+    """From encoded rows to margins, and to the terms of `Link.log_odds`: three for each model, 0 where the margin is.
+
+    The margins themselves, then differences of each of two functions at the margins and at their negatives.
+    """
+    link, coef, intercept = fitted._record.link, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
+    models = len(coef)
+    line = {"c": np.array([intercept, np.ones(models)]), "tensor": False}
+    product = FunctionTransformer(np.dot, kw_args={"b": np.array(coef.T)})
+    margins = make_pipeline(product, FunctionTransformer(polyval, kw_args=line))
+    above = [_clip(link.turn, _LARGEST_LOG), FunctionTransformer(np.exp), FunctionTransformer(np.log1p)]
+    below = [_clip(None, link.turn), _line(-link.turn, 1.0), FunctionTransformer(np.exp), _line(1.0, -link.bend),
+             FunctionTransformer(np.log)]  # fmt: skip
+    every = list(range(models))
+    sides = [("up", above, []), ("down", above, [_line(0.0, -1.0)]), ("cut down", below, [_line(0.0, -1.0)]),
+             ("cut up", below, [])]  # fmt: skip
+    steps = [(name, make_pipeline(*first, *copy.deepcopy(own)), every) for name, own, first in sides]
+    pairs = [[pair + models + k, pair + k] for pair in (0, 2 * models) for k in every]
+    difference = make_pipeline(
+        ColumnTransformer(steps),
+        FunctionTransformer(np.take, kw_args={"indices": pairs, "axis": 1}),
+        FunctionTransformer(np.diff, kw_args={"axis": 2}),
+        FunctionTransformer(np.squeeze, kw_args={"axis": 2}),
+    )
+    terms = ColumnTransformer([("margins", FunctionTransformer(), every), ("slopes", difference, every)])
+    margins.set_output(transform="default").fit(np.zeros((1, coef.shape[1])))
+    terms.set_output(transform="default").fit(np.zeros((1, models)))
+    return [("margins", margins), ("terms", terms)]
+
+
+def _of_terms(fitted: Any) -> Any:
+    """The last step behind `_terms`: log odds, whose coefficients are the shares of the link."""
+    link, models = fitted._record.link, len(np.atleast_2d(fitted.coef_))
+    own = np.kron([1 - link.share, link.share, link.share], np.eye(models))
+    if models > 1:
+        return _one_vs_rest(fitted, own, np.zeros(models))
+    model = LogisticRegression(fit_intercept=False)
+    for name, value in {"coef_": own, "intercept_": np.zeros(1), "n_features_in_": 3}.items():
+        setattr(model, name, value)
+    model.classes_ = copy.deepcopy(fitted.classes_)
+    return model
+
+
+def _clip(lower: float | None, upper: float) -> Any:
+    return FunctionTransformer(np.clip, kw_args={"a_min": lower, "a_max": upper})
+
+
+def _line(constant: float, slope: float) -> Any:
+    return FunctionTransformer(polyval, kw_args={"c": [constant, slope]})
+
+
 def _filled(model: Any, fitted: Any, **own: Any) -> Any:
     """Copies, so that nothing of the one changes the other."""
     width = np.shape(fitted.coef_)[-1]
@@ -262,14 +316,15 @@ def _filled(model: Any, fitted: Any, **own: Any) -> Any:
     return model
 
 
-def _one_vs_rest(fitted: Any) -> OneVsRestClassifier:
+def _one_vs_rest(fitted: Any, coef: Any, intercepts: Any) -> OneVsRestClassifier:
     """scikit-learn's own logistic regression of more than two classes is another model, with a softmax.
 
     The one-vs-rest model is fitted to one row of zeros a class, which sets all that is not a coefficient.
     """
     intercept = fitted._record.plan.problem.geometry.intercept > 0
     model = OneVsRestClassifier(LogisticRegression(fit_intercept=intercept))
-    model.fit(np.zeros((len(fitted.classes_), fitted.coef_.shape[1])), fitted.classes_)
-    for one, coef, intercept in zip(model.estimators_, fitted.coef_, fitted.intercept_, strict=True):
-        _filled(one, fitted, coef_=coef[np.newaxis], intercept_=np.array([intercept]), classes_=one.classes_)
-    return _filled(model, fitted)
+    model.fit(np.zeros((len(fitted.classes_), coef.shape[1])), fitted.classes_)
+    for one, row, constant in zip(model.estimators_, coef, intercepts, strict=True):
+        one.coef_, one.intercept_ = row[np.newaxis].copy(), np.array([constant])
+    model.classes_ = copy.deepcopy(fitted.classes_)
+    return model

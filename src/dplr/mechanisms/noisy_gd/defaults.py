@@ -6,6 +6,8 @@ import math
 from typing import NamedTuple
 
 from dplr.problem.losses import Loss
+from dplr.problem.losses.link import LOGIT, Link, clipped_link, link_share
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
 MOMENTUM = 0.9
@@ -23,6 +25,8 @@ _WARM_REACH = 1 / 3
 # On standardised rows less far: their noise is larger in the directions that matter less.
 _STANDARDISED_HORIZON = 0.7
 _LARGEST_BLUR = 1.0
+# Rows times eps at which half of the link is that of clipped slopes (link.md, section 3).
+_HALFWAY = 500.0
 
 
 class Defaults(NamedTuple):
@@ -81,3 +85,15 @@ def defaults(
     if steps is None:
         steps = math.ceil(min(max(horizon / largest, _FEWEST_STEPS), _MOST_STEPS))
     return Defaults(steps, min(horizon / steps, largest), clip)
+
+
+def link_of(plan: Plan) -> Link:
+    """From margins to log odds: the gradient of a row of norm r is clipped where its slope is above clip / r.
+
+    Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm.
+    """
+    descent, problem = plan.descent, plan.problem
+    if descent is None or problem.loss.name != "logistic" or math.isfinite(descent.radius):
+        return LOGIT
+    norm = 1.0 if descent.standardised else problem.geometry.row_norm
+    return clipped_link(descent.clip / norm, link_share(problem.reference_total, plan.statement.eps, _HALFWAY))

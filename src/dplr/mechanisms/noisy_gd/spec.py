@@ -18,7 +18,7 @@ from dplr._progress import Track, silent
 from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
-from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, pays, reach
+from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
 from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
@@ -30,6 +30,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
+from dplr.problem.losses.link import Link
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
@@ -229,6 +230,10 @@ class NoisyGradientDescent(Mechanism):
         block, problem = plan.statement.released[BLOCK], plan.problem
         clip = block.sensitivity / problem.neighbouring.records_changed
         return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip / problem.geometry.row_norm)
+
+    def link(self, plan: Plan) -> Link:
+        """The link of the logistic loss with clipped slopes, and the logistic link where there are few rows."""
+        return link_of(plan)
 
     @property
     def keeps_eps(self) -> bool:

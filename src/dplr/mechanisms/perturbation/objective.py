@@ -27,6 +27,7 @@ from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
+from dplr.problem.losses.link import LOGIT, Link, link_share, soft_link
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Minimisation, Plan
 from dplr.problem.problem import Problem
@@ -37,6 +38,8 @@ _CALIBRATIONS = ("tight", "cms11", "cm08")
 _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show, even with few rows.
 _PRINTED_TOLERANCE = 2.0**-20
+# Rows times eps at which half of the link is that of the cut loss (link.md, section 3).
+_HALFWAY = 3_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +331,13 @@ class ObjectivePerturbation(Mechanism):
             hessian.reading(replace(planned, statement=plan.statement), part, coef, deviations)
             for part, coef in zip(parts, coefs, strict=True)
         ]
+
+    def link(self, plan: Plan) -> Link:
+        """The link of the cut loss, and the logistic link where there are few rows."""
+        loss = plan.problem.loss
+        if loss.name != "soft_logistic":
+            return LOGIT
+        return soft_link(loss.width, link_share(plan.problem.reference_total, plan.statement.eps, _HALFWAY))
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""

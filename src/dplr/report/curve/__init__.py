@@ -215,9 +215,8 @@ def _pictures(
     return pictures
 
 
-def _kept(drawn: list[Any], draw: Any) -> Any:
-    drawn.append(draw())
-    return drawn[0]
+def _kept(drawn: list[Any], draw: Any, ax: Any) -> None:
+    drawn.append(draw(ax=ax))
 
 
 def _columns(curve: Any) -> list[int]:

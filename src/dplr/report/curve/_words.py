@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dplr.mechanisms import SHORTHANDS
-from dplr.plots._view import best_guess
+from dplr.privacy.words import best_guess
 from dplr.report._page import number
 from dplr.report._words import MODELS
 

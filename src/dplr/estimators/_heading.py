@@ -1,0 +1,81 @@
+"""What a table says of the model that it is about, and the table of a model whose release allows no intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dplr.fitting.outlook import outlook_of_record
+from dplr.fitting.release import Record
+from dplr.mechanisms import SHORTHANDS
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import alarms, delta_words
+from dplr.summary.released import Coefficients, released_table
+from dplr.summary.table import Summary
+
+MODELS = {
+    "logistic": "Logistic regression",
+    "svm": "Linear support vector machine",
+    "linear": "Linear regression",
+    "huber": "Robust linear regression",
+    "poisson": "Poisson regression",
+    "margin": "Linear classifier",
+    "residual": "Linear regression",
+}
+
+
+def title_of(fitted: Any) -> str:
+    """Model and mechanism."""
+    words = SHORTHANDS[fitted._record.mechanism.about.name].words.split(":")[0]
+    return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {words}"
+
+
+def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> dict[str, str]:
+    """What was fitted, to how many units, and what it cost."""
+    n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
+    if n_rows is not None and statement.unit.person is not None:
+        n += f" {statement.unit.many}"
+    return {
+        "target": target,
+        "n": n,
+        "eps": "inf (no privacy)" if math.isinf(statement.eps) else f"{statement.eps:g}",
+        "delta": delta_words(statement.delta).removeprefix("= "),
+        "neighbouring": str(statement.neighbouring),
+    }
+
+
+def target_of(fitted: Any) -> str:
+    """The target, or the label that the model is about."""
+    target = fitted.target_name_ or "y"
+    labels = np.asarray(getattr(fitted, "classes_", ()))
+    return f"{target} = {labels[1]}" if len(labels) == 2 else str(target)
+
+
+def drowned(fitted: Any) -> tuple[str, ...]:
+    """What to do where noise drowns the fit, by public facts; nothing where it does not."""
+    outlook = outlook_of_record(fitted._record, fitted.privacy_.eps)
+    return (str(outlook),) if outlook is not None and outlook.drowned else ()
+
+
+def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary:
+    """The table of a model whose release allows no intervals, and why."""
+    record: Record = fitted._record
+    statement = record.plan.statement  # of one model alone
+    coef = np.atleast_2d(fitted.coef_)
+    known = Coefficients(
+        names=fitted.coef_names_,
+        coef=coef,
+        intercept=np.broadcast_to(np.asarray(fitted.intercept_, np.float64), len(coef)),
+        labels=[str(label) for label in fitted.classes_.tolist()] if len(coef) > 1 else [""],
+        prep=record.prep,
+        deviation=0.0 if math.isinf(statement.eps) else record.mechanism.coef_noise(statement),
+    )
+    public = statement.neighbouring is Neighbouring.REPLACE_ONE
+    facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)
+    assert statement.estimand is not None
+    return released_table(
+        known, statement.estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
+    )

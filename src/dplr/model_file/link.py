@@ -1,0 +1,28 @@
+"""The map from margins to log odds as plain values and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dplr.model_file.readers import number, table
+from dplr.model_file.strict_json import refuse
+from dplr.problem.losses.link import MOST_TURN, Link
+
+_LINK = table({"share": number(0.0, 1.0, above=True), "turn": number(-MOST_TURN, MOST_TURN), "bend": number(0.0, 0.5)})
+
+
+def write_link(link: Link) -> dict[str, Any]:
+    """The three numbers of a link that is not the logistic one, for which a file has none."""
+    return {"share": link.share, "turn": link.turn, "bend": link.bend}
+
+
+def read_link(where: str, value: Any) -> Link:
+    """The link again."""
+    return Link(**_LINK(where, value))
+
+
+def check_link(link: Link, fitted: Any) -> Link:
+    """Refuse a link of a model that predicts no probabilities."""
+    if link.share and not hasattr(fitted, "predict_proba"):
+        refuse("model.link", "must be absent where there are no probabilities", type(fitted).__name__)
+    return link

@@ -1,0 +1,92 @@
+"""A guarantee in plain words: functions of a statement's kinds and numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dplr.privacy.guarantees import Neighbouring
+
+if TYPE_CHECKING:
+    from dplr.privacy.statement import PrivacyStatement
+
+_TINY = 1e-15  # a delta that is smaller is room for rounding, and not one that anybody chose
+_LARGEST_EXPONENT = 700.0
+_CERTAIN = 99.95  # percent
+
+
+def delta_words(delta: float) -> str:
+    """What follows "delta": the number, or the power of ten that it is below where no reader could tell them apart."""
+    if 0 < delta < _TINY:
+        return f"below 10^{math.floor(math.log10(delta)) + 1}"
+    return f"= {delta:g}"
+
+
+def best_guess(eps: float, delta: float) -> float:
+    """Highest probability of guessing which of two neighbouring data sets was used, if both were equally likely before.
+
+    An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
+    exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).
+    """
+    return 1 - (1 - delta) / (1 + math.exp(eps)) if eps < _LARGEST_EXPONENT else 1.0
+
+
+def brief(statement: PrivacyStatement) -> tuple[str, ...]:
+    """Whom a statement protects and how well, what was released, and what the publisher answers for."""
+    if math.isinf(statement.eps):
+        return ("No privacy: nothing was added to hide anybody (eps = inf). Treat the numbers like the data.",)
+    numbers = sum(math.prod(block.shape) for block in statement.released.values())
+    exact = statement.neighbouring is Neighbouring.REPLACE_ONE
+    public = f"bounds, options and the number of {statement.unit.many}" if exact else "bounds and options"
+    sentences = [
+        *alarms(statement),
+        bound(statement),
+        guess(statement),
+        f"Released: {numbers:,} noisy numbers. Whatever is computed from them, the model too, is covered. Other "
+        "releases from these data add up with this one.",
+        f"The publisher answers for what was taken as public: {public}. The full statement lists all "
+        f"{len(statement.assumptions)} facts.",
+    ]
+    if statement.arithmetic != "integer":
+        sentences.append("Proved for real numbers; computed in floating point, and rounded to a public grid.")
+    return tuple(sentences)
+
+
+def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
+    """What voids the promise, as sentences; none where nothing does."""
+    found = [f"NOT COVERED: {fact}." for fact in statement.uncovered]
+    if statement.reproducible:
+        found.append("Not private: the noise came from a seed, and whoever knows the seed can take it away.")
+    return tuple(found)
+
+
+def bound(statement: PrivacyStatement) -> str:
+    """The guarantee as a factor, rounded up."""
+    person = statement.unit.person
+    whom = "one record" if person is None else f"one person with all their rows (column {person})"
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        change = f"had {'any one record' if person is None else 'the rows of any one person'} said anything else"
+    else:
+        whom += f", and that {'it is' if person is None else 'they are'} there"
+        change = f"had any one {statement.unit.one} not been there, or one more"
+    factor = math.exp(min(statement.eps, _LARGEST_EXPONENT))
+    places = max(0, 2 - math.floor(math.log10(factor)))
+    factor = math.ceil(factor * 10**places) / 10**places
+    more = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
+    return (
+        f"Protected is {whom}: {change}, no outcome would be more than {factor:.7g} times as likely "
+        f"(eps = {statement.eps:g}){more}."
+    )
+
+
+def guess(statement: PrivacyStatement) -> str:
+    """The guarantee as the success rate of the best attack, rounded up."""
+    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
+    several = statement.unit.person is not None
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        question = f"which of two possible {'sets of rows of one person' if several else 'records'} was used"
+    else:
+        question = f"whether one {statement.unit.one} was used"
+    if chance >= _CERTAIN:
+        return f"Whoever must guess {question} may be right nearly always: a bound this loose promises little."
+    return f"Whoever must guess {question}, at even odds, is right at most {chance:g} % of the time."

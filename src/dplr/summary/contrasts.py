@@ -1,0 +1,154 @@
+"""Contrasts: the released coefficients as differences to reference levels. Post-processing of them and public facts.
+
+A block with a column for each of its levels, and a constant beside it, has one column more than it can tell apart: in a
+row with a declared level the columns add up to 1. So coefficients may be moved between block and constant, and nothing
+else of the model changes. Here the reference level is moved to 0. A product with that level goes to its other factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds.kinds import middle
+from dplr.bounds.layout import Layout
+from dplr.bounds.products import Product
+from dplr.bounds.scaling import Prep
+from dplr.summary.columns import declared_reference, levels_of
+
+Matrix = NDArray[np.float64]
+
+_MOST = 256  # directions of the noise at a time
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Contrasts:
+    """A model in terms of its reference levels. Predictions are those of the released coefficients.
+
+    Except in a row with a value that is not among the declared levels: it is 0 in all columns of their block, which
+    here is the reference, and there is not. Its prediction is that of the reference less what was moved.
+
+    Attributes
+    ----------
+    names : of the columns that are left, in their order.
+    positions : of these columns among all columns of the model.
+    references : column of the table -> the level that its others are compared with.
+    coef : (models, columns) in the user's units.
+    intercept : (models,): at the reference levels, and 0 elsewhere.
+    """
+
+    names: tuple[str, ...]
+    positions: tuple[int, ...]
+    references: Mapping[str, str]
+    coef: Matrix
+    intercept: Matrix
+
+
+def contrasts(names: Sequence[str], coef: Matrix, intercept: Matrix, prep: Prep | None) -> Contrasts:
+    """The contrasts of models with these names, coefficients (models, columns) and intercepts (models,).
+
+    The reference is the declared level, which has no column, or else the first one. Without a constant nothing is
+    moved: then levels can be told apart. `prep` is None where nothing is declared of the columns.
+    """
+    coef, intercept = np.array(coef, np.float64), np.array(intercept, np.float64)
+    layout = None if prep is None else prep.layout
+    if layout is None or layout.width != len(names):
+        return Contrasts(tuple(names), tuple(range(len(names))), {}, coef, intercept)
+    assert prep is not None
+    references = {
+        feature: str(level)
+        for feature, column in zip(layout.features, layout.columns, strict=True)
+        if (level := declared_reference(column)) is not None
+    }
+    left_out: set[int] = set()
+    if prep.geometry.intercept:
+        full = _full(layout)
+        for first, product in _movable(layout, full, _narrow(prep)):
+            left_out |= _move_product(layout, first, product, full, coef, intercept)
+        for place in full:
+            first = layout.firsts[place]
+            others = np.arange(first + 1, first + layout.columns[place].block)
+            intercept += coef[:, first]
+            coef[:, others] -= coef[:, [first]]
+            left_out.add(first)
+            references[layout.features[place]] = levels_of(layout.columns[place])[0]
+    kept = tuple(j for j in range(len(names)) if j not in left_out)
+    in_order = {feature: references[feature] for feature in layout.features if feature in references}
+    return Contrasts(tuple(names[j] for j in kept), kept, in_order, coef[:, list(kept)], intercept)
+
+
+def deviations(names: Sequence[str], deviation: float, prep: Prep) -> tuple[Matrix, float]:
+    """Standard deviations of the noise on contrasts (columns,) and intercept, in the user's units.
+
+    `deviation` is that of each scaled coefficient, whose noises have equal deviations and no correlation, as the
+    numbers of a Gaussian vector and of one with a spherical density do.
+    """
+    size, d = prep.geometry.n_coefs, prep.geometry.d
+    start, offset = prep.to_user_units(np.zeros(size))
+    squares, square = 0.0, 0.0
+    for begin in range(0, size, _MOST):
+        units = np.eye(min(_MOST, size - begin), size, begin)
+        found = [prep.to_user_units(unit) for unit in units]
+        moved = contrasts(
+            names,
+            np.array([slopes - start for slopes, _ in found]).reshape(-1, d),
+            np.array([constant - offset for _, constant in found]),
+            prep,
+        )
+        squares = squares + (moved.coef**2).sum(axis=0)
+        square += float((moved.intercept**2).sum())
+    return deviation * np.sqrt(squares), float(deviation * np.sqrt(square))
+
+
+def _full(layout: Layout) -> tuple[int, ...]:
+    """Places of the columns of the table each level of which has a column."""
+    known = enumerate(layout.columns)
+    return tuple(place for place, column in known if levels_of(column) and declared_reference(column) is None)
+
+
+def _narrow(prep: Prep) -> set[int]:
+    """Columns of the model that count as clipped to a narrower range than the one declared."""
+    return set() if prep.limits is None else set(np.flatnonzero(np.isfinite(prep.limits[0])).tolist())
+
+
+def _movable(layout: Layout, full: Sequence[int], narrow: set[int]) -> Iterator[tuple[int, Product]]:
+    """Each product with a column of `full`, and its first column.
+
+    The other factor is a column of the model. Where that is a number in a narrower range, it is not what the product
+    has, whose numbers keep their declared bounds: such a product stays as it is.
+    """
+    firsts = layout.firsts[len(layout.columns) :]
+    for first, product in zip(firsts, layout.products, strict=True):
+        if any(place in full for place in product.places):
+            numbers = {layout.firsts[place] for place in product.places if layout.columns[place].number}
+            if not numbers & narrow:
+                yield first, product
+
+
+def _move_product(
+    layout: Layout, first: int, product: Product, full: Sequence[int], coef: Matrix, intercept: Matrix
+) -> set[int]:
+    """Take the reference levels of a product to 0, in place; the columns that this leaves out."""
+    columns = [_columns(layout, place) for place in product.places]
+    block = first + np.arange(product.width).reshape([len(each) for each in columns])
+    for axis in (0, 1):
+        if product.places[axis] not in full:
+            continue
+        block = np.moveaxis(block, axis, 0)
+        reference, others, target = block[0], block[1:], columns[1 - axis]
+        moved = coef[:, reference]
+        coef[:, others] -= moved[:, np.newaxis]
+        coef[:, target] += moved
+        if (number := layout.columns[product.places[1 - axis]].number) is not None:
+            intercept -= middle(number) * moved[:, 0]
+        block, columns[axis] = np.moveaxis(others, 0, axis), columns[axis][1:]
+    return set(range(first, first + product.width)) - set(block.ravel().tolist())
+
+
+def _columns(layout: Layout, place: int) -> NDArray[np.intp]:
+    """The columns of the model that a product multiplies for a column of the table."""
+    column, first = layout.columns[place], layout.firsts[place]
+    return np.arange(first, first + (1 if column.number else column.block))

@@ -1,0 +1,104 @@
+"""A table of the released coefficients alone: contrasts, the noise of each if it is known, and why no intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.bounds.scaling import Prep
+from dplr.privacy.estimand import Estimand
+from dplr.summary.clipped import about, clippings, noted
+from dplr.summary.columns import INTERCEPT, compared_with
+from dplr.summary.contrasts import Contrasts, contrasts, deviations
+from dplr.summary.table import NO_INTERVAL, Line, Summary
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Coefficients:
+    """What was released of a model, or of one for each class.
+
+    Attributes
+    ----------
+    names : of the columns.
+    coef : (models, columns) in the user's units.
+    intercept : (models,)
+    labels : the class that each model is about; empty text for one model alone.
+    prep : the way back from scaled coefficients, and what is declared of the columns.
+    deviation : of the noise on each scaled coefficient; 0 without noise. None where it is not known.
+    """
+
+    names: Sequence[str]
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    labels: Sequence[str]
+    prep: Prep
+    deviation: float | None
+
+
+def released_table(
+    found: Coefficients,
+    estimand: Estimand,
+    title: str,
+    facts: Mapping[str, str],
+    obstacle: str,
+    alarms: tuple[str, ...],
+    advice: tuple[str, ...],
+    notes: tuple[str, ...],
+) -> Summary:
+    """The table; `obstacle` is why there are no intervals."""
+    shown = contrasts(found.names, found.coef, found.intercept, found.prep)
+    lines = tuple(_lines(found, shown))
+    clipped = clippings(found.names, found.prep)
+    return Summary(
+        lines=lines,
+        title=about(title, clipped),
+        facts=dict(facts) | {"coefficients": estimand.words},
+        references=dict(shown.references),
+        notes=noted(notes, clipped),
+        estimand=estimand,
+        obstacle=obstacle,
+        alarms=alarms,
+        advice=(*advice, _advice(found, obstacle)),
+        clipped=clipped,
+    )
+
+
+def _lines(found: Coefficients, shown: Contrasts) -> Iterator[Line]:
+    """The columns of each model, then its intercept where it has one."""
+    layout = found.prep.layout
+    against = [""] * len(shown.names) if layout is None else compared_with(layout, shown.references, shown.positions)
+    noise, last = np.full(len(shown.names), math.nan), math.nan
+    if found.deviation is not None:
+        noise, last = deviations(found.names, found.deviation, found.prep)
+    for label, coef, intercept in zip(found.labels, shown.coef.tolist(), shown.intercept.tolist(), strict=True):
+        rows = list(zip(shown.names, coef, noise.tolist(), against, strict=True))
+        rows += [(INTERCEPT, intercept, last, "")] if found.prep.geometry.intercept else []
+        for name, value, deviation, level in rows:
+            yield Line(
+                name=name,
+                label=label,
+                estimate=value,
+                std_error=math.nan,
+                low=math.nan,
+                high=math.nan,
+                noise_share=math.nan,
+                p_value=math.nan,
+                verdict=NO_INTERVAL,
+                noise=deviation,
+                reference=level,
+            )
+
+
+def _advice(found: Coefficients, obstacle: str) -> str:
+    """Why there are no intervals, and what the digits are."""
+    if found.deviation is None:
+        digits = "How much noise is in each number is not known: two digits are shown, and even these may be noise."
+    elif found.deviation:
+        digits = "The noise is the standard deviation of what was added to each number; sampling error comes on top."
+    else:
+        digits = ""
+    return f"No intervals: {obstacle}. {digits}".rstrip()
