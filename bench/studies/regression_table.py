@@ -84,7 +84,7 @@ def main():
             dplr.save_model(model, path)
     models = [dplr.load_model(path) for path in paths]
     for name, model, other in zip(("income", "insured"), models, statsmodels_tables(X, income, insured), strict=True):
-        write(name, str(model.summary()))
+        write(name, model.summary().to_text())
         write(f"{name}-statsmodels", text_of(other))
 
 

@@ -38,7 +38,7 @@ def check_eps(eps: Any) -> float:
     """eps in [1e-9, inf]."""
     value = real_number("eps", eps, "Give the privacy loss you can afford, such as eps=0.8.")
     if math.isnan(value) or value <= 0:
-        raise ValueError(sentence("eps", "must be positive", value, "eps=float('inf') fits without privacy."))
+        raise ValueError(sentence("eps", "must be positive", value, "0.1 to 1 is usual; less protects more."))
     if value < SMALLEST_EPS:
         raise ValueError(sentence("eps", f"must be at least {SMALLEST_EPS:g}", value, "Less would be pure noise."))
     return value

@@ -86,12 +86,17 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def test_fit_writes_the_model_spends_from_the_ledger_and_prints_the_statement(folder):
+def test_fit_writes_the_model_spends_from_the_ledger_and_prints_coefficients_and_the_promise(folder):
     command("ledger", "init", "budget.db", "--eps", "1")
     result = command(*FIT, "--ledger", "budget.db", "--label", "people of 2026")
     est = dplr.load_model("model.json")
-    assert result.stdout.startswith(str(est.privacy_) + "\nWrote model.json.\n")
-    assert "Left in budget.db: eps = 0.5" in result.stdout
+    table, _, rest = result.stdout.partition("\n\n")
+    assert table == str(est.summary())
+    promise, said, end = rest.partition("The full statement: dplr summary model.json --statement\n")
+    assert " ".join(promise.split()) == " ".join(est.privacy_.brief)
+    assert said
+    assert end.startswith("Wrote model.json.\nLeft in budget.db: eps = 0.5")
+    assert max(map(len, result.stdout.splitlines())) <= 100
     assert est.classes_.tolist() == ["no", "yes"]
     assert est.privacy_.eps == spent() == 0.5
     assert dplr.Ledger("budget.db").entries()[0].label == "people of 2026"
@@ -231,7 +236,7 @@ def test_hostile_bounds_are_a_sentence(folder, text):
 
 
 WRONG = {
-    "eps of zero": (["--eps", "0"], "must be positive; inf fits without privacy"),
+    "eps of zero": (["--eps", "0"], "must be positive; 0.1 to 1 is usual"),
     "eps of nothing": (["--eps", "nan"], "must be positive"),
     "no such mechanism": (["--mechanism", "magic"], "magic"),
     "delta where it must be positive": (["--mechanism", "ngd"], "`delta` must be positive"),
@@ -543,9 +548,10 @@ def test_public_rows_of_a_file_are_the_start(folder):
 
 
 def test_add_remove_takes_a_declared_number_of_records(folder):
-    options = ("--neighbouring", "add_remove", "--n-rows", "500")
+    options = ("--neighbouring", "add_remove", "--n-rows", "500", "--statement")
     result = command(*FIT, *options)
     assert "a declared reference, n_rows = 500" in result.stdout
+    assert "The full statement:" not in result.stdout
     assert "= 400" not in result.stdout
 
 
@@ -553,7 +559,7 @@ def test_plan_states_what_the_fit_will_state_and_reads_no_data(folder):
     os.remove("people.csv")
     planned = command("plan", *PLAN)
     write_people("people.csv", people())
-    statement = command(*FIT).stdout.partition("Wrote")[0]
+    statement = command(*FIT, "--statement").stdout.partition("\n\n")[2].partition("Wrote")[0]
     lines = [line for line in statement.splitlines() if "the labels" not in line]
     assert "\n".join(lines) in planned.stdout
     assert "Expected utility: with probability 0.95" in planned.stdout
@@ -569,7 +575,8 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     X = rng.uniform(-1, 1, (500, 1))
     y, bounds = rng.random(500) < 1 / (1 + np.exp(-3 * X[:, 0])), dplr.Bounds({"x": (-1, 1)}, target=(False, True))
     spec = dplr.ObjectivePerturbation(cut=None) if mechanism == "objective" else mechanism
-    plan = dplr.plan(n_rows=500, bounds=bounds, eps=0.5, mechanism=spec)
+    options = {"bounds": bounds, "mechanism": spec, "ranges": "off"}
+    plan = dplr.plan(n_rows=500, eps=0.5, **options)
     l2, bound = plan.minimisation.ridge / 500, excess_risk_of(plan)
     weights = np.array(plan.minimisation.weights or (1.0, 1.0))
     rows = np.column_stack([X, np.full(500, 0.5)]) * np.where(y, 1, -1)[:, None]
@@ -580,7 +587,7 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     minimum = scipy.optimize.minimize(objective, np.zeros(2), tol=1e-12).fun
     import pandas as pd
 
-    fits = dplr.fit_many(pd.DataFrame({"x": X[:, 0]}), y, eps=[0.5], repeats=200, mechanism=spec, bounds=bounds)
+    fits = dplr.fit_many(pd.DataFrame({"x": X[:, 0]}), y, eps=[0.5], repeats=200, **options)
     excess = [objective(np.append(est.coef_[0], est.intercept_ * 2)) - minimum for est in fits]
     assert np.mean(np.array(excess) <= bound) > 0.8
     assert np.quantile(excess, 0.95) > least * bound  # the bound is about this

@@ -98,7 +98,7 @@ def test_the_probability_of_a_level_is_asked_for_by_its_text(folder, target, lev
     command(*RELEASE, "-q")
     given = ("moments", "fit", "m.json", "--target", target, "--column", "age", "--level", "0.9")
     table = command(*given, "--probability-of", level, "--l2", "cv").stdout
-    assert f"target {target}={level}" in table
+    assert f": {target}={level}, n " in table
     assert "90 % interval" in table
     assert "not log odds" in " ".join(table.split())
 

@@ -37,19 +37,13 @@ def test_lengths_of_logistic_coefficients_are_closer_to_the_truth_without_noise(
     assert abs(1 - length["coefficients"]) < abs(1 - length["prediction"]) / 2
 
 
-def test_only_fm_has_options_of_its_own_and_it_keeps_those_that_were_set():
-    def options(mechanism, **given):
-        given = {"bounds": BOUNDS, "model": "logistic", **given}
-        plan = dplr.plan(n_rows=20_000, eps=1.0, mechanism=mechanism, aim="coefficients", **given)
-        return plan.statement
+def test_fm_keeps_the_options_that_were_set():
+    def calibration(mechanism):
+        given = {"n_rows": 20_000, "eps": 1.0, "bounds": BOUNDS, "aim": "coefficients"}
+        return dplr.plan(mechanism=mechanism, **given).statement.calibration
 
-    assert "stein quadratic" in options("fm").calibration
-    assert "taylor quadratic" in options(dplr.FunctionalMechanism(approximation="taylor")).calibration
-    assert (
-        options("objective").calibration
-        == dplr.plan(n_rows=20_000, eps=1.0, mechanism="objective", bounds=BOUNDS).statement.calibration
-    )
-    assert options("output", model="svm").assumptions[-1] == 'aim = "coefficients"'
+    assert "stein quadratic" in calibration("fm")
+    assert "taylor quadratic" in calibration(dplr.FunctionalMechanism(approximation="taylor"))
 
 
 def test_the_statement_names_ridge_and_trimming_and_those_of_a_refit():

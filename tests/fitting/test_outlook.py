@@ -1,6 +1,8 @@
 """Noise that drowns a fit is said before eps is spent."""
 
+import csv
 import math
+import pathlib
 import warnings
 
 import numpy as np
@@ -145,3 +147,31 @@ def test_a_loop_of_fits_warns_once_by_default():
         for _ in range(20):
             dplr.fit(X, y, model="linear", bounds=bounds, eps=0.1)
     assert [each.category for each in told].count(dplr.UtilityWarning) == 1
+
+
+RESULTS = pathlib.Path(__file__).parents[2] / "bench" / "results" / "drowned.csv"
+
+
+def _study():
+    with open(RESULTS, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(("model", "most_missed", "most_warned"), [("linear", 0.04, 0.02), ("logistic", 0.07, 0.05)])
+def test_fits_worse_than_none_are_foreseen_and_good_ones_hardly_warned(model, most_missed, most_warned):
+    """The study of decision record 50: 4,200 cells of made-up rows."""
+    cells = [(float(cell["kept"]), float(cell["ratio"]) > DROWNED) for cell in _study() if cell["model"] == model]
+    bad, good = [warned for kept, warned in cells if kept <= 0], [warned for kept, warned in cells if kept >= 0.5]
+    assert len(bad) > 1_000
+    assert len(good) > 500
+    assert 1 - np.mean(bad) <= most_missed
+    assert np.mean(good) <= most_warned
+
+
+@pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
+def test_the_study_is_about_the_outlook_of_this_version():
+    for cell in _study()[::97]:
+        bounds = dplr.Bounds([(-1, 1)] * int(cell["d"]), target=(-1, 1) if cell["model"] == "linear" else (0, 1))
+        facts = {name: float(cell[name]) for name in ("eps", "delta")} | {"n_rows": int(cell["n"]), "bounds": bounds}
+        plan = dplr.plan(model=cell["model"], mechanism=cell["mechanism"], large_delta=True, **facts)
+        assert plan.outlook.ratio == pytest.approx(float(cell["ratio"]), rel=1e-3)

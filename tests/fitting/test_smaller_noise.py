@@ -23,7 +23,7 @@ SPECS = {
 
 def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
-    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, **facts)
+    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, ranges="off", **facts)
 
 
 def table(n=3_000, classes=2):
@@ -142,7 +142,7 @@ def test_several_classes_take_what_is_smaller_for_all_of_them():
     for k in (3, 40):
         known = {"a": (-1, 1), "b": (-1, 1)}
         bounds = dplr.Bounds(known, target=list(range(k)))
-        plan = dplr.plan(n_rows=5_000, bounds=bounds, eps=1.0, delta=1e-6, mechanism="output")
+        plan = dplr.plan(n_rows=5_000, bounds=bounds, eps=1.0, delta=1e-6, mechanism="output", ranges="off")
         laws.append(next(iter(plan.released.values())).law)
     assert laws == ["norm-Gamma", "Gaussian"]
 
@@ -158,13 +158,15 @@ def test_a_share_that_pure_noise_cannot_pay_for_keeps_gaussian_noise():
     assert next(iter(plan.released.values())).law == "Gaussian in the objective"
 
 
-def test_a_ridge_that_ranges_leave_too_little_for_keeps_gaussian_noise():
+def test_a_ridge_that_ranges_leave_too_little_for_has_none_unless_they_are_asked_for():
     bounds = dplr.Bounds([(-1, 1)], target=(-1, 1))
     facts = {"model": "linear", "n_rows": 2_000, "bounds": bounds, "eps": 1.0, "mechanism": "objective", "l2": 4.125e-4}
-    assert dplr.plan(**facts, delta=1e-6).released["coef"].law == "Gaussian in the objective"
-    assert dplr.plan(**facts, delta=1e-6, ranges="off").released["coef"].law == "gauge in the objective"
+    for delta in (0.0, 1e-6):
+        plan = dplr.plan(**facts, delta=delta)
+        assert list(plan.released) == ["coef"]
+        assert plan.released["coef"].law == "gauge in the objective"
     with pytest.raises(ValueError, match="`l2` must be above"):
-        dplr.plan(**facts)
+        dplr.plan(**facts, ranges="on")
 
 
 @pytest.mark.parametrize("mechanism", BOTH)

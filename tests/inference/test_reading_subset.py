@@ -7,8 +7,10 @@ import pytest
 from scipy import stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, symmetric_noise, target
 
-from dplr.inference.intervals import intervals
+from dplr.inference.expansion import Expansion
+from dplr.inference.intervals import BOUNDED, intervals
 from dplr.inference.noise import covariance
+from dplr.inference.reading import Reading
 from dplr.inference.sampling import (
     classical_sampling,
     positive_part,
@@ -16,6 +18,7 @@ from dplr.inference.sampling import (
     ridge_fit,
     robust_sampling,
 )
+from dplr.privacy.estimand import Estimand
 
 
 def correlated(rng, n=800):
@@ -135,3 +138,36 @@ def test_a_ridge_fit_without_noise_is_least_squares():
     fit = ridge_fit(V.T @ V, V.T @ y, np.zeros((5, 5)))
     np.testing.assert_allclose(fit, np.linalg.lstsq(V, y, rcond=None)[0], atol=1e-9)
     assert np.linalg.norm(ridge_fit(V.T @ V, V.T @ y, cell_variances(5, 9.0))) < np.linalg.norm(fit)
+
+
+def test_a_level_that_the_others_make_up_for_is_left_out_of_a_score_wherever_it_was_released():
+    rng = np.random.default_rng(5)
+    hot = np.eye(3)[rng.integers(0, 3, 4000)] * 0.5
+    V = np.column_stack([rng.uniform(-0.5, 0.5, 4000), hot, np.full(4000, 0.5)])
+    null = np.array([[0.0, 1.0, 1.0, 1.0, -1.0]])  # of no row
+    assert np.abs(V @ null[0]).max() < 1e-12
+    y = rng.random(4000) < 1 / (1 + np.exp(-V @ [1.0, 0.0, 1.0, -1.0, 0.5]))
+    keep = np.array([0, 2, 3, 4])
+
+    def at(center):
+        p = 1 / (1 + np.exp(-V @ center))
+        hessian = (V * (p * (1 - p))[:, None]).T @ V
+        noise = np.zeros((5, 5))
+        given = Reading(
+            matrix=hessian, vector=V.T @ (y - p), cells=noise + 1e-4, tied=np.zeros(5), vector_noise=np.eye(5),
+            sampling=hessian, laplace=False, center=center, reach=9.0, estimand=Estimand.LOG_ODDS, n_rows=4000.0,
+            expansion=Expansion(1.5, np.array([0.5, 0.5, 0.5, 0.5, 0.5])),
+        )  # fmt: skip
+        return intervals(given.referenced(keep, null), np.eye(4))
+
+    best = np.zeros(5)
+    for _ in range(20):  # maximum likelihood without the level
+        p = 1 / (1 + np.exp(-V @ best))
+        small = V[:, keep]
+        best[keep] += np.linalg.solve((small * (p * (1 - p))[:, None]).T @ small, small.T @ (y - p))
+    one, other = at(best), at(best + 3.0 * null[0])
+    assert np.all(one.verdict == BOUNDED)
+    assert one.estimate == pytest.approx(best[keep], abs=1e-9)
+    assert other.estimate == pytest.approx(best[keep], abs=1e-9)
+    assert other.low == pytest.approx(one.low, abs=1e-6)
+    assert other.high == pytest.approx(one.high, abs=1e-6)

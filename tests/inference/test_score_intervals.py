@@ -357,3 +357,30 @@ def test_input_that_makes_no_sense_is_refused():
         score_test(given, np.ones((2, 4)), [0.0, 0.0])
     with pytest.raises(ValueError, match="`values` must be 1"):
         score_test(given, np.ones((1, 4)), [0.0, 1.0])
+
+
+def one_coefficient(matrix, vector=0.5):
+    """An equation of one coefficient whose matrix has noise of deviation 1."""
+    one = np.ones((1, 1))
+    return Reading(
+        matrix=matrix * one, vector=vector * np.ones(1), cells=one, tied=np.zeros(1), vector_noise=0.01 * one,
+        sampling=0.01 * one, laplace=False, center=np.zeros(1), reach=2.0, estimand=Estimand.MEAN, n_rows=1000.0,
+    )  # fmt: skip
+
+
+def test_an_interval_is_reported_where_that_of_a_far_higher_level_is_bounded_too():
+    contrast = np.eye(1)
+    assert intervals(one_coefficient(2.5), contrast).verdict[0] == UNBOUNDED  # 2.5 deviations are noise once in eighty
+    assert intervals(one_coefficient(3.1), contrast).verdict[0] == UNBOUNDED
+    assert intervals(one_coefficient(4.0), contrast).verdict[0] == BOUNDED
+    assert math.isnan(score_test(one_coefficient(2.5), contrast, np.zeros(1)).p_value)
+    usual = intervals(one_coefficient(4.0), contrast)
+    surer = intervals(one_coefficient(4.0), contrast, level=0.999)
+    assert usual.high[0] - usual.low[0] < surer.high[0] - surer.low[0]  # the ends are those of the level asked for
+
+
+def test_noise_that_makes_a_direction_look_strong_is_hardly_ever_reported():
+    matrices = 1.0 + np.random.default_rng(0).normal(size=400)  # one deviation: 17 % look like two and more
+    reported = [intervals(one_coefficient(each), np.eye(1)).verdict[0] == BOUNDED for each in matrices]
+    assert np.mean(reported) <= 0.02
+    assert np.mean(matrices > Z) >= 0.12

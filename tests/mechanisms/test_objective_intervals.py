@@ -15,6 +15,7 @@ from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
 from dplr.mechanisms.perturbation import hessian
 from dplr.noise import Source
+from dplr.privacy.calibration import rest_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
@@ -70,7 +71,7 @@ def test_both_parts_together_cost_eps():
             n_rows=10_000, n_features=3, eps=hessian.model_share(eps), mechanism=dplr.ObjectivePerturbation(cut=None)
         )
         assert plan.released["coef"] == alone.released["coef"]
-        assert Fraction(hessian.model_share(eps)) + Fraction(hessian._rest(eps)) <= Fraction(eps)
+        assert Fraction(hessian.model_share(eps)) + Fraction(rest_of(eps, hessian.model_share(eps))) <= Fraction(eps)
 
 
 GEOMETRIES = {

@@ -147,6 +147,7 @@ CASES = {
     "target beyond its bounds": Case(1, (1.0,), 4.0, (1.0,), -1.0, labels=False, bounds=True, spec=LINEAR),
     # Two rows at right angles.
     "gaussian, squared residuals d=2": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 1.0, labels=False, delta=1e-5, spec=ROBUST),
+    "squared residuals d=2": Case(2, (1.0, 0.0), 1.0, (0.0, 1.0), 1.0, labels=False, spec=ROBUST),
     "rerun, squared d=1": label_flip(1, RERUN, labels=False),
     "paper d=1": label_flip(1, ReleaseAlone(calibration="paper")),
 }

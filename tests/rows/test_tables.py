@@ -444,7 +444,7 @@ def test_names_decide_when_predicting():
     assert_array_equal(est.predict(frame), est.predict(tables["arrow"]))
     assert list(est.feature_names_in_) == list(BOUNDS.names)
     assert est.n_features_in_ == 8
-    with pytest.raises(ValueError, match=r"columns that the model was fitted on; missing; got \['sex'\]"):
+    with pytest.raises(ValueError, match=r"was fitted on, and lacks \['sex'\]; got \["):
         est.predict(frame.drop("sex"))
     with pytest.raises(ValueError, match="must have column names, as the bounds do"):
         est.predict(np.ones((3, 8)))

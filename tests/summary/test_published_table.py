@@ -25,7 +25,7 @@ def plain(name):
 @pytest.mark.parametrize("name", ["income", "insured"])
 def test_the_table_of_the_page_is_that_of_its_model(name):
     model = dplr.load_model(ROOT / f"docs/examples/acs_{name}.model.json")
-    assert block(name) == str(model.summary())
+    assert block(name) == model.summary().to_text()
     assert "Not private" not in block(name)
 
 

@@ -168,10 +168,8 @@ def test_where_variances_differ_robust_intervals_hold_the_truth_and_classical_on
     assert np.mean(held["robust"]) > 0.87
 
 
-def test_robust_intervals_need_delta_and_numbers():
-    X, y = uneven(500, 0)
-    with pytest.raises(ValueError, match="`delta` must be positive with intervals='robust'"):
-        robust_fit(X, y, 1.0)
+def test_robust_intervals_need_one_model():
+    X, _ = uneven(500, 0)
     spec = dplr.FunctionalMechanism(intervals="robust")
     with pytest.raises(ValueError, match="`intervals` must be 'on' or 'off' with more than two classes"):
         dplr.fit(X, np.arange(500) % 3, classes=[0, 1, 2], mechanism=spec, eps=1.0, delta=1e-4)
@@ -223,7 +221,8 @@ def test_under_add_remove_a_model_without_an_intercept_has_no_intervals():
         fit_intercept=False,
     )  # fmt: skip
     with pytest.raises(ValueError, match="number of rows"):
-        est.summary()
+        est.conf_int()
+    assert "number of rows" in est.summary().obstacle
 
 
 @pytest.mark.parametrize("slope", [3.0, 12.0])
@@ -238,12 +237,15 @@ def test_a_score_that_is_far_from_the_coefficients_says_nothing_of_them(slope):
     assert ("did not come near enough" in str(table)) is not near
 
 
-def test_levels_without_a_reference_are_named_where_they_cannot_be_left_out():
+def test_a_score_compares_levels_with_the_first_one_where_none_is_declared():
     table, pay = people()
     est = dplr.fit(
         table, pay > 100, mechanism="score", eps=5.0, delta=1e-6, bounds=dplr.Bounds(BOUNDS, target=(False, True))
     )
-    assert "Every level of work has a column" in str(est.summary())
+    summary = est.summary()
+    assert summary.references == {"work": "gov"}
+    assert {line.name: line.reference for line in summary.lines}["work=self"] == "gov"
+    assert "work=self vs gov" in str(summary)
 
 
 def test_joint_intervals_are_wider_and_a_higher_level_too():
@@ -257,7 +259,7 @@ def test_joint_intervals_are_wider_and_a_higher_level_too():
 def test_where_noise_drowns_the_moments_the_table_says_that_it_cannot_say():
     table = fitted(0.05, 0, n=300).summary()
     assert all(not line.bounded and math.isnan(line.p_value) for line in table.lines)
-    assert str(table).count("cannot say") > len(table.lines)
+    assert table.to_text().count("cannot say") > len(table.lines)
     assert "weakest direction" in str(table)
     values = json.loads(table.to_json())
     assert all(line["low"] is None and line["p_value"] is None for line in values["lines"])
@@ -280,8 +282,9 @@ def test_more_than_two_classes_have_a_table_with_a_line_for_each_class():
     est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="fm", bounds=bounds)
     assert {line.label for line in est.summary().lines} == {"high", "low", "middle"}
     assert list(est.conf_int()) == ["high", "low", "middle"]
+    assert tuple(est.conf_int().to_frame().loc[("low", "age")]) == est.conf_int()["low"]["age"]
     assert est.wald_test("age")["high"].p_value < 1e-3
-    assert sum(line.startswith("class ") for line in str(est.summary()).splitlines()) == 1
+    assert sum(line.startswith("class ") for line in est.summary().to_text().splitlines()) == 1
 
 
 def test_a_table_is_the_same_from_a_model_file(tmp_path):
@@ -301,8 +304,16 @@ def test_models_whose_release_allows_no_intervals_say_why(mechanism, reason):
     eps = math.inf if mechanism == "none" else 1.0
     delta = 1e-6 if mechanism == "ngd" else 0.0
     est = dplr.fit(table, pay > 100, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds)
-    with pytest.raises(ValueError, match=f"(?s)what confidence intervals need; got '{mechanism}'.*{reason}"):
-        est.summary()
+    refused = f"(?s)what confidence intervals need; got '{mechanism}'.*{reason}"
+    for ask in (
+        est.conf_int,
+        lambda: est.wald_test("age"),
+        lambda: est.summary(["age"]),
+        lambda: est.summary(level=0.9),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            ask()
+    assert reason in est.summary().obstacle
 
 
 def test_a_release_without_sum_y_squared_says_so():
@@ -362,10 +373,20 @@ def test_names_are_escaped_in_html_and_latex():
 
 def test_no_cell_is_a_formula_or_an_option():
     line = Line("=1+1", "", 1.0, 0.1, 0.8, 1.2, 0.5, 0.01, "bounded")
-    table = Summary((line, replace(line, name="[2pt]")), "T", {"level": "95 %"}, {}, ("a\x1bnote",), Estimand.MEAN)
+    facts = {"target": "y\x1b", "n": "1", "eps": "1", "delta": "0", "level": "95 %"}
+    table = Summary((line, replace(line, name="[2pt]\x1b")), "T", facts, {}, ("a\x1bnote",), Estimand.MEAN)
     assert "'=1+1," in table.to_csv()
     assert r"{}[2pt]" in table.to_latex()
-    assert "\x1b" not in str(table) + table.to_html() + table.to_latex()
+    assert "\x1b" not in str(table) + table.to_text() + table.to_html() + table.to_latex() + table.to_csv()
+
+
+def test_intervals_make_a_data_frame_as_well():
+    est = fitted(5.0)
+    ends = est.conf_int()
+    frame = ends.to_frame()
+    assert dict(ends) == {name: (row.low, row.high) for name, row in frame.iterrows()}
+    assert frame.index.name == "name"
+    assert (frame["low"].to_numpy() == est.summary().to_frame()["low"].to_numpy()).all()
 
 
 def test_a_data_frame_has_one_row_per_coefficient():

@@ -87,7 +87,8 @@ def read_pair(what: str, pair: Any) -> Pair:
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
         raise ValueError(sentence("bounds", f"must be finite for {what}", (low, high)))
     if not low < high:
-        raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), _CONSTANT))
+        remedy = _CONSTANT if low == high else f"The lower bound comes first: ({short(high)}, {short(low)})."
+        raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), remedy))
     return low, high
 
 

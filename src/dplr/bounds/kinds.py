@@ -16,6 +16,7 @@ Level = str | int | float | bool
 
 INDICATOR = "indicator"
 EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
+_DIGITS = frozenset(map(float, range(10)))
 TRANSFORMS = ("clip", "log1p", "log", "sqrt")
 # Ends are taken with the first function, as a number; values of rows with the second, many at once.
 _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
@@ -59,6 +60,14 @@ class Numeric:
     def number(self) -> Pair | None:
         """The range of the column that holds a number."""
         return self.range
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it measures something. Bounds of one digit, such as (0, 1) or (1, 5), declare flags and codes.
+
+        A function of the bounds alone, so that a plan and a fit agree without a look at the type of a value.
+        """
+        return self.transform != "clip" or self.lower not in _DIGITS or self.upper not in _DIGITS
 
     @property
     def filler(self) -> float:

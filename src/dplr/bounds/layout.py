@@ -82,6 +82,13 @@ class Layout:
         return (*own, *(first for first, product in self._products if product.numbers == 2))
 
     @cached_property
+    def quantities(self) -> tuple[int, ...]:
+        """Those of the numbers that measure something, and products of two such: not flags or codes."""
+        known = zip(self.firsts, self.columns, strict=False)
+        own = (first for first, column in known if isinstance(column, Numeric) and column.quantity)
+        return (*own, *(first for first, product in self._products if product.quantity))
+
+    @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
         own = (

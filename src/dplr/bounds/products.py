@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.bounds.kinds import Column, Pair, middle, short
+from dplr.bounds.kinds import Column, Numeric, Pair, middle, short
 
 Matrix = NDArray[np.float64]
 
@@ -48,6 +48,11 @@ class Product:
     def numbers(self) -> int:
         """How many of the factors are numbers: 2 for one number, 1 for a block of them, 0 for a one-hot block."""
         return sum(factor.number is not None for factor in self.factors)
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it measures something, as both of its factors do."""
+        return all(isinstance(factor, Numeric) and factor.quantity for factor in self.factors)
 
     @property
     def width(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from dplr.bounds.columns import Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 from dplr.problem.losses import log_offset
+
+Ends: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,12 +45,12 @@ class Prep:
     high: NDArray[np.float64]
     labels: Pair | None = None
     layout: Layout | None = None
-    limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    limits: Ends | None = None
     target: Pair | None = None
     link: str = "identity"
 
     @property
-    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def ends(self) -> Ends | None:
         """Least and greatest value of each column, (d,) each, in the user's units: what a fit clips to.
 
         Those of the narrowed ranges, and of the bounds elsewhere; None where no columns are declared.
@@ -106,6 +109,7 @@ class Prep:
         limits = np.full(d, -np.inf), np.full(d, np.inf)
         for ends, end in zip(limits, (-units, units), strict=True):
             ends[narrow] = shift[narrow] + end / scale[narrow]
+        limits = self._within(limits)
         return replace(self, shift=shift, scale=scale, low=low, high=high, limits=limits)
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
@@ -117,7 +121,15 @@ class Prep:
         for limit, ends, end in zip(limits, (low, high), (middles - half_widths, middles + half_widths), strict=True):
             ends[narrow] = end[narrow] * GRID
             limit[narrow] = self.shift[narrow] + ends[narrow] / self.scale[narrow]
-        return replace(self, low=low, high=high, limits=limits)
+        return replace(self, low=low, high=high, limits=self._within(limits))
+
+    def _within(self, limits: Ends) -> Ends:
+        """The limits of narrowed columns inside the declared bounds, in every bit: the way back to units rounds."""
+        if self.layout is None:
+            return limits
+        declared = np.array(self.layout.pairs, np.float64).T
+        low, high = (np.where(np.isfinite(end), np.clip(end, *declared), end) for end in limits)
+        return low, high
 
     def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""

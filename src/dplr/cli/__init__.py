@@ -38,7 +38,7 @@ def main() -> None:
     A first model, from a file with the columns that census.toml describes:
       dplr bounds init people.csv --target income -o census.toml    # then fill it in, from a codebook
       dplr check people.csv --target income --bounds census.toml
-      dplr ledger init budget.db --eps 3
+      dplr ledger init budget.db --eps 3 --delta 1e-5
       dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
       dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
       dplr report model.json -o report.html

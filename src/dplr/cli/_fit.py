@@ -151,7 +151,9 @@ def fit(
 
 def _say(est: Any, output: str, full: bool) -> None:
     """What was fitted, what it promises, and the file."""
-    click.echo(visible(str(est.summary())))
+    from dplr.summary.render import FIRST
+
+    click.echo(visible(str(est._summary(most=FIRST))))
     click.echo()
     promise(est.privacy_, full)
     if not full:

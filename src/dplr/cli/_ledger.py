@@ -12,7 +12,7 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, Commands, Refused, blamed, visible
 from dplr.cli._files import check_model_output, claimed, write
-from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in, output_option, overwrite_option
+from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in, note, output_option, overwrite_option
 from dplr.cli._paying import uninterrupted
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _STATES = {
     "--resume` goes on with one whose journal, NAME.fit-…, lies beside the ledger.",
     "set aside": "Set aside: for a fit that has not begun. It counts as spent until it is given back.",
 }
+_LEAST_DELTA = 1e-9  # nobody asks a fit for less
 _FOR_THE_HOLDER = "  For the data holder: states and times tell which fits failed. What may be published: --public."
 
 
@@ -44,8 +45,8 @@ def ledger() -> None:
 @click.argument("path", type=click.Path(dir_okay=False))
 @click.option("--eps", type=Eps(), required=True, help="The whole budget, for ever.")
 @click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=None,
-    help="The whole delta; 0 admits pure fits alone. Without it 1e-12 (basic): room for objective "
-    "perturbation.")  # fmt: skip
+    help="The whole delta, from which fits with --delta (ngd, score) are paid; far below 1 / (number of records). "
+    "Without it 1e-12 (basic): room for fits without a delta alone. 0 admits pure fits alone.")  # fmt: skip
 @click.option("--composition", type=click.Choice(("basic", "zcdp", "gdp", "pld")), default="basic", show_default=True,
     help="How costs add up. basic: eps and delta add. zcdp: less, for many fits and delta > 0. gdp: less yet, for "
     "Gaussian noise. pld: least, where all fits were fixed in advance (extra `accounting`).")  # fmt: skip
@@ -66,10 +67,10 @@ def init(
     """Make a ledger. Its terms never change.
 
     \b
-    dplr ledger init budget.db --eps 3
-    dplr ledger init budget.db --eps 3 --delta 1e-6 --composition zcdp
-    dplr ledger init service.db --eps 3 --strict
-    dplr ledger init visits.db --eps 3 --unit patient
+    dplr ledger init budget.db --eps 3 --delta 1e-5
+    dplr ledger init budget.db --eps 3 --delta 1e-5 --composition zcdp
+    dplr ledger init service.db --eps 3 --delta 1e-5 --strict
+    dplr ledger init visits.db --eps 3 --delta 1e-5 --unit patient
     """
     import dplr
 
@@ -80,6 +81,8 @@ def init(
             path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict, unit=unit
         )
     click.echo(visible(f"Made {path}: {_words(made.terms())}."))
+    if delta is None and made.terms().delta < _LEAST_DELTA:
+        note("It can never pay for a fit with a --delta, such as ngd or score: make one with --delta for those.")
 
 
 @ledger.command()

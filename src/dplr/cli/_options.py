@@ -53,7 +53,7 @@ class Eps(click.ParamType[float]):
         with contextlib.suppress(ValueError):
             if float(value) > 0:
                 return float(value)
-        self.fail(f"it must be positive; inf fits without privacy. Got {value!r}.", param, ctx)
+        self.fail(f"it must be positive; 0.1 to 1 is usual, and less protects more. Got {value!r}.", param, ctx)
 
 
 def privacy_options(function: Function) -> Function:
@@ -63,8 +63,8 @@ def privacy_options(function: Function) -> Function:
         click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
             "already: the fit starts there."),
         click.option("--ranges", type=click.Choice(("auto", "on", "off")), default="auto", show_default=True,
-            help="Spend a share of eps to find where numbers lie within their bounds; auto: for a number as the "
-            "target, where records are many."),
+            help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
+            "the fit has no intervals."),
         click.option("--no-intercept", is_flag=True, help="Force the model through zero."),
         click.option("--l2", type=Ridge(), default="auto", show_default=True,
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),
@@ -75,7 +75,7 @@ def privacy_options(function: Function) -> Function:
         click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
             help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
         click.option("--aim", type=click.Choice(AIMS), default=AIMS[0], show_default=True,
-            help="What the model is for: the smallest error, or the least bias of coefficients."),
+            help="What the model is for: the smallest error, or a table of coefficients with intervals."),
         click.option("--large-delta", is_flag=True,
             help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         click.option("--delta", type=delta, default=0.0, show_default=True,

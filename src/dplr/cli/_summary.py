@@ -64,6 +64,7 @@ def summary(
         check_ending(output)
         check_output(output, overwrite, (model,))
     import dplr
+    from dplr.summary.render import FIRST
 
     with told():
         with blamed(FILE):
@@ -72,7 +73,8 @@ def summary(
             click.echo(visible(str(est.privacy_)))
             return
         with blamed(USAGE):
-            table = est.summary(list(columns) or None, level=level, joint=joint, coef_bound=coef_bound)
+            most = None if full or output is not None else FIRST
+            table = est._summary(list(columns) or None, level, joint, coef_bound, most)
     show(table, output, full, quiet)
 
 

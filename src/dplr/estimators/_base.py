@@ -39,7 +39,7 @@ from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
-from dplr.ledger.budget import Budget
+from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.job import Job
 from dplr.mechanisms import check_mechanism
@@ -60,6 +60,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
+    _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
     @suggests
@@ -124,7 +125,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             Quadratic for the logistic loss, as in `FunctionalMechanism`. None leaves it as it was.
         aim : {"coefficients", "prediction"} or None, default=None
             `"coefficients"` takes the options that bias them least, `"prediction"` the usual ones. None leaves them as
-            they were.
+            they were. What was released stays: intervals are those that the release allows.
         columns : sequence of str or None, default=None
             Names of columns, or of coefficients, that the new model is made of. The others get a coefficient of 0. None
             leaves them as they were.
@@ -248,7 +249,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             keep = functools.partial(self._kept, ledger, ready, given.weight_column)
             done = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
-        self._weight_column = given.weight_column
+        self._weight_column, self._counted = given.weight_column, not isinstance(ledger, NullLedger)
         return done
 
     def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:

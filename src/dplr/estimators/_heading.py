@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr.fitting.outlook import outlook_of_record
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.guarantees import Neighbouring
@@ -53,6 +54,12 @@ def target_of(fitted: Any) -> str:
     return f"{target} = {labels[1]}" if len(labels) == 2 else str(target)
 
 
+def drowned(fitted: Any) -> tuple[str, ...]:
+    """What to do where noise drowns the fit, by public facts; nothing where it does not."""
+    outlook = outlook_of_record(fitted._record, fitted.privacy_.eps)
+    return (str(outlook),) if outlook is not None and outlook.drowned else ()
+
+
 def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary:
     """The table of a model whose release allows no intervals, and why."""
     record: Record = fitted._record
@@ -69,4 +76,6 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
     public = statement.neighbouring is Neighbouring.REPLACE_ONE
     facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)
     assert statement.estimand is not None
-    return released_table(known, statement.estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), notes)
+    return released_table(
+        known, statement.estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
+    )

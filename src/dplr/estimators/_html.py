@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import warnings
 from typing import Any
 
@@ -11,6 +12,8 @@ SCORES = (
     "Scores, plots and choices made on private rows are not covered by this statement: cross-validation spends eps in "
     "every fold, and its scores are not private."
 )
+# Of a fit in this session; of a model from a file nobody knows.
+UNCOUNTED = "No ledger counted this fit: add up what all releases of these rows cost, or give the next fit a ledger."
 
 
 class Drawn:
@@ -30,6 +33,8 @@ def privacy_note(estimator: Any) -> str:
     """The statement of a fitted estimator, or what a fit would spend. Names of columns and labels are escaped."""
     if hasattr(estimator, "privacy_"):
         said = str(estimator.privacy_)
+        if getattr(estimator, "_counted", None) is False and math.isfinite(estimator.privacy_.eps):
+            said += f"\n{UNCOUNTED}"
     else:
         delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
         said = (

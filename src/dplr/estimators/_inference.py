@@ -13,17 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
-from dplr.estimators._heading import facts_of, table_without, target_of, title_of
+from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.privacy.words import alarms
-from dplr.summary.columns import Chosen, choose, compared_with, positions, unreferenced, user_units
+from dplr.summary.clipped import clippings
+from dplr.summary.columns import Chosen, choose, compared_with, null_directions, positions, user_units
+from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
-_RANGES = "Numbers count as clipped to ranges that were released first."
 _SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
 
 
@@ -86,13 +87,24 @@ class Inference:
         >>> [line.bounded for line in est.summary().lines]
         [True, True, True]
         """
+        return self._summary(columns, level, joint, coef_bound)
+
+    def _summary(
+        self,
+        columns: Sequence[str] | None = None,
+        level: float = 0.95,
+        joint: bool = False,
+        coef_bound: float | None = None,
+        most: int | None = None,
+    ) -> Summary:
+        """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
         asked = (columns, level, joint, coef_bound) != (None, 0.95, False, None)
         if not asked and (obstacle := self._obstacle()):
             fitted: Any = self
             return table_without(fitted, obstacle, _notes(fitted, fitted._record))
         subject = self._subject(columns)
         check_flag("joint", joint)
-        return summarise(subject, real_number("level", level), joint, coef_bound)
+        return summarise(subject, real_number("level", level), joint, coef_bound, most)
 
     def conf_int(
         self,
@@ -121,7 +133,8 @@ class Inference:
         -------
         dict
             Name to ``(low, high)``, the intercept as "(intercept)". Ends are infinite where the released numbers cannot
-            say. With more than two classes, a dictionary like this for each label.
+            say. With more than two classes, a dictionary like this for each label. Its method `to_frame` makes a
+            pandas data frame with the columns `low` and `high`.
 
         Raises
         ------
@@ -149,11 +162,10 @@ class Inference:
         subject = self._subject(columns)
         level, joint = real_number("level", level), check_flag("joint", joint)
         found = [
-            dict(zip(subject.names, map(tuple, ends.tolist()), strict=True))
+            Ends(zip(subject.names, map(tuple, ends.tolist()), strict=True))
             for ends in all_ends(subject, level, joint, coef_bound)
         ]
-        by_label: dict[str, Any] = self._by_label(found)
-        return by_label
+        return Ends(self._by_label(found))
 
     def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
         """Test that several coefficients have a value, all at once.
@@ -250,16 +262,18 @@ class Inference:
             raise ValueError(
                 sentence("columns", f'must be None with mechanism="{record.mechanism.about.name}"', columns, remedy)
             )
-        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept, whole)
+        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
         return Subject(
             equations=_equations(fitted, record, readings, chosen),
             names=chosen.names,
             references=chosen.references,
             title=title_of(fitted),
             facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
-            notes=(*_notes(fitted, record), *_unreferenced(prep.layout, whole)),
+            notes=_notes(fitted, record),
             against=_against(prep.layout, chosen),
             alarms=alarms(fitted.privacy_),
+            advice=drowned(fitted),
+            clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
         )
 
 
@@ -300,7 +314,12 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
     found = []
     for label, reading in zip(labels, readings, strict=True):
         units, added = user_units(record.prep, reading)
-        small = reading if len(keep) == len(reading.vector) else reading.subset(keep)
+        if len(keep) == len(reading.vector):
+            small = reading
+        elif record.mechanism.whole:
+            small = reading.referenced(keep, null_directions(record.prep.geometry, keep))
+        else:
+            small = reading.subset(keep)
         found.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
     return found
 
@@ -308,19 +327,9 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """What was assumed of the columns."""
     notes = [CLIPPED] if record.prep.layout is not None else []
-    notes += [_RANGES] if record.prep.limits is not None else []
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
     return tuple(notes)
-
-
-def _unreferenced(layout: Layout | None, whole: bool) -> tuple[str, ...]:
-    """What to declare where every level has a column and none can be left out."""
-    names = unreferenced(layout) if whole and layout is not None else []
-    if not names:
-        return ()
-    return (f"Every level of {', '.join(names)} has a column, so levels and intercept cannot be told apart. Declare a "
-            "reference= in the bounds.",)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def refit(
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:
     """The mechanism with the usual options of an aim; an approximation that was asked for stays."""
     usual = type(mechanism)()
-    aimed = usual.aimed(loss)
+    aimed = usual.unbiased(loss)
     given = {"approximation": approximation} if approximation is not None else {}
     chosen = usual if aim == AIMS[0] else aimed
     names = [option.name for option in fields(usual) if getattr(usual, option.name) != getattr(aimed, option.name)]

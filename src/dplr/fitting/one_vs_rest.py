@@ -175,11 +175,17 @@ def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: 
         return _gaussian_share(mechanism, plan, eps, delta, k)
     if isinstance(guarantee, Poisson):
         return _poisson_share(mechanism, plan, eps, delta, k)
-    total, _ = composition.basic([plan.statement] * k)
-    composed = "eps and delta add up" if total <= eps * (1 + _ROUNDING) else "composed as zCDP"
-    stated = delta or k * plan.statement.delta  # objective perturbation has a delta that nobody asked for
+    total, lost = composition.basic([plan.statement] * k)
+    if delta > 0 and lost > delta:
+        rule = f"must be 0 or at least {lost:.3g}, what {k} classes need with this mechanism"
+        raise ValueError(sentence("delta", rule, delta, "delta=0 states what they need."))
+    adds_up, shared = total <= eps * (1 + _ROUNDING), plan.statement.delta == shares[1]
+    # Objective perturbation has 2^-64 of its own without a delta, and with persons in place of a share of it. Where
+    # that adds up, no other delta is used; zCDP takes the rest for its way back.
+    stated = k * plan.statement.delta if adds_up and not shared else delta  # exactly: a power of two
+    composed = "eps and delta add up" if adds_up else "composed as zCDP"
     share = _Share(plan, Approx(eps, stated) if stated else Pure(eps), stated, composed)
-    return _profile_share(mechanism, problem, share, eps, delta, k) if delta > 0 else share
+    return _profile_share(mechanism, problem, share, eps, delta, k) if delta > 0 and shared else share
 
 
 def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:

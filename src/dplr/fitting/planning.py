@@ -18,9 +18,10 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
+from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
-from dplr.fitting.ranges import CHOICES, clippable, plan_ranges, stated
+from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, stated
 from dplr.fitting.units import ClassWeight, Declared, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
@@ -157,7 +158,7 @@ class PublicFacts:
             facts += said
         facts.append(l2_sentence(ridge))
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
-        return replace(problem, clippable=clippable(self.ranges, problem, self.prep))
+        return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
     def planned(self, eps: float) -> Planned:
         """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
@@ -167,32 +168,57 @@ class PublicFacts:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
         mechanism, problem = self._taken(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
+        if self.aim == COEFFICIENTS:
+            check_table(mechanism, planned.plan)
         if self.delta == 0 or math.isinf(eps):
             return planned
         whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
         pure = self._pure(mechanism, problem, eps, mechanism.noise_of(whole.plan))
-        return planned if pure is None else _without_delta(pure, self.delta)
+        if pure is not None:
+            return _without_delta(pure, pure_sentence(self.delta))
+        is_used = planned.statement.delta >= self.delta
+        return planned if is_used else _without_delta(planned, unused_sentence(self.delta))
 
     def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
         facts = list(self.problem.assumptions)
-        name, reason = self.mechanism, ""
-        if name == AUTO:
-            name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
-            facts.append(f'mechanism = "auto": {name}, as {reason}')
-        mechanism = as_mechanism(name)
-        if self.aim != AIMS[0]:
-            mechanism = mechanism.aimed(self.loss)
+        mechanism, reason = self._chosen(eps)
+        if reason:
+            facts.append(f'mechanism = "auto": {mechanism.about.name}, as {reason}')
+        if self.aim == COEFFICIENTS:
             facts.append(f'aim = "{self.aim}"')
         if not math.isinf(eps):
             facts += shrink_sentence(mechanism, self.problem)
         return mechanism, replace(self.problem, assumptions=tuple(facts))
 
+    def _chosen(self, eps: float) -> tuple[Mechanism, str]:
+        """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
+        tables = self.aim == COEFFICIENTS
+        if self.mechanism != AUTO:
+            mechanism = as_mechanism(self.mechanism)
+            return mechanism.aimed(self.problem, self._several) if tables else mechanism, ""
+        if tables:
+            return choose_table(self.problem, self._several, eps, self.delta)
+        name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
+        return as_mechanism(name), reason
+
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan with noise for this delta; ranges may have a share of eps."""
-        ranges = plan_ranges(self.ranges, mechanism, problem, self.prep, eps, delta)
+        ranges = plan_ranges(choice_for(self.aim, self.ranges), mechanism, problem, self.prep, eps, delta)
         if ranges is None:
             return plan_models(mechanism, problem, eps, delta, self._several)
+        if self.ranges == "on":
+            return self._within(ranges, mechanism, problem, eps, delta)
+        whole = plan_models(mechanism, problem, eps, delta, self._several)
+        if not mechanism.lacks_intervals(whole.plan):  # whoever gets intervals reads them as of the declared columns
+            return whole
+        try:
+            return self._within(ranges, mechanism, problem, eps, delta)
+        except ValueError:  # this ridge costs more than ranges leave
+            return whole
+
+    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
+        """The plan of ranges, and of models in them with what they leave of eps."""
         planned = plan_models(mechanism, problem, ranges.left, delta, self._several)
         return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
 
@@ -259,9 +285,14 @@ def pure_sentence(delta: float) -> str:
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
-def _without_delta(planned: Planned, delta: float) -> Planned:
-    """The same, whose statement says why it has no delta."""
-    said = f"{planned.statement.calibration}; {pure_sentence(delta)}"
+def unused_sentence(delta: float) -> str:
+    """What a statement says where this delta was asked for, and the mechanism has no noise that uses one."""
+    return f"pure noise, which does not use delta = {delta:g}"
+
+
+def _without_delta(planned: Planned, why: str) -> Planned:
+    """The same, whose statement says why it has no delta, or a smaller one."""
+    said = f"{planned.statement.calibration}; {why}"
     plan, statement = planned.plan, replace(planned.statement, calibration=said)
     of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
     return planned._replace(plan=of_one, statement=statement)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.intervals import NARROWEST
+from dplr.problem.intervals import DEVIATIONS, NARROWEST
 from dplr.problem.intervals import intervals as intervals_of_sums
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -28,9 +28,11 @@ Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
 LAW = "discrete Laplace"
-# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the noise with
-# which "auto" does without; and the least share, which the sampler can draw noise for.
-_SHARE, _WANTED, _MOST, _LEAST = 0.15, 0.002, 0.2, 2.0**-10
+# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the least share,
+# which the sampler can draw noise for.
+_SHARE, _WANTED, _LEAST = 0.15, 0.002, 2.0**-10
+# Decision 45: the noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
+_MOST = 1 / DEVIATIONS**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class Ranges:
     eps: float
     left: float
     released: Mapping[str, Release]
+
+
+def choice_for(aim: str, choice: str) -> str:
+    """What a choice comes to: `"auto"` leaves the columns as declared where the coefficients are what a fit is for."""
+    return "off" if choice == "auto" and aim == AIMS[1] else choice
 
 
 def plan_ranges(
@@ -119,19 +126,26 @@ def intervals(
 def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
     """The columns that a mechanism may clip to ranges which it can tell from its own release: `Problem.clippable`.
 
-    Those that "auto" may narrow; a choice of "on" narrows them before.
+    Of numeric targets (decision 23), and as for "auto" not under add_remove; a choice of "on" narrows them before.
     """
-    if choice != "auto" or not _narrows(problem) or missing(problem, prep):
+    known = not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
+    if choice != "auto" or not known or missing(problem, prep):
         return ()
     return columns_of(prep)
 
 
 def columns_of(prep: Prep) -> tuple[int, ...]:
-    """The columns of numbers with bounds: not those of declared levels, whose values are known, nor shared blocks."""
+    """The columns that measure something: not levels, flags and codes, whose values are known, nor shared blocks."""
     if prep.layout is not None:
-        return prep.layout.numbers
+        return prep.layout.quantities
     shared = {first + k for first, size in prep.geometry.shared for k in range(size)}
     return tuple(column for column in prep.geometry.numbers if column not in shared)
+
+
+def columns_in(prep: Prep, count: int) -> tuple[int, ...]:
+    """The columns of a release of so many. An earlier dplr gave ranges to all numbers, flags and codes among them."""
+    columns = columns_of(prep)
+    return columns if prep.layout is None or len(columns) == count else prep.layout.numbers
 
 
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
@@ -141,7 +155,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     if not problem.geometry.intercept:
         return "without an intercept", "Fit one: a range has a middle, which a model through zero cannot move to."
     if not columns_of(prep):
-        return "where no column is a number", "Leave it at 'auto': levels have no ranges."
+        return "where no column measures something", "Leave it at 'auto': levels, flags and codes have no ranges."
     if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * NARROWEST).all():
         return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:
@@ -154,18 +168,19 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges (decision 23): for numeric targets with pure eps, where the noise is small."""
-    if delta > 0 or math.isinf(eps) or not _narrows(problem) or mechanism.printed or not mechanism.about.private:
-        return False
-    return _noise(problem, count, _SHARE * eps) <= _MOST
+    """Whether "auto" spends on ranges (decision 45): with pure noise that leaves something to narrow.
 
-
-def _narrows(problem: Problem) -> bool:
-    """Whether "auto" narrows the bounds of such a problem: that of a numeric target.
-
-    Not under add_remove: a declared reference that is not the number of rows moves the mean, and the range with it.
+    A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
+    the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Not under add_remove: a
+    declared reference that is not the number of rows moves the mean, and the range with it. Of labels, half of the
+    groups of columns must have ranges: what a range gains is for its column, and what it costs is for all of them.
     """
-    return not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
+    groups = len(problem.geometry.groups) - 1  # without the constant
+    if problem.loss.classification and 2 * count < groups:
+        return False
+    if delta > 0 or math.isinf(eps) or mechanism.printed or not mechanism.about.private:
+        return False
+    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
 
 
 def _noise(problem: Problem, count: int, eps: float) -> float:

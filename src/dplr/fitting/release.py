@@ -27,7 +27,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained
+from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained, warn_narrow
 from dplr.rows.queries.moments import Moments
 
 
@@ -140,6 +140,8 @@ def release(
         return None if keep is None else keep(made)
 
     fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
+    if not (ledger.strict or ready.streaming or ready.facts.prep.target is None):
+        warn_narrow(ready.y, ready.facts.prep.target)
     return made
 
 

@@ -123,10 +123,12 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
             rule = f"must keep to its share of eps, {share:.6g}, in a search with random stopping"
             remedy = "Calibrations as printed may cost more than they are asked for: use the default ones."
             raise ValueError(sentence("mechanism", rule, fit.statement.eps, remedy))
-    lost = lost_delta(law, max(fit.statement.delta for fit in planned))
+    largest = max(fit.statement.delta for fit in planned)
+    lost = lost_delta(law, largest)
+    if delta and largest == each:  # mechanisms may have a smaller delta of their own: then no more is used
+        lost = max(delta, lost)
     noise = score_noise(run - max(exact(share), *(exact(fit.statement.eps) for fit in planned)))
-    total = eps, max(delta, lost)
-    return _stopping_plan(planned, facts[0], total, law, noise, "theorem 2")
+    return _stopping_plan(planned, facts[0], (eps, lost), law, noise, "theorem 2")
 
 
 def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan | None:

@@ -22,6 +22,8 @@ BOUNDED, DECLARED, UNBOUNDED = "bounded", "bounded by coef_bound", "unbounded"
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
+# The normal quantile of 99.9 %: an interval is reported where that of this level is bounded too.
+_SURE = 3.2905
 # The second search for an end starts this many half-widths away.
 _BEYOND = 3.0
 
@@ -115,7 +117,7 @@ def intervals(
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - _checked_level(level)) / (max(len(contrasts), 1) if joint else 1)
     z = -float(special.ndtri(alpha / 2))
-    points, verdict = _both_ends(reading, contrasts, z, _reach(reading, coef_bound), coef_bound is not None)
+    points, verdict = _surely(reading, contrasts, z, _reach(reading, coef_bound), coef_bound is not None)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -157,7 +159,7 @@ def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: fl
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
     z = -float(special.ndtri(0.025))
     reach = _reach(reading, coef_bound)
-    _, verdicts = _both_ends(reading, contrasts, z, reach, coef_bound is not None)
+    _, verdicts = _surely(reading, contrasts, z, reach, coef_bound is not None)
     if np.any(verdicts == UNBOUNDED):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     declared = bool(np.any(verdicts == DECLARED))
@@ -187,6 +189,21 @@ def weakness(reading: Reading) -> tuple[float, Array]:
     deviation = math.sqrt(float(np.sum(parts)))
     value = float(eigenvalues[0])
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
+
+
+def _surely(
+    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+) -> tuple[Array, NDArray[np.str_]]:
+    """The ends at `z` of what is bounded at the quantile `_SURE` too: by more than noise that made a direction strong.
+
+    What only the declared reach bounds at `_SURE` is marked (intervals.md, section 3).
+    """
+    points, verdict = _both_ends(reading, contrasts, max(z, _SURE), reach, declared)
+    left = np.flatnonzero(verdict != UNBOUNDED)
+    if z < _SURE and len(left):
+        points[:, left], found = _both_ends(reading, contrasts[left], z, reach, declared)
+        verdict[left] = np.where(found == UNBOUNDED, UNBOUNDED, verdict[left])
+    return points, verdict
 
 
 def _both_ends(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
+from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
@@ -39,8 +40,7 @@ class Reading:
     robust : whether `sampling` holds for unequal variances.
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
-    far : whether the coefficients are so far from `center` that the equation does not hold for them: there are then no
-        intervals.
+    expansion : of a score at a point, how long its rows are; None for moments.
     """
 
     matrix: NDArray[np.float64]
@@ -58,7 +58,13 @@ class Reading:
     robust: bool = False
     square: float | None = None
     square_noise: float = 0.0
-    far: bool = False
+    expansion: Expansion | None = None
+
+    @property
+    def far(self) -> bool:
+        """Whether the coefficients are so far from `center` that the equation does not hold: there are no intervals."""
+        numbers = self.matrix, self.vector, self.sampling, self.vector_noise
+        return self.expansion is not None and self.expansion.breaks(*numbers)
 
     def subset(self, keep: NDArray[np.intp]) -> Reading:
         """The equation of the model with these coordinates alone: another estimand, from the same release.
@@ -77,17 +83,33 @@ class Reading:
         if self.square is None or self.n_rows is None:
             remedy = "Without them nobody knows how large the residuals of the smaller model are."
             raise ValueError(sentence("keep", "needs the target's sum of squares and n_rows", keep.tolist(), remedy))
+        small = self._cut(keep)
+        return replace(small, sampling=small._resampled(self), robust=False)
+
+    def referenced(self, keep: NDArray[np.intp], null: NDArray[np.float64]) -> Reading:
+        """The equation of the same model without coordinates that other ones make up for.
+
+        `null` (k, q) are directions of which no row has a part, one for each coordinate that is left out, 1 there and 0
+        at the others that are. Along them coefficients may move without changing any margin: to where those that are
+        left out are 0 (intervals.md, section 10). `keep` is increasing.
+        """
+        left = np.setdiff1d(np.arange(len(self.vector)), keep)
+        moved = replace(self, center=self.center - self.center[left] @ null)
+        return moved._cut(np.asarray(keep, np.intp))
+
+    def _cut(self, keep: NDArray[np.intp]) -> Reading:
+        """The rows and columns of the equation at these coordinates; what is left out must be 0 in the coefficients."""
         last, square = len(self.vector) - 1, np.ix_(keep, keep)
         cells, tied = self.cells[square].copy(), self.tied[keep]
         if keep[-1] != last:  # a tied cell is then a multiple of a cell that nothing else depends on
             np.fill_diagonal(cells, np.diag(cells) + tied**2 * self.cells[keep, last])
             tied = np.zeros(len(keep))
-        small = replace(
+        return replace(
             self, matrix=self.matrix[square], vector=self.vector[keep], cells=cells, tied=tied,
             vector_noise=self.vector_noise[square], center=self.center[keep], sampling=self.sampling[square],
             reach=self.reach * float(np.sqrt(len(keep) / len(self.vector))),
+            expansion=self.expansion and self.expansion.subset(keep),
         )  # fmt: skip
-        return replace(small, sampling=small._resampled(self), robust=False)
 
     def _resampled(self, larger: Reading) -> NDArray[np.float64]:
         """Classical: from its own residuals. Robust: what the larger residuals add is taken as equal in all rows."""

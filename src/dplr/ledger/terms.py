@@ -199,7 +199,7 @@ def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
     if terms.composition == "basic" or (terms.composition != "pld" and kind == "approx"):
         left = room.remaining()
         if first.delta > left[1]:
-            return _about_delta(first.delta, left)
+            return _about_delta(first.delta, left, terms)
     eps, _ = room.remaining(kind, None if kind == "pure" else first.delta)
     if eps:
         at = "" if kind == "pure" else f" at delta = {first.delta:g}"
@@ -214,7 +214,11 @@ def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
 _KINDS = {"pure": "a pure release", "gaussian": "Gaussian noise", "approx": "such a release"}
 
 
-def _about_delta(delta: float, left: tuple[float, float]) -> str:
+def _about_delta(delta: float, left: tuple[float, float], terms: Terms) -> str:
+    if delta > terms.delta and delta >= 2.0**-44:
+        fits = f" A fit without delta= takes next to none, and fits up to eps = {down(left[0])}." if left[1] else ""
+        rule = f"The ledger's whole delta is {terms.delta:g}, and its terms never change."
+        return f"{rule} Make one with a larger delta, such as delta=1e-5.{fits}"
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
     if left[1]:
         return (

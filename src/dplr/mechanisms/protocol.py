@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
-    from dplr.problem.losses import Loss
     from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
@@ -36,7 +35,9 @@ NOISES = ("smaller", "gaussian")
 # What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
 AIMS = ("prediction", "coefficients")
 # What a statement says where `Mechanism.intervals_of` is not None.
-CLIPS = "numbers are clipped to ranges made of released sums, for no further eps"
+CLIPS = "numbers, except flags and codes, are clipped to ranges made of released sums, for no further eps"
+# The same in files of an earlier dplr, which clipped flags and codes too.
+CLIPS_ALL = "numbers are clipped to ranges made of released sums, for no further eps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +144,16 @@ class Mechanism(ABC):
         """
         return None
 
-    def aimed(self, loss: Loss) -> Mechanism:
-        """Return the same mechanism with options that bias coefficients least; what a user set stays as it is."""
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> Mechanism:
+        """Return the same mechanism with options for tables of coefficients; what a user set stays as it is.
+
+        Whether its releases then have a table, `lacks_intervals` says.
+        """
         return self
+
+    def equation_noise(self, plan: Plan) -> tuple[float, float]:
+        """Deviations of the noise on a number of the score, and on a cell of the Hessian, that intervals come from."""
+        raise NotImplementedError("a mechanism with intervals of log odds says here how noisy their equation is")
 
     def shrinks(self, problem: Problem) -> str:
         """Say what pulls the coefficients towards the start beside the ridge `l2`; empty for nothing."""
@@ -202,8 +210,8 @@ class Mechanism(ABC):
 
 def instead(plan: Plan) -> str:
     """What to fit where a mechanism has no intervals, as the end of the sentence that says so."""
-    labels = plan.problem.loss.classification
-    return '; use mechanism="score" with delta > 0 for log odds' if labels else '; use mechanism="fm" for linear models'
+    whole = plan.problem.loss.name in ("logistic", "squared") and plan.problem.unit.person is None
+    return '; use mechanism="auto" with aim="coefficients"' if whole else ""
 
 
 class Joint(Protocol):

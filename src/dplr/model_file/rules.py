@@ -14,9 +14,9 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
-from dplr.fitting.planning import pure_sentence
-from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
-from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
+from dplr.fitting.planning import pure_sentence, unused_sentence
+from dplr.fitting.ranges import BLOCKS, columns_in, joint_sensitivity, missing, weights_of
+from dplr.mechanisms.protocol import CLIPS, CLIPS_ALL, Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -38,7 +38,7 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
     """The parameters are those of the release that the statement is about."""
     if parameters["neighbouring"] != statement.neighbouring:
         refuse("model.parameters.neighbouring", "must be that of the statement", parameters["neighbouring"])
-    if _stated_delta(parameters, values, statement) != statement.delta:
+    if statement.delta not in _stated_deltas(parameters, values, statement):
         refuse("model.parameters.delta", f"must be that of the statement, {statement.delta:g}", parameters["delta"])
     # Calibrations as printed may cost more than was asked for.
     mechanism: Mechanism = parameters["mechanism"]
@@ -56,20 +56,26 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
         refuse("model.n_rows", "must be the declared one under add_remove", n_rows)
 
 
-def _stated_delta(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> float:
-    """What a fit states where this delta was asked for; nan where its noise does not fit that."""
+def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> set[float]:
+    """What a fit may state where this delta was asked for, with noise of these laws.
+
+    Noise without a delta states what its mechanism needs; of several classes it may be composed at the delta.
+    """
     asked: float = parameters["delta"]
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
-        return asked
+        return {asked}
     own = {name: block for name, block in statement.released.items() if name not in BLOCKS}
     laws = {block.law for name, block in own.items() if name.startswith("coef") or not about.beside}
-    classes = values["classes"]
-    least: float = about.least_delta * (len(classes) if is_several(classes) else 1)
-    if asked > 0 and laws <= set(about.laws[1]):
-        return asked
-    taken = asked == 0 or pure_sentence(asked) in statement.calibration
-    return least if taken and laws <= set(about.laws[0]) else math.nan
+    unasked, with_delta = (laws <= set(each) for each in about.laws)
+    several = is_several(values["classes"])
+    least: float = about.least_delta * (len(values["classes"]) if several else 1)
+    said = (pure_sentence(asked), unused_sentence(asked))
+    has_none = asked == 0 or any(why in statement.calibration for why in said)
+    deltas = {least} if unasked and has_none else set()
+    if asked > 0 and (with_delta or (unasked and several)):
+        deltas.add(asked)
+    return deltas
 
 
 def _near(asked: float, stated: float) -> bool:
@@ -172,7 +178,9 @@ def _check_ranges(
 ) -> Mapping[str, Release]:
     """The blocks of ranges, both or none, which only bounds with numbers have; with the models they cost eps."""
     ranges = {name: block for name, block in statement.released.items() if name in BLOCKS}
-    shapes = dict.fromkeys(BLOCKS, (len(columns_of(prep)),))
+    first = ranges.get(BLOCKS[0])
+    count = 0 if first is None else first.shape[0]
+    shapes = dict.fromkeys(BLOCKS, (len(columns_in(prep, count)),))
     if ranges and (missing(problem, prep) or {name: each.shape for name, each in ranges.items()} != shapes):
         refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
     for name, block in ranges.items():
@@ -185,7 +193,8 @@ def _check_ranges(
 
 def check_clipped(prep: Prep, statement: PrivacyStatement) -> None:
     """The statement says whether rows were clipped to ranges made of the mechanism's own release."""
-    if (CLIPS in statement.assumptions) is (prep.limits is None):
+    said = CLIPS in statement.assumptions or CLIPS_ALL in statement.assumptions
+    if said is (prep.limits is None):
         where, rule = "model.statement.assumptions", "must say that numbers are clipped where they are, and only there"
         refuse(where, rule, list(statement.assumptions))
 

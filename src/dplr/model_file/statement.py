@@ -263,8 +263,8 @@ def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, a
     if delta < about.least_delta:
         rule = f"must be at least {_power(about.least_delta)} with this mechanism"
         refuse(where.split(".released")[0] + ".delta", rule, delta)
-    # Each model has the least delta where none was asked for. The parameters say whether one was.
-    return unasked if release.law in unasked and (delta / about.least_delta).is_integer() else asked
+    # Either was asked for or not: the parameters say which.
+    return (*unasked, *asked)
 
 
 def _power(value: float) -> str:

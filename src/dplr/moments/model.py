@@ -160,7 +160,7 @@ class MomentModel(Inference):
         names, layout = self._columns_of_table()
         own = tuple(self._chosen.kept.tolist())
         kept = own if columns is None else within(names, positions(names, layout, columns), own)
-        shown = choose(names, layout, True, kept, False)
+        shown = choose(names, layout, True, kept)
         place = {coordinate: k for k, coordinate in enumerate(own)}
         keep = np.array([*(place[each] for each in shown.coordinates[:-1]), len(own)], np.intp)
         small = self.reading_ if len(keep) == len(own) + 1 else self.reading_.subset(keep)

@@ -114,9 +114,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     simulated = simulator(facts, assume)
     found = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
     plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
-    chosen = choose(
-        simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen, planned.mechanism.whole
-    )
+    chosen = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen)
     said = [*simulated.assumed]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:

@@ -99,6 +99,14 @@ def discrete_laplace(
     return math.nextafter(float(charged), math.inf), blocks
 
 
+def rest_of(eps: float, part: float) -> float:
+    """What a part leaves of eps: both add up to it at most, as rationals."""
+    rest = eps - part
+    while Fraction(rest) + Fraction(part) > Fraction(eps):
+        rest = math.nextafter(rest, 0.0)
+    return rest
+
+
 @dataclass(frozen=True, slots=True)
 class GaussianBlock:
     """Noise of one block: floored to 2^exponent, discrete Gaussian noise of variance `units` in grid units squared."""

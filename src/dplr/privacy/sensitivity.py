@@ -262,12 +262,18 @@ def first_score_replace_one(radius: float, quadratic: float, iota: float = 0.0) 
 
 
 def hessian_change(added: float, replaced: float, longest: float, size: int, records: int) -> float:
-    """L1 sensitivity of the cells of sum h v v', 0 <= h <= 1/4, of rows truncated to the grid (objective.md, lemma 9).
+    """L1 sensitivity of the cells of sum h v v', 0 <= h <= 1/4, of truncated rows (objective.md, lemma 9)."""
+    return squares_change(added, replaced, longest, size, records, 0.25)
+
+
+def squares_change(added: float, replaced: float, longest: float, size: int, records: int, most: float) -> float:
+    """L1 sensitivity of the cells of sum h v v', 0 <= h <= most, of rows root(h) v truncated to the grid.
 
     `added` and `replaced` are those of sum v v' under both relations, `longest` the largest ||v||_1, `size` the numbers
-    of v. A truncated row moves its cells by at most 2^-20 (size + 1) longest.
+    of v. A truncated row moves its cells by at most 2^-20 (size + 1) longest (objective.md, lemma 9; functional.md,
+    lemma 16).
     """
-    exact = added / 4 if records == 1 else max(added, replaced) / 4
+    exact = most * added if records == 1 else most * max(added, replaced)
     return exact + records * 2.0**-20 * (size + 1) * longest
 
 

@@ -63,9 +63,9 @@ def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
 def bound(statement: PrivacyStatement) -> str:
     """The guarantee as a factor, rounded up."""
     person = statement.unit.person
-    whom = "one record" if person is None else f"one person with all their records (column {person})"
+    whom = "one record" if person is None else f"one person with all their rows (column {person})"
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        change = f"had {'any one record' if person is None else 'the records of any one person'} said anything else"
+        change = f"had {'any one record' if person is None else 'the rows of any one person'} said anything else"
     else:
         whom += f", and that {'it is' if person is None else 'they are'} there"
         change = f"had any one {statement.unit.one} not been there, or one more"
@@ -84,7 +84,7 @@ def guess(statement: PrivacyStatement) -> str:
     chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
     several = statement.unit.person is not None
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
-        question = f"which of two possible {'sets of records of one person' if several else 'records'} was used"
+        question = f"which of two possible {'sets of rows of one person' if several else 'records'} was used"
     else:
         question = f"whether one {statement.unit.one} was used"
     if chance >= _CERTAIN:

@@ -11,7 +11,7 @@ from dplr.problem.problem import Problem
 
 Vector = NDArray[np.float64]
 # A range reaches this many deviations to both sides of the mean, and is never narrower than this share of the bounds.
-_DEVIATIONS, NARROWEST = 3.0, 0.05
+DEVIATIONS, NARROWEST = 3.0, 0.05
 
 
 def intervals(
@@ -34,7 +34,7 @@ def intervals(
     c = geometry.half_width
     mean = np.clip(sums / n, -c, c)
     variance = np.clip(squares / n - mean**2, 0.0, c * c) + noise / n
-    reach = np.maximum(_DEVIATIONS * np.sqrt(variance), NARROWEST * c)
+    reach = np.maximum(DEVIATIONS * np.sqrt(variance), NARROWEST * c)
     low, high = np.maximum(mean - reach, -c), np.minimum(mean + reach, c)
     middles, half_widths, where = np.zeros(geometry.d), np.full(geometry.d, c), list(columns)
     high = np.where(np.isin(where, geometry.marked), np.maximum(-low, high), high)

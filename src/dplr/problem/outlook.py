@@ -107,9 +107,9 @@ def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Out
     and for counts, whose rates have no usual size.
 
     With mean squares v of the scaled columns and curvature c, the Hessian of n rows is about n c diag(v), and noise of
-    deviation s in the gradient becomes s / (n c) sqrt(sum 1 / v) in the margin. A ridge shrinks signal and noise alike,
-    except in front of noise on coefficients. The fourth root stands for what ridges and correlated columns take off: q
-    coefficients are drowned later than alone.
+    deviation s in the gradient becomes s / (n c) sqrt(sum 1 / v) in the margin of a typical row. A ridge shrinks signal
+    and noise alike in every direction, and takes off directions that tell little: the fourth root of the number of
+    coefficients stands for that. Noise that is added behind the ridge it does not shrink: there the signal alone does.
     """
     total, loss = problem.reference_total, problem.loss
     if noise is None or total is None or problem.n_rows is None or problem.w0 is not None or loss.link == "log":
@@ -118,19 +118,18 @@ def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Out
     slope = min(noise.slope, loss.lipschitz)
     bent = slope if loss.classification else min(1.0, slope / _RESIDUAL)  # how much curvature the cut leaves
     signal = bent * (_LABELS if loss.classification else _NUMBERS)
-    behind = 1.0
+    wide, factor = math.sqrt(sum(1 / square for square in squares)), len(squares) ** -0.25
     if noise.ridge:
         middle = sorted(squares)[len(squares) // 2]
-        behind += total * (_LABELS if loss.classification else 1.0) * middle / noise.ridge
-    wide = math.sqrt(sum(1 / square for square in squares)) / len(squares) ** 0.25
-    ratio = noise.deviation / (total * signal) * wide * behind
+        factor = 1 + total * (_LABELS if loss.classification else 1.0) * middle / noise.ridge
+    ratio = noise.deviation / (total * signal) * wide * factor
     return Outlook(ratio, eps, problem.n_rows, problem.unit.many, loss.classification)
 
 
 def _mean_squares(geometry: Geometry) -> list[float]:
-    """A guess of the mean square of every scaled column, that of the constant last."""
-    d, half = geometry.d, geometry.half_width or geometry.radius / math.sqrt(geometry.d)
-    squares = [_SPREAD * half**2] * d
+    """A guess of the mean square of every scaled column, that of the constant last; without bounds rows are long."""
+    half = geometry.half_width or geometry.radius / math.sqrt(geometry.d)
+    squares = [(1.0 if geometry.half_width is None else _SPREAD) * half**2] * geometry.d
     for first, size in (*geometry.blocks, *geometry.shared):
         squares[first : first + size] = [half**2 / size] * size
     return [*squares, geometry.intercept**2] if geometry.intercept else squares

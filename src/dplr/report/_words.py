@@ -245,7 +245,8 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
     if model.released:
         hints.append(
             "Some numbers were clipped to ranges that were released first, within the declared bounds: the table is "
-            "about the clipped columns, in predictions too, and what is said of one unit more holds within the ranges."
+            "about the clipped columns, in predictions too, and what is said of one unit more holds within the ranges. "
+            f"{_ranges(model)}"
         )
     if model.target is not None:
         low, high = model.target
@@ -257,6 +258,17 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
     hints.append("These are not causal effects. The intercept belongs to a record with zeros in all columns, which may "
                  "lie outside the bounds.")  # fmt: skip
     return hints
+
+
+def _ranges(model: Model) -> str:
+    """The range of each column that has one, inside its declared bounds."""
+    declared = {} if model.ranges is None else dict(zip(model.names, model.ranges.tolist(), strict=True))
+    said = []
+    for name, (low, high) in model.released.items():
+        ends = declared.get(name)
+        bounds = f" of {ends[0]:g} to {ends[1]:g}" if ends else ""
+        said.append(f"{printable(name)} {low:.4g} to {high:.4g}{bounds}")
+    return f"Ranges: {'; '.join(said)}."
 
 
 def secrets(statement: PrivacyStatement) -> list[str]:

@@ -12,7 +12,7 @@ from dplr._recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
-from dplr.rows.faults import FaultyRows, explained, other_values
+from dplr.rows.faults import FaultyRows, explained, other_values, warn_narrow
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
@@ -36,7 +36,7 @@ __all__ = [
     "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows",
     "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text", "encoded",
     "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
-    "row_weights", "survey",
+    "row_weights", "survey", "warn_narrow",
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from dplr.rows.tables.target import NUMERIC, Target
 
 _NUMBERS = 'For a number as the target use model="linear". '
 _SHOWN = 5  # values of a target in an error
+_NARROW = 0.01  # a standard deviation, over the declared range: wrong units, or a range that is too wide
 
 
 class FaultyRows(ValueError):
@@ -98,6 +99,16 @@ def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> N
     if parts:
         message = ". ".join(parts) + ". (For the data holder: these shares are not private.)"
         warn(message, DataWarning)
+
+
+def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
+    """Warn the data holder of a target that hardly moves within its declared range: noise is in proportion to that."""
+    low, high = pair
+    share = float(np.std(np.clip(y.as_float(), low, high))) / (high - low)
+    if share < _NARROW:
+        said = f"the standard deviation of y is {share:.2g} of its declared range [{low:g}, {high:g}]"
+        advice = "Noise grows with that range. Are the units right?"
+        warn(f"{said}. {advice} (For the data holder: this share is not private.)", DataWarning)
 
 
 def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:

@@ -14,6 +14,7 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
+from dplr.problem.geometry import Geometry
 
 INTERCEPT = "(intercept)"
 
@@ -47,13 +48,11 @@ def positions(names: Sequence[str], layout: Layout | None, wanted: Sequence[str]
     return tuple(sorted({position for name in wanted for position in known[name]}))
 
 
-def choose(
-    names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None, whole: bool
-) -> Chosen:
+def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None) -> Chosen:
     """Which coefficients a table has, of the columns `kept` (None: all).
 
     With an intercept, levels of which each has a column add up to the constant, and no data tell them apart from it.
-    The first level is then the reference: its column is left out. Not where the equation is that of a score (`whole`).
+    The first level is then the reference: its column is left out.
     """
     columns = list(range(len(names))) if kept is None else list(kept)
     references: dict[str, str] = {}
@@ -65,18 +64,12 @@ def choose(
         declared = declared_reference(column)
         if declared is not None:
             references |= {feature: declared} if first in columns else {}
-        elif intercept and not whole and set(range(first, first + column.block)) <= set(columns):
+        elif intercept and set(range(first, first + column.block)) <= set(columns):
             columns.remove(first)
             references[feature] = levels[0]
     constant = [len(names)] if intercept else []
     shown = (*(names[position] for position in columns), *([INTERCEPT] if intercept else []))
     return Chosen(shown, (*columns, *constant), references)
-
-
-def unreferenced(layout: Layout) -> list[str]:
-    """Columns of the table each level of which has a coefficient."""
-    known = zip(layout.features, layout.columns, strict=True)
-    return [name for name, column in known if levels_of(column) and declared_reference(column) is None]
 
 
 def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
@@ -102,6 +95,21 @@ def declared_reference(column: object) -> str | None:
     if isinstance(column, Levels) and column.reference is not None:
         return str(column.reference)
     return None
+
+
+def null_directions(geometry: Geometry, keep: NDArray[np.intp]) -> NDArray[np.float64]:
+    """(k, n_coefs) For each first level that is not kept, a direction of which no row has a part.
+
+    In every row one column of the block is the half-width: their sum, less its multiple of the constant, is 0.
+    """
+    sizes, found = dict(geometry.blocks), []
+    for first in np.setdiff1d(np.arange(geometry.n_coefs), keep).tolist():
+        assert geometry.half_width is not None
+        direction = np.zeros(geometry.n_coefs)
+        direction[first : first + sizes[first]] = 1.0
+        direction[-1] = -geometry.half_width / geometry.intercept
+        found.append(direction)
+    return np.array(found)
 
 
 def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

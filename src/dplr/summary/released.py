@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds.scaling import Prep
 from dplr.privacy.estimand import Estimand
+from dplr.summary.clipped import about, clippings, noted
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
 from dplr.summary.table import NO_INTERVAL, Line, Summary
@@ -45,14 +46,24 @@ def released_table(
     facts: Mapping[str, str],
     obstacle: str,
     alarms: tuple[str, ...],
+    advice: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> Summary:
     """The table; `obstacle` is why there are no intervals."""
     shown = contrasts(found.names, found.coef, found.intercept, found.prep)
     lines = tuple(_lines(found, shown))
-    facts = dict(facts) | {"coefficients": estimand.words}
+    clipped = clippings(found.names, found.prep)
     return Summary(
-        lines, title, facts, dict(shown.references), notes, estimand, obstacle, alarms, (_advice(found, obstacle),)
+        lines=lines,
+        title=about(title, clipped),
+        facts=dict(facts) | {"coefficients": estimand.words},
+        references=dict(shown.references),
+        notes=noted(notes, clipped),
+        estimand=estimand,
+        obstacle=obstacle,
+        alarms=alarms,
+        advice=(*advice, _advice(found, obstacle)),
+        clipped=clipped,
     )
 
 

@@ -8,7 +8,10 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dplr.bounds.kinds import short
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 _SMALLEST_P = 0.001
 _WIDTH = 100
-_BRIEF, _FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
+_BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
 _LONGEST = 48  # characters of a name in the short form
 _EXACT = 4  # digits of a number without noise whose sampling error is not known
 _LATEX = {
@@ -47,9 +50,10 @@ def rounded(value: float, places: int) -> str:
 def heads(table: Summary) -> list[str]:
     """Headings of the columns."""
     classes = ["class"] if _classes(table) else []
+    clipped = ["clipped to", "declared"] if table.clipped else []
     if table.obstacle:
-        return [*classes, "", "coefficient", *(["noise"] if _noisy(table) else [])]
-    return [*classes, "", "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
+        return [*classes, "", *clipped, "coefficient", *(["noise"] if _noisy(table) else [])]
+    return [*classes, "", *clipped, "estimate", "std. error", f"{table.facts['level']} interval", "noise", "p"]
 
 
 def cells(table: Summary) -> list[list[str]]:
@@ -61,7 +65,22 @@ def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
     names = [([line.label] if _classes(table) else []) + [line.name] for line in lines]
     numbers = _released if table.obstacle else _numbers
     width = len(heads(table))
-    return [[*map(_seen, name), *numbers(line)][:width] for name, line in zip(names, lines, strict=True)]
+    return [
+        [*map(_seen, name), *_clipping(table, line), *numbers(line)][:width]
+        for name, line in zip(names, lines, strict=True)
+    ]
+
+
+def _clipping(table: Summary, line: Line) -> list[str]:
+    """The range and the declared bounds of a column, where the table has any."""
+    if not table.clipped:
+        return []
+    found = table.clipped.get(line.name)
+    if found is None:
+        return ["", ""]
+    places = decimals((found.high - found.low) / 10)
+    low, high = rounded(found.low, places), rounded(found.high, places)
+    return [f"[{low}, {high}]", f"[{short(found.lower)}, {short(found.upper)}]"]
 
 
 def _noisy(table: Summary) -> bool:
@@ -90,7 +109,7 @@ def _facts(table: Summary) -> str:
 
 def _about(table: Summary) -> str:
     """What the coefficients are."""
-    return f"Coefficients: {_seen(table.facts['coefficients'])}."
+    return f"Coefficients: {table.estimand.words}."
 
 
 def _classes(table: Summary) -> bool:
@@ -119,12 +138,7 @@ def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
     found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(found)}."] if found else []
-    return [*_first_remarks(table), *references, *(_seen(note) for note in table.notes)]
-
-
-def _first_remarks(table: Summary) -> list[str]:
-    """What nobody may overlook."""
-    return [_seen(each) for each in (*table.alarms, *table.advice)]
+    return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -139,7 +153,7 @@ def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
 
 
 def _filled(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def as_text(table: Summary) -> str:
@@ -155,18 +169,31 @@ def as_brief(table: Summary) -> str:
     """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
     facts = table.facts
     values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
-    top = _filled(_seen(f"{table.title}: {facts['target']}, {', '.join(values)}")) + _filled(_about(table))
-    remarks = [line for each in _first_remarks(table) for line in _filled(each)]
-    room = max(_FEWEST, min(_FIRST, _BRIEF - len(top) - len(remarks) - 2))
+    subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
+    top = _filled(subject) + _filled(_about(table))
+    remarks = [line for each in table.alarms for line in _filled(_seen(each))]
+    for lines in (_filled(_seen(each)) for each in table.advice):
+        if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
+            remarks += lines
+    room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
     shown = table.lines[:room]
-    more = f"{len(table.lines) - len(shown):,} more coefficients" if len(shown) < len(table.lines) else ""
+    left = len(table.lines) - len(shown) + table.omitted
+    more = f"{left:,} more coefficients" if left else ""
     rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
     where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
+    grid = _first_rows(table, shown)
+    if table.clipped and max(map(len, grid)) > _WIDTH:
+        grid = _first_rows(replace(table, clipped={}), shown)  # the title says that columns are clipped
+    return "\n".join([*top, *grid, *where, *remarks])
+
+
+def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
+    """Lines of the table, each level with its reference."""
     rows = _cells(table, shown)
     for row, line in zip(rows, shown, strict=True):
-        place = 1 if _classes(table) else 0
-        row[place] = _short(_seen(f"{line.name} vs {line.reference}" if line.reference else line.name))
-    return "\n".join([*top, *_grid(table, rows), *where, *remarks])
+        name = f"{line.name} vs {line.reference}" if line.reference else line.name
+        row[1 if _classes(table) else 0] = _short(_seen(name))
+    return _grid(table, rows)
 
 
 def _short(name: str) -> str:
@@ -220,15 +247,26 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
+def records(table: Summary) -> list[dict[str, Any]]:
+    """One mapping of names to values for each line, numbers in full; with the range and the declared bounds, if any."""
+    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
+    found = [{name: getattr(line, name) for name in names} for line in table.lines]
+    if not table.clipped:
+        return found
+    ends = {"clipped_low": "low", "clipped_high": "high", "declared_lower": "lower", "declared_upper": "upper"}
+    return [
+        record | {name: getattr(table.clipped.get(record["name"]), end, math.nan) for name, end in ends.items()}
+        for record in found
+    ]
+
+
 def as_csv(table: Summary) -> str:
     """Numbers in full."""
-    text = io.StringIO()
+    text, lines = io.StringIO(), records(table)
     writer = csv.writer(text, lineterminator="\n")
-    names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
-    writer.writerow(names)
-    for line in table.lines:
-        values = (getattr(line, name) for name in names)
-        writer.writerow([_full(value) for value in values])
+    writer.writerow(lines[0])
+    for line in lines:
+        writer.writerow([_full(value) for value in line.values()])
     return text.getvalue()
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test
+from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test, weakness
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
+from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
@@ -63,6 +64,8 @@ class Subject:
     notes : what was assumed.
     against : (m,) the reference level that a level is compared with; empty for other columns.
     alarms : what voids the promise.
+    advice : what a reader must know before using the numbers.
+    clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     """
 
     equations: Sequence[Equation]
@@ -73,27 +76,43 @@ class Subject:
     notes: tuple[str, ...]
     against: Sequence[str]
     alarms: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
 
-def summarise(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> Summary:
-    """The regression table."""
+def summarise(
+    subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
+) -> Summary:
+    """The regression table; with `most` only that many lines of it, as each of them takes time."""
+    own = _each(subject, level, joint)
+    if joint:  # of all lines, whether or not they are asked for
+        own = 1 - (1 - own) / len(subject.names)
     lines: list[Line] = []
-    advice: list[str] = []
+    advice = list(subject.advice)
     for equation in subject.equations:
-        found = intervals_of(equation, _each(subject, level, joint), joint, coef_bound)
-        lines += _lines(subject, equation, found, coef_bound)
-        advice += _warnings(subject, equation, found)
-    first = subject.equations[0].reading
+        left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
+        if left:
+            first = Equation(equation.label, equation.reading, equation.contrasts[:left], equation.added[:left])
+            lines += _lines(subject, first, intervals_of(first, own, False, coef_bound), coef_bound)
+        advice += _warnings(subject, equation)
+    reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
     level_words = f"{percent} joint" if joint else percent
-    facts = dict(subject.facts) | {"level": level_words, "coefficients": first.estimand.words}
-    advice += [_UNEQUAL] if first.estimand is Estimand.PROBABILITY and not first.robust else []
+    facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
+    advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
     advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
-    notes = (*subject.notes, _covers(first, joint), _SELECTION)
     return Summary(
-        tuple(lines), subject.title, facts, dict(subject.references), notes, first.estimand, "", subject.alarms,
-        tuple(advice),
-    )  # fmt: skip
+        lines=tuple(lines),
+        title=about(subject.title, subject.clipped),
+        facts=facts,
+        references=dict(subject.references),
+        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _SELECTION),
+        estimand=reading.estimand,
+        alarms=subject.alarms,
+        advice=tuple(advice),
+        omitted=len(subject.names) * len(subject.equations) - len(lines),
+        clipped=subject.clipped,
+    )
 
 
 def _each(subject: Subject, level: float, joint: bool) -> float:
@@ -128,7 +147,7 @@ def joint_test(
 
 def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: float | None) -> list[Line]:
     lines = []
-    for k, name in enumerate(subject.names):
+    for k, name in enumerate(subject.names[: len(found.verdict)]):
         bounded, p_value = found.verdict[k] != UNBOUNDED, math.nan
         if bounded:
             p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
@@ -151,22 +170,24 @@ def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: f
     return lines
 
 
-def _warnings(subject: Subject, equation: Equation, found: Intervals) -> list[str]:
+def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
     if equation.reading.far:
         said = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
         return [f"{_of(equation)}{said} for them. A larger eps, tighter bounds, or a start at zero may help."]
-    if not found.weakest < _WEAK:
+    weakest, direction = weakness(equation.reading)
+    if not weakest < _WEAK:
         return []
-    parts = np.abs(found.direction)
+    parts = np.abs(direction)
     largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
     names = ", ".join(subject.names[j] for j in largest)
     remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
-    if found.weakest > 0 and equation.reading.n_rows:
-        needed = equation.reading.n_rows * _WEAK / found.weakest
+    if weakest > 0 and equation.reading.n_rows:
+        needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
     found_weak = (
-        f"{_of(equation)}The weakest direction ({names}) is {found.weakest:.2g} deviations of the noise; 6 are ample."
+        f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
+        "long; 6 are ample."
     )
     return [f"{found_weak} To learn more, {remedy}."]
 

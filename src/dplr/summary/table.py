@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dplr.privacy.estimand import Estimand
 from dplr.summary import render
+from dplr.summary.clipped import Clipping
 from dplr.summary.columns import INTERCEPT
 
 NO_INTERVAL = "no interval"
@@ -120,6 +121,11 @@ class Summary:
         What voids the promise: facts that are not covered, and noise from a seed.
     advice : tuple of str, default=()
         What a reader must know before using the numbers, and what to do about it.
+    omitted : int, default=0
+        How many coefficients are not among `lines`; 0 in a table that `summary` makes.
+    clipped : mapping of str to object
+        Name, and the range to which the fit clipped the column, `low` and `high`, beside its declared bounds, `lower`
+        and `upper`; empty where the columns are those declared.
 
     Privacy
     -------
@@ -151,6 +157,8 @@ class Summary:
     obstacle: str = ""
     alarms: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    omitted: int = 0
+    clipped: Mapping[str, Clipping] = field(default_factory=dict)
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
@@ -244,7 +252,7 @@ class Summary:
         Returns
         -------
         dict
-            With `title`, `facts`, `lines`, `references`, `notes`, `obstacle`, `alarms` and `advice`.
+            With `title`, `facts`, `lines`, `references`, `notes`, `obstacle`, `alarms`, `advice` and `clipped`.
 
         Privacy
         -------
@@ -260,6 +268,7 @@ class Summary:
             "obstacle": self.obstacle,
             "alarms": list(self.alarms),
             "advice": list(self.advice),
+            "clipped": {name: asdict(each) for name, each in self.clipped.items()},
         }
 
     def to_json(self) -> str:
@@ -295,8 +304,7 @@ class Summary:
         """
         import pandas as pd
 
-        columns = [name for name in Line.__slots__ if name != "label" or any(line.label for line in self.lines)]
-        return pd.DataFrame([{name: getattr(line, name) for name in columns} for line in self.lines]).set_index("name")
+        return pd.DataFrame(render.records(self)).set_index("name")
 
 
 def _ratio(line: Line, step: float) -> OddsRatio:

@@ -15,16 +15,20 @@ from dplr.mechanisms.functional.moments import MEAT, SQUARE, best_weight, square
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Neighbouring
 from dplr.privacy.statement import Release
+from dplr.problem.cells import moments_sensitivity
 from dplr.problem.problem import Problem
 
-# The share of mu^2 that squared residuals get, where variances may differ.
-MEAT_SHARE = 0.15
+# The share of mu^2, and that of a pure eps, that squared residuals get, where variances may differ.
+MEAT_SHARE, PURE_MEAT_SHARE = 0.15, 0.15
 
 
 def laplace_release(
     problem: Problem, sizes: Mapping[str, int], eps: float, coef_norm: float, classes: int, paper: bool
 ) -> tuple[dict[str, Release], str]:
     """Blocks with discrete Laplace noise that are eps-DP together, and the calibration's name; `paper` for FM12's."""
+    meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
+    if meat:
+        return _with_pure_meat(problem, sizes, meat, eps, coef_norm, classes)
     weight, joint, named = _printed_sensitivity(problem) if paper else _tight_sensitivity(problem, coef_norm, classes)
     weights = dict.fromkeys(sizes, 1.0) | {"diagonal": weight, "off_diagonal": weight}
     if SQUARE in sizes:
@@ -34,6 +38,37 @@ def laplace_release(
         joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
     return _releases(sizes, charged, "discrete Laplace", noises, weights), named
+
+
+def _with_pure_meat(
+    problem: Problem,
+    sizes: Mapping[str, int],
+    meat: Mapping[str, int],
+    eps: float,
+    coef_norm: float,
+    classes: int,
+) -> tuple[dict[str, Release], str]:
+    """The moments with most of eps, then the squared residuals at their solution with `PURE_MEAT_SHARE` of it."""
+    moments = {name: size for name, size in sizes.items() if name not in meat}
+    left = eps * (1 - PURE_MEAT_SHARE)
+    released, named = laplace_release(problem, moments, left, coef_norm, classes, False)
+    own = meat_sensitivity(problem)
+    equal = dict.fromkeys(meat, 1.0)
+    charged, noises = calibration.discrete_laplace(
+        own, calibration.rest_of(eps, left), tuple(equal.values()), tuple(meat.values())
+    )
+    released |= _releases(meat, charged, "discrete Laplace", noises, equal)
+    words = f"{100 * PURE_MEAT_SHARE:g} % of eps for the squared residuals times rows, L1 sensitivity {own:.6g}"
+    return released, f"{named}; {words}"
+
+
+def meat_sensitivity(problem: Problem) -> float:
+    """L1 sensitivity of the released cells of sum min(u^2, 1) v v' at any point (functional.md, lemma 16)."""
+    geometry, records = problem.geometry, problem.neighbouring.records_changed
+    added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
+    replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
+    longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+    return sensitivity.squares_change(added, replaced, longest, geometry.n_coefs, records, 1.0)
 
 
 def gaussian_release(

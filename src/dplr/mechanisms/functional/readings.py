@@ -33,7 +33,7 @@ def missing_for_intervals(plan: Plan) -> str:
     if problem.unit.person is not None:
         return "rows of one person depend on each other, and what it releases does not show how much"
     if problem.unit.weighted and not meat_cells(problem.geometry).keys() <= plan.statement.released.keys():
-        return "rows that count differently have no common variance; fit with intervals='robust' and delta > 0"
+        return "rows that count differently have no common variance; fit with intervals='robust'"
     if not problem.loss.classification and SQUARE not in plan.statement.released:
         return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
     if problem.counts_units and not problem.geometry.intercept:

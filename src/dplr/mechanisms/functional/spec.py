@@ -21,7 +21,7 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_intervals, readings
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, class_block
+from dplr.mechanisms.protocol import AIMS, NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
@@ -77,8 +77,8 @@ class FunctionalMechanism(Mechanism):
     intervals : {"on", "off", "robust"}, default="on"
         `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are from the
         model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3
-        %. `"robust"` also spends 15 % of mu^2 on squared residuals, for intervals that hold where variances differ
-        between rows, as they always do for labels; it needs delta > 0, and two labels or a number.
+        %. `"robust"` also spends 15 % of mu^2, or of a pure eps, on squared residuals, for intervals that hold where
+        variances differ between rows, as they always do for labels; two labels or a number.
     columns : tuple of int or None, default=None
         Positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None for
         all. Post-processing: the moments of all columns are released (`refit` takes names).
@@ -107,7 +107,7 @@ class FunctionalMechanism(Mechanism):
     References
     ----------
     Zhang, Zhang, Xiao, Yang and Winslett 2012 (FM12), Algorithms 1 and 2; Wang 2018, Algorithm 2 (AdaSSP). Proofs:
-    functional.md, theorems 1, 4 and 6.
+    functional.md, theorems 1, 4 and 6 to 8.
 
     Examples
     --------
@@ -154,9 +154,9 @@ class FunctionalMechanism(Mechanism):
         if self.intervals == "robust" and classes:
             rule = "must be 'on' or 'off' with more than two classes"
             raise ValueError(sentence("intervals", rule, self.intervals, "Fit a model for each class of interest."))
-        if self.intervals == "robust" and delta == 0 and math.isfinite(eps):
-            remedy = "Squared residuals have too many cells for pure noise: give delta, such as 1e-6."
-            raise ValueError(sentence("delta", "must be positive with intervals='robust'", delta, remedy))
+        if self.intervals == "robust" and self.unbounded == "rerun":
+            rule = "must be 'on' or 'off' with unbounded='rerun'"
+            raise ValueError(sentence("intervals", rule, self.intervals, "Noise that is drawn anew has no intervals."))
         # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
         per_run = eps / 2 if self.unbounded == "rerun" else eps
         problem = self._released_problem(problem)
@@ -174,7 +174,9 @@ class FunctionalMechanism(Mechanism):
         if problem.loss.classification:
             named += f"; solved for the {self.approximation} quadratic instead of the logistic loss"
         source = "theorem 6" if self.unbounded == "rerun" else "theorem 1" if delta == 0 else "theorem 4"
-        source += " and lemma 8" if classes else " and lemma 15" if self.intervals == "robust" else ""
+        if self.intervals == "robust" and math.isfinite(eps):
+            source = "theorem 8" if delta == 0 else "theorem 7"
+        source += " and lemma 8" if classes else ""
         statement = PrivacyStatement(
             mechanism=self.about.name,
             eps=eps,
@@ -211,7 +213,17 @@ class FunctionalMechanism(Mechanism):
         """One release serves all classes, unless the options are about one model."""
         return self if self.calibration == "tight" and self.unbounded != "rerun" else None
 
-    def aimed(self, loss: Loss) -> FunctionalMechanism:
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
+        """The least bias, and intervals that hold where variances differ between rows."""
+        if classes and problem.loss.classification:
+            remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
+            rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
+            raise ValueError(sentence("aim", rule, AIMS[1], remedy))
+        spec = self.unbiased(problem.loss)
+        usual = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
+        return replace(spec, intervals="robust") if usual and problem.unit.person is None else spec
+
+    def unbiased(self, loss: Loss) -> FunctionalMechanism:
         """Without a ridge, directions dropped only where the noise is half of them; logistic: Stein's lengths."""
         own: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
         if loss.classification:
@@ -256,7 +268,7 @@ class FunctionalMechanism(Mechanism):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
-        chosen = self.noise == "smaller" and self.intervals != "robust"
+        chosen = self.noise == "smaller"
         return gradient_noise(plan.statement.released, self.coef_norm) if chosen else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:

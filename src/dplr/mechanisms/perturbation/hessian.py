@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.inference.expansion import expanded
+from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
 from dplr.noise import Source
@@ -44,15 +43,12 @@ def model_share(eps: float) -> float:
     return eps * (1 - SHARE)
 
 
-def check(problem: Problem, delta: float) -> None:
-    """Refuse what has no reading: other losses, and Gaussian noise, for which there is a better release."""
+def check(problem: Problem) -> None:
+    """Refuse what has no reading: other losses."""
     if problem.loss.name != "logistic":
         remedy = 'Linear models have intervals by mechanism="fm".'
         rule = "must be the logistic one with intervals='on'"
         raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
-    if delta > 0:
-        remedy = 'mechanism="score" is made for a delta, and has less noise.'
-        raise ValueError(sentence("delta", "must be 0 with intervals='on'", delta, remedy))
 
 
 def blocks(geometry: Geometry) -> dict[str, tuple[int]]:
@@ -69,7 +65,8 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
         hessian = {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
         return replace(plan, statement=replace(statement, released={**statement.released, **hessian}))
     moved = moved_by_records(problem.geometry, problem.neighbouring)
-    charged, noises = calibration.discrete_laplace(moved, _rest(eps), (1.0,) * len(sizes), tuple(sizes.values()))
+    rest = calibration.rest_of(eps, model_share(eps))
+    charged, noises = calibration.discrete_laplace(moved, rest, (1.0,) * len(sizes), tuple(sizes.values()))
     hessian = {
         name: Release((size,), charged, "discrete Laplace", noise.scale, noise.grid, 1.0, noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
@@ -129,7 +126,8 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     start = np.zeros(size) if problem.w0 is None else np.array(problem.w0)
     tolerance = (size + 1) * solved.tolerance_noise**2 * weights**2
     pulled = hessian + np.diag(ridges)
-    found = Reading(
+    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    return Reading(
         matrix=hessian,
         vector=ridges * (coef - start),
         cells=cells,
@@ -141,17 +139,8 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         reach=_REACH * math.sqrt(size) + float(np.linalg.norm(coef)),
         estimand=Estimand.LOG_ODDS,
         n_rows=problem.n_rows,
+        expansion=Expansion(geometry.row_norm, widths),
     )
-    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
-    return expanded(found, geometry.row_norm, widths)
-
-
-def _rest(eps: float) -> float:
-    """What the coefficients leave of eps: both add up to it at most, as rationals."""
-    rest = eps - model_share(eps)
-    while Fraction(rest) + Fraction(model_share(eps)) > Fraction(eps):
-        rest = math.nextafter(rest, 0.0)
-    return rest
 
 
 def _cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:

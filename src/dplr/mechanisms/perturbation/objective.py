@@ -20,7 +20,7 @@ from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, 
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape
+from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.profiles import Profile, pure_profile
@@ -135,11 +135,16 @@ class ObjectivePerturbation(Mechanism):
             if self.noise == "gaussian":
                 remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
                 raise ValueError(sentence("noise", 'must be "smaller" with persons', self.noise, remedy))
+            _left(eps, delta)  # refuses what is less than will be stated
             delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
-        hessian.check(problem, delta)
-        return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), delta), eps)
+        hessian.check(problem)
+        if delta > 0 and self.noise == "gaussian":
+            remedy = 'Use noise="smaller", which is pure here, or mechanism="score", which is made for a delta.'
+            raise ValueError(sentence("noise", "must be \"smaller\" with intervals='on'", self.noise, remedy))
+        _left(eps, delta)  # refuses what is less than will be stated
+        return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), 0.0), eps)
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         self._check_unit(problem)
@@ -257,7 +262,7 @@ class ObjectivePerturbation(Mechanism):
         """Refuse what no theorem here covers."""
         self._check_unit(problem)
         if self.intervals == "on":
-            hessian.check(problem, 0.0)
+            hessian.check(problem)
         minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
 
     @property
@@ -279,6 +284,26 @@ class ObjectivePerturbation(Mechanism):
             slope /= problem.geometry.row_norm
         return GradientNoise(block.deviation, slope)
 
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> ObjectivePerturbation:
+        """With the Hessian and without a cut, where the loss is logistic and the calibration is not a printed one."""
+        logistic = problem.loss.name == "logistic" and not problem.unit.weighted
+        usual = self.calibration == "tight" and self.cut in (None, "auto")
+        return replace(self, intervals="on") if logistic and usual else self
+
+    def equation_noise(self, plan: Plan) -> tuple[float, float]:
+        """The linear term's, in coordinates with a ridge each; and that on the cells of the Hessian."""
+        assert plan.minimisation is not None
+        deviations = self._deviations(plan) / np.asarray(plan.minimisation.weights or 1.0)
+        cells = max(block.deviation for name, block in plan.statement.released.items() if name != "coef")
+        return math.sqrt(float(np.mean(deviations**2))), cells
+
+    def _deviations(self, plan: Plan) -> NDArray[np.float64]:
+        """Those of the linear term on each coordinate of the weighted problem."""
+        solved, block = plan.minimisation, plan.statement.released["coef"]
+        assert solved is not None
+        noise = LinearTerm(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
+        return noise.deviations(plan.problem.weighted(solved.weights).geometry)
+
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
         """Return the coefficients, and the cells of the Hessian where there are any."""
         coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
@@ -288,10 +313,9 @@ class ObjectivePerturbation(Mechanism):
         """The coefficients alone do not say how curved the loss is."""
         if self.intervals == "on":
             return ""
-        said = "the coefficients alone do not say how uncertain they are"
-        if not plan.problem.loss.classification:
-            return f'{said}; use mechanism="fm" for linear models'
-        return f"{said}; use ObjectivePerturbation(intervals='on') or, with delta > 0, mechanism=\"score\""
+        if plan.problem.unit.weighted:
+            return "the coefficients of rows that count differently do not say how much their score varies"
+        return f"the coefficients alone do not say how uncertain they are{instead(plan)}"
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
@@ -302,8 +326,7 @@ class ObjectivePerturbation(Mechanism):
         if solved is None or planned.statement.released["coef"] != block:
             rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
             raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
-        noise = LinearTerm(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
-        deviations = noise.deviations(plan.problem.weighted(solved.weights).geometry)
+        deviations = self._deviations(planned)
         return [
             hessian.reading(replace(planned, statement=plan.statement), part, coef, deviations)
             for part, coef in zip(parts, coefs, strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._progress import Track
-from dplr.inference.expansion import expanded
+from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.mechanisms.score import defaults
 from dplr.noise import Source
@@ -218,7 +218,8 @@ def reading_of(plan: Plan, released: Part) -> Reading:
     if geometry.intercept:
         tied[hot_columns(geometry)] = _tie(geometry)
     values, vectors = np.linalg.eigh(equation.hessian)
-    reading = Reading(
+    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    return Reading(
         matrix=equation.hessian,
         vector=equation.score,
         cells=cells,
@@ -230,6 +231,5 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         reach=defaults.COEF_REACH * math.sqrt(q) + float(np.linalg.norm(point)),
         estimand=Estimand.LOG_ODDS,
         n_rows=plan.problem.n_rows,
+        expansion=Expansion(geometry.row_norm, widths),
     )
-    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
-    return expanded(reading, geometry.row_norm, widths)

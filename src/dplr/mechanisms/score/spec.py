@@ -164,6 +164,12 @@ class ScoreRelease(Mechanism):
         block = [block for name, block in plan.statement.released.items() if name.endswith("score")][-1]
         return GradientNoise(block.deviation, slope=1.0)
 
+    def equation_noise(self, plan: Plan) -> tuple[float, float]:
+        """That of the last round."""
+        last = rounds.rounds_of(plan) - 1
+        blocks = {kind: plan.statement.released[rounds.block_name(last, kind)] for kind, _ in _sizes(plan.problem)}
+        return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
+
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
         """What each round may move, and its share."""
         where = (problem.geometry.radius, problem.geometry.intercept, problem.neighbouring)

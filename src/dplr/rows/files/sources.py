@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet, parquet_parts
 
 _HIDDEN = (".", "_")  # notes that programs leave in folders, such as _SUCCESS
+
+_FORMULA = "Formulas are not read: give the table, the name of the target, and bounds that name the features."
 
 
 def files_of(data: Any) -> list[str]:
@@ -89,7 +92,9 @@ def _named(given: Any) -> list[str]:
     if os.path.isdir(path):
         return _inside(path)
     if os.path.lexists(path) or not glob.has_magic(path):
-        os.stat(path)
+        if not os.path.exists(path):
+            remedy = _FORMULA if re.search(r"\w\s*~\s*\w", path) else "Check the path."
+            raise FileNotFoundError(sentence("data", "must name a file that exists", path, remedy))
         return [path]
     matched = [each for each in glob.glob(path, recursive=True) if not _hidden(each)]
     if "**" not in path:

@@ -7,6 +7,7 @@ made of the columns that were encoded before.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from dplr.rows.threads import run, threads_for
 
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
+_SHOWN = 20  # columns in an error
 _PRODUCTS_AN_ENTRY = 40  # what one costs, in multiplications of a sum
 _REMEDIES = {
     "text": "Encode them with public categories, declare their levels, or drop them.",
@@ -201,10 +203,19 @@ def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder]:
     if layout is not None and layout.named:
         missing = [name for name in layout.features if name not in X.columns]
         if missing:
-            raise ValueError(sentence("X", "must have the columns that the model was fitted on; missing", missing))
+            raise ValueError(_lacks(missing, list(X.columns)))
     encoder = Encoder(X, layout)
     matrix, _ = encoder.block()
     return matrix, encoder
+
+
+def _lacks(missing: list[str], seen: list[str]) -> str:
+    """What to say of a table without columns of the model, and which of its own is one of them misspelt."""
+    near = difflib.get_close_matches(missing[0].casefold(), [name.casefold() for name in seen], 1)
+    close = [name for name in seen if name.casefold() in near and name not in missing]
+    remedy = f"Rename {close[0]!r} to {missing[0]!r}." if close else "Columns are found by name: add it."
+    rule = f"must have the columns that the model was fitted on, and lacks {missing[:_SHOWN]}"
+    return sentence("X", rule, seen[:_SHOWN], remedy)
 
 
 def _kind(dtype: Any) -> str:

@@ -1,0 +1,81 @@
+"""`aim="coefficients"`: the mechanism and the options whose coefficients have a table, from public facts alone.
+
+Measured in decision record 46.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dplr._validation import sentence
+from dplr.fitting.one_vs_rest import plan_models
+from dplr.mechanisms import as_mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism
+from dplr.problem.losses import LOGISTIC, SQUARED, model_of, models_with
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
+
+COEFFICIENTS = AIMS[1]
+# A public guess of the mean Hessian along a weak direction, over the square of half a column's range; and the quantile
+# at which intervals must be bounded to be reported (inference/intervals.md, section 3).
+_CURVED, _QUANTILE = 0.005, 3.29
+
+
+def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: float) -> tuple[Mechanism, str]:
+    """Take the mechanism whose intervals are expected to be the narrowest, and say why.
+
+    target                                    takes
+    a number                                  fm
+    labels                                    score (delta > 0) or objective with its Hessian: the smaller `expected`
+    labels of rows that count differently,    fm: slopes of a linear probability
+    or where neither has a plan
+
+    Raises ValueError for models without tables.
+    """
+    if problem.loss not in (LOGISTIC, SQUARED):
+        rule = f'must be "{AIMS[0]}" with model="{model_of(problem.loss)}"'
+        remedy = f"Tables of coefficients need {models_with(lambda loss: loss in (LOGISTIC, SQUARED))}."
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
+    usual = as_mechanism("fm").aimed(problem, ())
+    if not problem.loss.classification:
+        return usual, "moments have intervals"
+    found = []
+    for name in ("score", "objective") if delta > 0 else ("objective",):
+        mechanism = as_mechanism(name).aimed(problem, classes)
+        try:
+            plan = plan_models(mechanism, problem, eps, delta, classes).plan
+        except ValueError:  # persons, weights, no public number of rows, or an eps that is out of range
+            continue
+        if not mechanism.lacks_intervals(plan):
+            found.append((expected(mechanism, plan), mechanism))
+    if not found:
+        return as_mechanism("fm").aimed(problem, classes), "no mechanism has intervals of log odds here"
+    if len(found) == 1:
+        return found[0][1], "log odds have intervals"
+    return min(found, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
+
+
+def expected(mechanism: Mechanism, plan: Plan) -> tuple[float, float]:
+    """How far noise is expected to drown a table, 0 where it does not, and the deviation of a scaled coefficient.
+
+    Along a direction with information h the deviation w of a coefficient has w^2 h^2 = h + s^2 + q t^2 (z w)^2, with s
+    and t the deviations of the noise on the score and on a cell of the Hessian, and z the quantile of the interval.
+    """
+    geometry, total = plan.problem.geometry, plan.problem.reference_total
+    score, cell = mechanism.equation_noise(plan)
+    half = geometry.half_width or geometry.radius / math.sqrt(geometry.d)
+    information = _CURVED * (total or 1.0) * half**2
+    drowned = geometry.n_coefs * (_QUANTILE * cell / information) ** 2
+    if drowned >= 1:
+        return drowned, math.inf
+    return 0.0, math.sqrt((information + score**2) / (1 - drowned)) / information
+
+
+def check_table(mechanism: Mechanism, plan: Plan) -> None:
+    """Raise ValueError where a release of this plan has no table of coefficients."""
+    lacking = mechanism.lacks_intervals(plan)
+    if lacking:
+        rule = f'must be "{AIMS[0]}" with mechanism="{mechanism.about.name}"'
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"{lacking[0].upper()}{lacking[1:]}."))

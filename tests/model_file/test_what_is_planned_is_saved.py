@@ -1,0 +1,109 @@
+"""Whatever a fit can plan, its file holds: every mechanism by unit, delta and model, in Python and on the command line."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import dplr
+from dplr.cli import main
+from dplr.model_file import encode_model
+
+pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")]
+MECHANISMS = ("auto", "fm", "objective", "output", "ngd", "score")
+UNITS = {
+    "rows": {},
+    "persons": {"person": "id"},
+    "some rows of persons": {"person": "id", "rows_per_person": 2},
+    "weights": {"sample_weight": "w", "weight_bounds": (0, 3)},
+}
+TARGETS = {
+    "two": ("logistic", ("no", "yes")),
+    "three": ("logistic", ("a", "b", "c")),
+    "linear": ("linear", (0, 90)),
+    "huber": ("huber", (0, 90)),
+    "svm": ("svm", ("no", "yes")),
+    "poisson": ("poisson", (0, 9)),
+}
+
+
+def made(target, n=240):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 99, n), "kind": rng.choice(["p", "q"], n)})
+    if target in ("two", "svm"):
+        y = np.where(table.age > 60, "yes", "no")
+    elif target == "three":
+        y = np.array(["a", "b", "c"])[(table.age.to_numpy() // 30) % 3]
+    else:
+        y = (table.age / 10 if target == "poisson" else table.age).round().to_numpy(float)
+    return table.assign(id=np.arange(n) // 2, w=rng.uniform(0, 2, n)), y
+
+
+def bounds_of(target):
+    return dplr.Bounds({"age": (18, 99), "kind": {"levels": ["p", "q"]}}, target=TARGETS[target][1])
+
+
+def options_of(target, unit, delta, mechanism):
+    return {"mechanism": mechanism, "eps": 1.0, "delta": delta, "model": TARGETS[target][0], **UNITS[unit]}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, unit, tmp_path):
+    (table, y), bounds, fits = made(target), bounds_of(target), 0
+    ledger = dplr.Ledger(tmp_path / "budget", eps=100.0, delta=1e-3, unit=UNITS[unit].get("person"))
+    used = [name for name in ("id", "w") if name not in (UNITS[unit].get("person"), UNITS[unit].get("sample_weight"))]
+    for mechanism, delta in itertools.product(MECHANISMS, (0.0, 1e-6)):
+        options = options_of(target, unit, delta, mechanism)
+        planned = {name: value for name, value in options.items() if name != "sample_weight"}
+        n_rows = table.id.nunique() if "id" in UNITS[unit].values() else len(table)
+        try:
+            dplr.plan(n_rows=n_rows, bounds=bounds, **planned)
+        except ValueError:
+            continue  # no such mechanism: nothing is spent
+        job = ledger.job(keep=encode_model)
+        est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=job, **options)
+        dplr.save_model(est, tmp_path / "model.json")
+        read = dplr.load_model(tmp_path / "model.json")
+        assert read.privacy_ == est.privacy_
+        np.testing.assert_array_equal(read.coef_, est.coef_)
+        assert ledger.recover(job.token) == (tmp_path / "model.json").read_bytes(), mechanism
+        fits += 1
+    assert fits >= 4
+
+
+@pytest.mark.parametrize(("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")])
+def test_the_command_writes_a_model_of_every_plan_and_leaves_nothing_to_recover(unit, target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, y = made(target)
+    table.assign(y=y).to_csv("people.csv", index=False)
+    bounds_of(target).to_toml("bounds.toml")
+    ledger = dplr.Ledger("budget.db", eps=100.0, delta=1e-3, unit="id" if unit == "persons" else None)
+    for mechanism, delta in itertools.product(MECHANISMS, ("0", "1e-6")):
+        command = ["fit", "people.csv", "--target", "y", "--bounds", "bounds.toml", "--eps", "1", "-o", "model.json"]
+        command += ["--overwrite", "--ledger", "budget.db", "--mechanism", mechanism, "--delta", delta]
+        command += ["--model", TARGETS[target][0]]
+        command += {"persons": ["--person", "id"], "weights": ["--weight", "w", "--weight-max", "3"]}.get(unit, [])
+        before = len(ledger.entries())
+        result = CliRunner().invoke(main, command)
+        if result.exit_code:
+            assert len(ledger.entries()) == before, result.output  # refused before anything was spent
+            continue
+        assert ledger.entries()[-1].state == "committed"
+        assert dplr.load_model("model.json").privacy_.delta == ledger.entries()[-1].delta
+        assert ledger.kept() == []
+
+
+def test_the_command_recovers_a_model_of_persons_with_a_delta(tmp_path):
+    table, y = made("two")
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0, delta=1e-6, unit="id")
+    job = ledger.job(keep=encode_model)
+    est = dplr.fit(table.drop(columns="w"), y, bounds=bounds_of("two"), ledger=job, person="id", eps=0.5, delta=1e-7)
+    assert ledger.kept() == [1]
+    output = tmp_path / "model.json"
+    result = CliRunner().invoke(main, ["ledger", "recover", str(tmp_path / "budget.db"), "1", "-o", str(output)])
+    assert result.exit_code == 0, result.output
+    assert dplr.load_model(output).privacy_ == est.privacy_
