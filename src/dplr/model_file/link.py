@@ -8,9 +8,7 @@ from dplr.model_file.readers import number, table
 from dplr.model_file.strict_json import refuse
 from dplr.problem.losses.link import MOST_TURN, Link
 
-_LINK = table(
-    {"share": number(0.0, 1.0, above=True), "turn": number(-MOST_TURN, MOST_TURN), "bend": number(0.0, 0.5)}
-)
+_LINK = table({"share": number(0.0, 1.0, above=True), "turn": number(-MOST_TURN, MOST_TURN), "bend": number(0.0, 0.5)})
 
 
 def write_link(link: Link) -> dict[str, Any]:
