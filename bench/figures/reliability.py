@@ -16,7 +16,7 @@ from scipy.special import expit
 
 import dplr
 from bench.figures.colors import INK, NOISY, SECOND
-from bench.studies.probabilities import questions
+from bench.studies.probabilities import encoded, questions
 
 TABLES = ("Adult", "Adult, few", "ACS 20k", "RAND")
 DELTAS = {0.0: "delta = 0: objective perturbation", 1e-6: "delta = 1e-6: noisy gradient descent"}
@@ -37,11 +37,11 @@ def run(path):
             facts |= {"classes": [False, True]} if table.bounds.target is None else {}
             for delta in DELTAS:
                 done = dplr.fit_many(table.X, table.y, eps=[1.0], delta=delta, **facts)
-                maps = {BEFORE: lambda est, X: expit(est.decision_function(X)),
-                        AFTER: lambda est, X: est.predict_proba(X)[:, 1]}  # fmt: skip
-                y = np.tile(table.held_y, FITS)
-                for name, chances_of in maps.items():
-                    chances = np.concatenate([chances_of(est, table.held_X) for est in done])
+                columns, y = encoded(table, table.held_X), np.tile(table.held_y, FITS)
+                margins = [columns @ est.coef_[0] + est.intercept_[0] for est in done]
+                after = [est._record.link.log_odds(z) for est, z in zip(done, margins, strict=True)]
+                for name, log_odds in ((BEFORE, margins), (AFTER, after)):
+                    chances = expit(np.concatenate(log_odds))
                     for k, rows in enumerate(np.array_split(np.argsort(chances, kind="stable"), BINS)):
                         means = f"{chances[rows].mean():.5f}", f"{y[rows].mean():.5f}"
                         writer.writerow([table.name, delta, name, k, *means])
@@ -51,7 +51,9 @@ def plot(path, image):
     """A diagram for each table and delta."""
     parts = pd.read_csv(path).set_index(["table", "delta", "map"]).sort_index()
     figure = Figure(figsize=(10, 5.4), layout="constrained")
-    for row, (delta, said) in zip(figure.subplots(2, len(TABLES), sharex=True, sharey=True), DELTAS.items(), strict=True):
+    for row, (delta, said) in zip(
+        figure.subplots(2, len(TABLES), sharex=True, sharey=True), DELTAS.items(), strict=True
+    ):
         for ax, table in zip(row, TABLES, strict=True):
             ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
             for name, color, mark in ((BEFORE, SECOND, "o"), (AFTER, NOISY, "s")):
