@@ -51,9 +51,8 @@ def plot(path, image):
     """A diagram for each table and delta."""
     parts = pd.read_csv(path).set_index(["table", "delta", "map"]).sort_index()
     figure = Figure(figsize=(10, 5.4), layout="constrained")
-    for row, (delta, said) in zip(
-        figure.subplots(2, len(TABLES), sharex=True, sharey=True), DELTAS.items(), strict=True
-    ):
+    axes = figure.subplots(2, len(TABLES), sharex=True, sharey=True)
+    for row, (delta, said) in zip(axes, DELTAS.items(), strict=True):
         for ax, table in zip(row, TABLES, strict=True):
             ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
             for name, color, mark in ((BEFORE, SECOND, "o"), (AFTER, NOISY, "s")):
@@ -63,9 +62,9 @@ def plot(path, image):
             ax.set_title(table, fontsize=10)
             ax.set_aspect("equal")
         row[0].set_ylabel(f"{said}\nshare of yes", fontsize=8)
-    for ax in row:
+    for ax in axes[-1]:
         ax.set_xlabel("probability")
-    row[-1].legend(fontsize=7, loc="upper left", frameon=False)
+    axes[-1][-1].legend(fontsize=7, loc="upper left", frameon=False)
     figure.savefig(image, dpi=110)
 
 

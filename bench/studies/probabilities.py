@@ -2,10 +2,11 @@
 
     DPLR_DATA=<folder> python -m bench.studies.probabilities OUT.csv               official test splits
     DPLR_DATA=<folder> python -m bench.studies.probabilities --training OUT.csv    rows that are kept aside
-    python -m bench.studies.probabilities --page bench/results/probabilities.csv   the table of docs/use/probabilities.md
+    python -m bench.studies.probabilities --page bench/results/probabilities.csv   the table of the page
 
 Constants were chosen with --training. `mean` is the mean probability of the rows that were fitted over their share of
-yes; the other scores are of rows that were not. Before: the logistic function of the margin. After: what `predict_proba` makes of it.
+yes; the other scores are of rows that were not. Before: the logistic function of the margin. After: what
+`predict_proba` makes of it. The page is docs/use/probabilities.md.
 """
 
 import csv
@@ -112,18 +113,16 @@ SHOWN = {("objective", 0.0): "`objective`", ("ngd", 1e-6): "`ngd`"}
 def page(path: str) -> str:
     """The rows of the page's table: eps = 1, of the two mechanisms that the default takes."""
     found = pd.read_csv(path)
-    found = found[found["eps"] == 1.0]
+    found = found[found["eps"] == 1.0].set_index(["table", "mechanism", "delta"])
     lines = []
-    for name in found["table"].unique():
-        for (mechanism, delta), said in SHOWN.items():
-            (row,) = found[
-                (found["table"] == name) & (found["mechanism"] == mechanism) & (found["delta"] == delta)
-            ].to_dict("records")
+    for name in found.index.unique("table"):
+        for key, said in SHOWN.items():
+            row = found.loc[(name, *key)]
             scores = " | ".join(
                 f"{row[f'{score}_before']:.{digits}f} → {row[f'{score}_after']:.{digits}f}"
                 for score, digits in (("mean", 2), ("log_loss", 4), ("ece", 3))
             )
-            lines.append(f"| {name} | {row['n']:,} | {row['share_of_yes']:.3f} | {said} | {scores} |")
+            lines.append(f"| {name} | {int(row['n']):,} | {row['share_of_yes']:.3f} | {said} | {scores} |")
     return "\n".join(lines)
 
 
