@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import dplr
 from dplr.privacy.estimand import Estimand
 from dplr.summary.contrasts import contrasts, deviations
-from dplr.summary.render import FIRST, decimals, rounded
+from dplr.summary.render import FIRST, cells, decimals, rounded
 from made_models import HOSTILE
 
 COLUMNS = {"age": (18, 80), "hours": (0, 60), "work": {"levels": ["gov", "private", "self"]}, "id": (0, 1)}
@@ -132,10 +132,9 @@ def test_noise_whose_law_is_known_stands_beside_each_number_and_takes_its_digits
     deviation = est._record.mechanism.coef_noise(est._record.plan.statement)
     each, last = deviations(est.coef_names_, deviation, est._record.prep)
     assert_allclose([line.noise for line in table.lines], [*each, last] * len(np.atleast_2d(est.coef_)))
-    for line in table.lines:
-        places = decimals(line.noise)
-        assert f"{rounded(line.estimate, places)}" in table.to_text()
-        assert f"  {rounded(line.noise, places)}" in table.to_text()
+    for line, cell in zip(table.lines, cells(table), strict=True):
+        places = 1 - math.floor(math.log10(line.noise))
+        assert cell[-2:] == [rounded(line.estimate, places), rounded(line.noise, places)]
     assert "sampling error comes on top" in " ".join(str(table).split())
 
 
