@@ -2,9 +2,11 @@
 
     DPLR_DATA=<folder> python -m bench.studies.probabilities OUT.csv               official test splits
     DPLR_DATA=<folder> python -m bench.studies.probabilities --training OUT.csv    rows that are kept aside
+    python -m bench.studies.probabilities --page bench/results/probabilities.csv   the table of the page
 
 Constants were chosen with --training. `mean` is the mean probability of the rows that were fitted over their share of
-yes; the other scores are of rows that were not. Before: the logistic function of the margin. After: `predict_proba`.
+yes; the other scores are of rows that were not. Before: the logistic function of the margin. After: what
+`predict_proba` makes of it. The page is docs/use/probabilities.md.
 """
 
 import csv
@@ -73,10 +75,16 @@ def calibration_error(chances: np.ndarray, y: np.ndarray) -> float:
     return float(sum(abs(chances[rows].sum() - y[rows].sum()) for rows in parts) / len(y))
 
 
-def measured(est: Any, table: Table) -> tuple[float, ...]:
+def encoded(table: Table, X: Any) -> np.ndarray:
+    """The columns of a model, for all fits at once."""
+    return np.asarray(dplr.BoundsEncoder(table.bounds).fit(table.X[:2]).transform(X), np.float64)
+
+
+def measured(est: Any, held: np.ndarray, fitted: np.ndarray, table: Table) -> tuple[float, ...]:
     """The error, and each score before and after."""
-    both = [(expit(est.decision_function(X)), est.predict_proba(X)[:, 1]) for X in (table.held_X, table.X)]
-    found = [np.mean(est.predict(table.held_X) != table.held_y)]
+    margins = [columns @ est.coef_[0] + est.intercept_[0] for columns in (held, fitted)]
+    both = [(expit(z), expit(est._record.link.log_odds(z))) for z in margins]
+    found = [np.mean((margins[0] > 0) != table.held_y)]
     found += [log_loss(each, table.held_y) for each in both[0]]
     found += [calibration_error(each, table.held_y) for each in both[0]]
     return (*found, *(each.mean() / table.y.mean() for each in both[1]))
@@ -84,16 +92,38 @@ def measured(est: Any, table: Table) -> tuple[float, ...]:
 
 def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
     """One row for each mechanism, delta and eps: means over fits."""
+    held, fitted = encoded(table, table.held_X), encoded(table, table.X)
     for mechanism, delta in MECHANISMS:
         facts = {"bounds": table.bounds, "eps": list(LEVELS), "delta": delta, "repeats": FITS, "classes": [False, True]}
         if table.bounds.target is not None:
             del facts["classes"]
         done = dplr.fit_many(table.X, table.y, model="logistic", mechanism=mechanism, **facts)
+        assert np.allclose(held[:50] @ done[0].coef_[0] + done[0].intercept_[0],
+                           done[0].decision_function(table.held_X[:50]))  # fmt: skip
         for eps in LEVELS:
-            found = np.array([measured(est, table) for est in done if est.eps == eps])
+            found = np.array([measured(est, held, fitted, table) for est in done if est.eps == eps])
             error = found[:, 0].std(ddof=1) / FITS**0.5
             means = [f"{value:.5f}" for value in (found[:, 0].mean(), error, *found[:, 1:].mean(axis=0))]
             yield (table.name, len(table.y), f"{table.y.mean():.4f}", mechanism, delta, eps, FITS, *means)
+
+
+SHOWN = {("objective", 0.0): "`objective`", ("ngd", 1e-6): "`ngd`"}
+
+
+def page(path: str) -> str:
+    """The rows of the page's table: eps = 1, of the two mechanisms that the default takes."""
+    found = pd.read_csv(path)
+    found = found[found["eps"] == 1.0].set_index(["table", "mechanism", "delta"])
+    lines = []
+    for name in found.index.unique("table"):
+        for key, said in SHOWN.items():
+            row = found.loc[(name, *key)]
+            scores = " | ".join(
+                f"{row[f'{score}_before']:.{digits}f} → {row[f'{score}_after']:.{digits}f}"
+                for score, digits in (("mean", 2), ("log_loss", 4), ("ece", 3))
+            )
+            lines.append(f"| {name} | {int(row['n']):,} | {row['share_of_yes']:.3f} | {said} | {scores} |")
+    return "\n".join(lines)
 
 
 def main(path: str, official: bool) -> None:
@@ -111,4 +141,7 @@ def main(path: str, official: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[-1], "--training" not in sys.argv)
+    if "--page" in sys.argv:
+        print(page(sys.argv[-1]))
+    else:
+        main(sys.argv[-1], "--training" not in sys.argv)

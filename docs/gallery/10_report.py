@@ -2,7 +2,7 @@
 A report for those who decide
 =============================
 
-Whoever decides about a release need not read Python. The report is one page without scripts: what the model says and how
+Whoever decides about a release need not read Python. The report is one page without scripts: what the model says, how
 certain that is, what is promised to one person, and what the publisher answers for.
 """
 

@@ -99,8 +99,7 @@ def main() -> None:
           f"{len(X):,} records to fit, {len(X_test):,} to test.\n")  # fmt: skip
     bounds = dplr.Bounds(BOUNDS)
     dplr.LogisticRegression(eps=math.inf, bounds=bounds).fit(X_test, y_test)  # imports and caches, once
-    mechanism = dplr.ObjectivePerturbation(intervals="on")
-    private = dplr.LogisticRegression(eps=SHOWN, mechanism=mechanism, bounds=bounds).fit(X, y)
+    private = dplr.LogisticRegression(eps=SHOWN, aim="coefficients", bounds=bounds).fit(X, y)
     exact = timed(LogisticRegression(solver="newton-cholesky", C=np.inf), X, y)
 
     print(f"What the model says, at eps = {SHOWN:g}: log odds of an affair per unit more of an answer. The intervals")

@@ -1,5 +1,6 @@
 """A released model means the same to scikit-learn, to a database and to an ONNX runtime."""
 
+import copy
 import dataclasses
 import functools
 import pickle
@@ -23,6 +24,7 @@ import every_column
 from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
+from dplr.problem.losses import link
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
@@ -85,6 +87,12 @@ def methods(est):
     return [name for name in ("predict", "decision_function", "predict_proba") if hasattr(est, name)]
 
 
+def of_the_pipeline(est, method, X):
+    """What the pipeline of a model returns: its decision function is log odds where margins are none."""
+    found = getattr(est, method)(X)
+    return est._record.link.log_odds(found) if method == "decision_function" else found
+
+
 def each(models):
     X = every_column.table(400, 1)
     return [(est, X) for est in models.values()]
@@ -128,10 +136,10 @@ def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(m
     for est, X in each(models):
         plain = est.to_sklearn()
         for method in methods(est):
-            same(getattr(plain, method)(X), getattr(est, method)(X))
+            same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
         assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
     for rows in (X[X.columns[::-1]], pl.from_pandas(X)):
-        same(plain.decision_function(rows), est.decision_function(X))
+        same(plain.decision_function(rows), of_the_pipeline(est, "decision_function", X))
 
 
 def test_the_pipeline_multiplies_every_two_kinds_of_column(pairs):
@@ -160,8 +168,14 @@ def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(
 @pytest.mark.thorough
 def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(models):
     for (name, _), est in models.items():
-        last = est.to_sklearn()[-1]
-        if name == "three labels":
+        plain = est.to_sklearn()
+        last = plain[-1]
+        if est._record.link.share:
+            product, line = plain["margins"][0].kw_args["b"], plain["margins"][1].kw_args["c"]
+            same(product.T, np.atleast_2d(est.coef_))
+            same(line[0], est.intercept_)
+            product[:] = 0
+        elif name == "three labels":
             same(np.concatenate([one.coef_ for one in last.estimators_]), est.coef_)
             last.estimators_[0].coef_[:] = 0
         else:
@@ -203,7 +217,7 @@ def test_columns_by_position_and_arrays_have_a_pipeline_too():
     )
     for rows in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
         est = dplr.fit(rows, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
-        same(est.to_sklearn().decision_function(rows), est.decision_function(rows))
+        same(est.to_sklearn().decision_function(rows), of_the_pipeline(est, "decision_function", rows))
 
 
 @pytest.mark.thorough
@@ -231,7 +245,7 @@ def test_without_bounds_the_pipeline_begins_with_the_unit_ball(model):
     plain = pickle.loads(pickle.dumps(est.to_sklearn()))
     assert type(plain[0]) is UnitBall
     for method in methods(est):
-        same(getattr(plain, method)(X), getattr(est, method)(X))
+        same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
 
 
 @parametrize_with_checks([UnitBall()])
@@ -244,6 +258,57 @@ def test_the_unit_ball_is_cloned_and_names_its_columns():
     assert list(ball.transform(pd.DataFrame({"a": [3.0], "b": [4.0]}))) == ["a", "b"]
     with pytest.raises(NotFittedError):
         UnitBall().transform([[1.0]])
+
+
+LINKS = {"cut": link.soft_link(0.5, 0.9), "a little": link.soft_link(0.9, 0.3), "clipped": link.clipped_link(0.45, 0.8)}
+
+
+@pytest.fixture(params=LINKS.values(), ids=LINKS)
+def linked(request, models):
+    """A model of two labels and one of three whose margins are not log odds, some far from 0."""
+    made = []
+    for name in ("two labels", "three labels"):
+        est = copy.deepcopy(models[name, "off"])
+        est.coef_ = est.coef_ * 9
+        est._record = dataclasses.replace(est._record, link=request.param)
+        made.append(est)
+    return made
+
+
+def test_every_tool_gives_the_probabilities_of_margins_that_are_not_log_odds(linked, base):
+    X = every_column.table(200, 1)
+    X.to_sql("t", base, index=False)
+    for est in linked:
+        wanted = est.predict_proba(X)
+        assert np.abs(est.decision_function(X)).max() > 40
+        plain = pickle.loads(pickle.dumps(est.to_sklearn()))
+        same(plain.predict_proba(X), wanted)
+        same(plain.predict(X), est.predict(X))
+        same(np.transpose([asked(base, one) for one in est.to_sql("probability").values()]), wanted)
+        same(pd.read_sql(est.to_sql("probability", table="t"), base), wanted)
+
+
+@pytest.mark.oracle
+def test_onnx_gives_the_probabilities_of_margins_that_are_not_log_odds(linked, oracle):
+    oracle("onnxruntime")
+    X = every_column.table(200, 1)
+    for est in linked:
+        same(answers(est, X)["probability"], est.predict_proba(X))
+        same(answers(est, X)["margin"], est.decision_function(X))
+
+
+def test_no_margin_lets_a_tool_overflow_or_turns_a_label(linked, base):
+    X = every_column.table(5, 1)
+    X.to_sql("t", base, index=False)
+    for est in linked:
+        est.coef_[:] = 0.0
+        for margin in (0.0, 1e6, -1e6, 1e300):
+            est.intercept_ = np.where(np.arange(len(est.intercept_)) == 0, margin, 0.0)
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                same(est.to_sklearn().predict_proba(X), est.predict_proba(X))
+                same(est.to_sklearn().predict(X), est.predict(X))
+                found = [asked(base, one) for one in est.to_sql("probability").values()]
+                same(np.transpose(found), est.predict_proba(X))
 
 
 # --- SQL

@@ -358,7 +358,7 @@ def test_classifier_of_many_classes_has_everything_a_classifier_has(data, mechan
     est = fit(data, mechanism, eps=5.0, delta=1e-6, neighbouring=neighbouring, n_rows=len(y))
     assert (est.coef_.shape, est.intercept_.shape, est.decision_function(X).shape) == ((3, D), (3,), (len(y), 3))
     assert_array_equal(est.predict(X), est.classes_[est.decision_function(X).argmax(axis=1)])
-    each = 1 / (1 + np.exp(-est.decision_function(X)))
+    each = 1 / (1 + np.exp(-est._record.link.log_odds(est.decision_function(X))))
     assert_allclose(est.predict_proba(X), each / each.sum(axis=1, keepdims=True))
     assert_allclose(np.log(est.predict_proba(X)), est.predict_log_proba(X))
     assert est.score(X, y) > 0.85

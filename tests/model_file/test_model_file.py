@@ -226,7 +226,8 @@ def test_a_file_has_these_keys_and_no_other(fitted, which, tmp_path):
     whole = json.loads(saved(est, tmp_path).read_text())
     assert set(whole) == {"format", "version", "sha256", "model"}
     model = whole["model"]
-    assert set(model) - KEYS == ({"weight_column"} if est.privacy_.unit.weight_max else set())
+    further = {"weight_column": est.privacy_.unit.weight_max, "link": est._record.link.share}
+    assert set(model) - KEYS == {key for key, value in further.items() if value}
     assert set(model) >= KEYS
     own = {"LinearRegression": set(), "LogisticRegression": {"classes"}, "HuberSVC": {"classes", "width"}}
     assert set(model["parameters"]) == PARAMETERS | own[model["estimator"]]

@@ -27,7 +27,8 @@ class Exports:
             Step `model` is `LogisticRegression`, `LinearSVC`, or `LinearRegression` inside a
             `TransformedTargetRegressor` that clips to the bounds of the target, with the same `coef_`, `intercept_` and
             `classes_` in the user's units. With more than two classes, logistic regression becomes a
-            `OneVsRestClassifier` of `LogisticRegression`.
+            `OneVsRestClassifier` of `LogisticRegression`. Where margins are not log odds (link.md), steps `margins`,
+            with the coefficients, and `terms` stand before `model`, whose decision function is the log odds.
 
         Raises
         ------

@@ -39,7 +39,7 @@ _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show, even with few rows.
 _PRINTED_TOLERANCE = 2.0**-20
 # Rows times eps at which half of the link is that of the cut loss (link.md, section 3).
-_HALFWAY = 3_000.0
+_HALFWAY = 4_000.0
 
 
 @dataclass(frozen=True, slots=True)
