@@ -36,7 +36,7 @@ def test_log_loss_is_nowhere_worse_by_more_than_a_hundredth_except_where_labels_
     worse = found["log_loss_after"] / found["log_loss_before"] - 1
     assert worse[found["table"] != SEPARABLE].max() <= 0.01
     assert worse[found["table"] == SEPARABLE].max() <= 0.15
-    assert worse[found["mechanism"] == "ngd"].max() <= 0.005
+    assert (found["log_loss_after"] - found["log_loss_before"]).max() <= 0.01
 
 
 def test_the_page_has_these_figures():
