@@ -24,8 +24,10 @@ from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.estimators import LinearRegression, LogisticRegression, _clients, _html
+from dplr.estimators import LinearRegression, LogisticRegression, _clients, _html, _uncovered
+from dplr.estimators._callers import callers
 from dplr.estimators._html import DOCUMENTATION, Drawn
+from dplr.estimators._learners import is_judging
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
@@ -124,7 +126,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         Spends eps, once, under `neighbouring`. The noisy counts are released, and the model is post-processing of them.
         """
         model = self._plain_model()
-        _clients.refuse(model, type(self).__name__)
+        _clients.refuse(model, callers(), type(self).__name__)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         refuse_units(bounds, "with a table of counts")
         if not ledger.strict:
@@ -153,7 +155,9 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         own = {"classes": self.classes} if self.model == "logistic" else {}
-        return kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+        model = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+        _uncovered.remember(model, (), self)
+        return model
 
     def _plan(self, facts: PublicFacts, eps: float) -> TablePlan:
         """Fix the table, the noise, the threshold and the statement."""
@@ -408,10 +412,11 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
-        model = self._plain_model()
-        _clients.refuse(model, type(self).__name__)
-        _clients.warn_of_folds(model)
+        model, asking = self._plain_model(), callers()
+        _clients.refuse(model, asking, type(self).__name__)
+        _clients.warn_of_folds(model, asking)
         copied: Self = super().__sklearn_clone__()
+        _uncovered.remember(copied, asking, self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
@@ -419,8 +424,10 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         model = self._plain_model()
         if "privacy_" in self.__dict__:
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
-        else:
-            _clients.refuse(model, type(self).__name__)
+        elif not is_judging():
+            asking = callers()
+            _clients.refuse(model, asking, type(self).__name__)
+            _uncovered.remember(self, asking)
         own = model.__sklearn_tags__()
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags

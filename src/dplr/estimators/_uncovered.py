@@ -1,0 +1,146 @@
+"""What the statement of a fit must say of the clients that called it: their doings that no noise covers.
+
+A client of scikit-learn is on one of the lists here, or among those that `_clients` judges, or nobody knows what it
+does with the rows beside our fit. Then the statement says so. An estimator of other packages that is built on
+scikit-learn is never on a list.
+
+In a worker the frames of a client are not seen. So a copy of a model, and a model whose tags are asked for, takes with
+it what its statement must say (`remember`); where no frame was lost, what the frames say counts alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, NamedTuple
+
+from dplr._warnings import PrivacyWarning, warn
+from dplr.estimators._callers import Caller, Callers, is_of_sklearn
+from dplr.estimators._pipelines import learned_before, learned_beside
+
+# Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
+_KEEPING = frozenset(
+    {
+        *("Pipeline", "FeatureUnion", "ColumnTransformer", "TransformedTargetRegressor", "FrozenEstimator"),
+        *("FixedThresholdClassifier", "VotingRegressor", "StackingRegressor", "BaggingRegressor"),
+        *("MultiOutputClassifier", "MultiOutputRegressor", "ClassifierChain", "RegressorChain"),
+        *("SelectFromModel", "RFE"),
+    }
+)
+# Clients that choose by scores of private rows, and what they choose.
+_CHOOSING = {
+    **dict.fromkeys(
+        ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"), "parameters"
+    ),
+    **dict.fromkeys(("RFECV", "SequentialFeatureSelector"), "columns"),
+}
+# Functions that fit folds: what is chosen by their scores is chosen after them.
+_FOLDS = frozenset(
+    {
+        *("model_selection.cross_validate", "model_selection.cross_val_predict", "model_selection.learning_curve"),
+        *("model_selection.validation_curve", "model_selection.permutation_test_score"),
+        *("model_selection._fit_and_score", "model_selection._fit_and_predict"),
+        *("model_selection._permutation_test_score", "feature_selection._rfe_single_fit"),
+    }
+)
+_FOLDS_INSIDE = ("BaseSearchCV.fit.<locals>.evaluate_candidates", "RFECV.fit.<locals>.")
+# Other functions of scikit-learn that stand between clients and a fit.
+_BETWEEN = frozenset(
+    {
+        *("model_selection.cross_val_score", "model_selection.LearningCurveDisplay.from_estimator"),
+        *("model_selection.ValidationCurveDisplay.from_estimator", "multioutput._fit_estimator"),
+        *("ensemble._fit_single_estimator", "ensemble._parallel_build_estimators"),
+        *("pipeline._fit_one", "pipeline._fit_transform_one", "pipeline._fit_transform_one_with_callbacks"),
+    }
+)
+_PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
+_OTHERWISE = {
+    "parameters": "Fix them by public knowledge, or pay for the choice with dplr.PrivateSearch.",
+    "columns": "Choose them by public knowledge, or with RFE, which spends eps in each step.",
+}
+
+
+class Uncovered(NamedTuple):
+    """A fact that a guarantee does not cover, and what to do about it."""
+
+    fact: str
+    remedy: str
+
+
+def uncovered(callers: Callers) -> list[Uncovered]:
+    """The doings of callers that no noise covers."""
+    found = []
+    for when, names in (("before", learned_before(callers)), ("beside", learned_beside(callers))):
+        found += [_chosen(name) for name in names if name in _CHOOSING]
+        if learned := ", ".join(name for name in names if name not in _CHOOSING):
+            fact = f"{learned} learned from the private rows {when} this fit, without noise"
+            found.append(Uncovered(fact, _PUBLIC_ROWS))
+    found += [_chosen(name) for name in _choosing(callers)]
+    if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
+        fact = f"{names} asked for this fit, and what else it does with the private rows is not known"
+        found.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
+    return list(dict.fromkeys(found))
+
+
+def strangers(callers: Callers) -> list[Caller]:
+    """The callers that are on no list."""
+    return [caller for caller in callers if not _is_known(caller)]
+
+
+def remember(estimator: Any, callers: Callers, before: Any = None) -> None:
+    """Take along what a fit in a worker could not see of the callers that are here.
+
+    `before` is the estimator of which this one is a copy.
+    """
+    kept = [each for each in _remembered(estimator if before is None else before) if each[0] != _here()]
+    if facts := uncovered(callers):
+        kept.append((_here(), facts))
+    if kept:
+        estimator._elsewhere = kept
+    else:
+        estimator.__dict__.pop("_elsewhere", None)
+
+
+def told(estimator: Any, callers: Callers) -> tuple[str, ...]:
+    """What the statement of a fit must say; the user is warned of it."""
+    elsewhere = [fact for place, facts in _remembered(estimator) if place != _here() for fact in facts]
+    found = list(dict.fromkeys([*uncovered(callers), *elsewhere]))
+    for fact, remedy in found:
+        warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
+    return tuple(fact for fact, _ in found)
+
+
+def _remembered(estimator: Any) -> list[tuple[tuple[int, int], list[Uncovered]]]:
+    kept: list[tuple[tuple[int, int], list[Uncovered]]] = estimator.__dict__.get("_elsewhere", [])
+    return kept
+
+
+def _here() -> tuple[int, int]:
+    """The process and the thread, whose frames are seen."""
+    return os.getpid(), threading.get_ident()
+
+
+def _choosing(callers: Callers) -> list[str]:
+    """The clients that chose what this fit is of: it is the last one, and not one of a fold."""
+    found = []
+    for caller in callers:
+        if _is_fold(caller):
+            break
+        if caller.room and caller.client in _CHOOSING:
+            found.append(caller.client)
+    return list(dict.fromkeys(found))
+
+
+def _chosen(name: str) -> Uncovered:
+    what = _CHOOSING[name]
+    return Uncovered(f"{name} chose {what} by scores on the private rows, without noise", _OTHERWISE[what])
+
+
+def _is_fold(caller: Caller) -> bool:
+    return bool(caller.room) and (caller.place in _FOLDS or caller.name.startswith(_FOLDS_INSIDE))
+
+
+def _is_known(caller: Caller) -> bool:
+    if caller.owner is None:
+        return caller.place in _FOLDS or caller.place in _BETWEEN
+    return is_of_sklearn(caller.owner) and (caller.client in _KEEPING or caller.client in _CHOOSING)
