@@ -109,8 +109,8 @@ _PRIVATE_ALONE = "Take private members alone, each of which spends its own eps, 
 _STACKED = Client(
     "a stack with a `final_estimator` that is not private",
     "fits the last model to the labels without noise",
-    "Give a private one, such as final_estimator=dplr.LinearRegression(...), and private members alone: each spends its "
-    "own eps.",
+    "Give a private one, such as final_estimator=dplr.LinearRegression(...), which spends its own eps, and private "
+    "members alone.",
     own_fit=True,
     when=_plain_final,
 )

@@ -76,8 +76,8 @@ def uncovered(callers: Callers) -> list[Uncovered]:
             fact = f"{learned} learned from the private rows {when} this fit, without noise"
             found.append(Uncovered(fact, _PUBLIC_ROWS))
     found += [_chosen(name) for name in _choosing(callers)]
-    if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
-        fact = f"{names} asked for this fit, and what else it does with the private rows is not known"
+    if asking := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
+        fact = f"{asking} asked for this fit, and what else it does with the private rows is not known"
         found.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
     return list(dict.fromkeys(found))
 
