@@ -95,9 +95,15 @@ def test_a_scaled_target_is_told_of():
 
 def test_steps_of_a_pipeline_inside_a_search_are_seen_too():
     search = GridSearchCV(make_pipeline(StandardScaler(), INSIDE), {"logisticregression__eps": [1.0]}, cv=KFold(2))
-    with pytest.warns(dplr.PrivacyWarning, match="^StandardScaler learned"):
+    with pytest.warns(dplr.PrivacyWarning) as told:
         est = search.fit(X, Y).best_estimator_[-1]
-    assert "NOT COVERED" in str(est.privacy_)
+    scaled, chosen = est.privacy_.uncovered
+    assert scaled == "StandardScaler learned from the private rows before this fit, without noise"
+    assert chosen == "GridSearchCV chose parameters by scores on the private rows, without noise"
+    assert {str(each.message).partition(":")[0] for each in told if each.category is dplr.PrivacyWarning} == {
+        scaled,
+        chosen,
+    }
 
 
 def test_without_a_promise_nothing_is_said():

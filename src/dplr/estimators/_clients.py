@@ -231,6 +231,8 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
 }
+# It takes a ValueError for one of its own, so that a client calls the pipeline no regressor.
+_SWALLOWING = "Pipeline.__sklearn_tags__"
 FOLDING = frozenset(
     {
         "cross_validate",
@@ -255,7 +257,10 @@ def refuse(estimator: Any, callers: Callers, name: str | None = None) -> None:
         part = client.when(estimator, found)
         of = f"{client.name} ({part})" if isinstance(part, str) else client.name
         rule = f"must not be fitted to private rows in {of}: it {client.what}"
-        raise ValueError(sentence("estimator", rule, name or type(estimator).__name__, client.remedy))
+        said = sentence("estimator", rule, name or type(estimator).__name__, client.remedy)
+        if any(caller.name == _SWALLOWING for caller in callers):
+            warn(said, PrivacyWarning)
+        raise ValueError(said)
 
 
 def drawn_by_a_bag(sample_weight: Any, callers: Callers) -> NDArray[np.intp] | None:
