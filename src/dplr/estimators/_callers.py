@@ -61,7 +61,7 @@ def callers() -> Callers:
             room = rest.partition(".")[0]
             if room not in _PLUMBING:
                 found.append(Caller(frame.f_code.co_qualname, room, _owner(frame), frame.f_locals))
-        elif package != "dplr" and frame.f_code.co_varnames[:1] == ("self",):
+        elif package != "dplr":
             owner = _owner(frame)
             if owner is not None and not is_ours(owner):
                 found.append(Caller(frame.f_code.co_qualname, "", owner, frame.f_locals))
@@ -80,9 +80,9 @@ def is_of_sklearn(kind: type[Any]) -> bool:
 
 
 def _owner(frame: FrameType) -> type[Any] | None:
-    """The type of the estimator whose method a frame runs."""
+    """The type of the estimator whose method a frame runs, or of the method that a function lies in."""
     code = frame.f_code
-    if not code.co_argcount or code.co_varnames[0] != "self":
+    if "self" not in code.co_varnames[: min(code.co_argcount, 1)] and "self" not in code.co_freevars:
         return None
     kind = type(frame.f_locals.get("self"))
     return kind if issubclass(kind, BaseEstimator) else None

@@ -50,6 +50,7 @@ _BETWEEN = frozenset(
         *("model_selection.cross_val_score", "model_selection.LearningCurveDisplay.from_estimator"),
         *("model_selection.ValidationCurveDisplay.from_estimator", "multioutput._fit_estimator"),
         *("ensemble._fit_single_estimator", "ensemble._parallel_build_estimators"),
+        *("ensemble._BaseStacking.fit", "ensemble._BaseVoting.fit"),  # what lies in them, and does not name `self`
         *("pipeline._fit_one", "pipeline._fit_transform_one", "pipeline._fit_transform_one_with_callbacks"),
     }
 )
