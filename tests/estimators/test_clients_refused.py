@@ -337,6 +337,7 @@ FOLDED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.* chose (parameters|columns) by scores:dplr.PrivacyWarning")
 @pytest.mark.parametrize("client", FOLDED)
 def test_folds_that_are_cut_by_labels_are_warned_of_and_others_not(data, client):
     X, y = data

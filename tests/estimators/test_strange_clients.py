@@ -39,7 +39,8 @@ class Future(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.mean_ = X.mean(axis=0)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(delayed(_fit_one)(clone(self.estimator), X, y) for _ in range(9))
+        tasks = (delayed(_fit_one)(clone(self.estimator), X, y) for _ in range(9))
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(tasks)
         return self
 
     def fit_by_helper(self, X, y):
@@ -136,7 +137,9 @@ def test_workers_inside_a_pipeline_say_what_was_learned_before(backend):
         warnings.simplefilter("ignore", dplr.PrivacyWarning)
         fitted = pipe.fit(X, TWO)[-1].estimators_
     for each in fitted:
-        assert each.privacy_.uncovered == ("StandardScaler learned from the private rows before this fit, without noise",)
+        assert each.privacy_.uncovered == (
+            "StandardScaler learned from the private rows before this fit, without noise",
+        )
 
 
 def test_workers_of_a_fit_that_was_chosen_say_so_and_those_of_folds_do_not():
@@ -236,7 +239,7 @@ def test_a_client_that_asks_a_step_for_tags_asks_no_further():
         def __sklearn_tags__(self):
             return self.estimator.__sklearn_tags__()
 
-    fitted, told = said_of(lambda: make_pipeline(Wrapper(MODEL), MODEL).fit(X, Y))
+    fitted, _ = said_of(lambda: make_pipeline(Wrapper(MODEL), MODEL).fit(X, Y))
     assert fitted[-1].privacy_.uncovered == ("Wrapper learned from the private rows before this fit, without noise",)
     assert fitted[0].inside_.privacy_.uncovered == (unknown("Wrapper"),)
 
@@ -271,7 +274,7 @@ def test_a_plain_model_after_a_selection_by_a_private_one_is_beside_it():
 def test_a_deep_nest_says_what_everyone_did():
     inner = make_pipeline(StandardScaler(), MultiOutputRegressor(dplr.LinearRegression(eps=1.0, mechanism="fm")))
     search = GridSearchCV(inner, {"multioutputregressor__estimator__l2": [0.1, 1.0]}, cv=CV)
-    client, told = said_of(lambda: OTHERS["Future"](make_pipeline(FunctionTransformer(), search)).fit(X, X))
+    client, _ = said_of(lambda: OTHERS["Future"](make_pipeline(FunctionTransformer(), search)).fit(X, X))
     for each in client.estimators_[0][-1].best_estimator_[-1].estimators_:
         first, second, third = each.privacy_.uncovered
         assert first.startswith("StandardScaler learned")

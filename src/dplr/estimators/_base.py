@@ -26,7 +26,6 @@ from dplr.estimators._fitted import Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import Drawn
 from dplr.estimators._inference import Inference
-from dplr.estimators._learners import is_judging
 from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
@@ -60,6 +59,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     """
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
+    _asked_as: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
@@ -281,6 +281,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
         asking = callers()
+        _clients.refuse(self, asking)
         return self._ready(self._taken_apart(X, bounds, asking), y, bounds, levels, asking)
 
     def _ready(
@@ -396,7 +397,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return copied
 
     def __sklearn_tags__(self) -> Any:
-        asking = () if is_judging() else callers()
+        asking = callers()
         if "privacy_" in self.__dict__:
             _clients.warn_of_own_fit(self, asking)
         else:  # a stack asks for tags before its workers clone, where its frame is not seen

@@ -7,8 +7,10 @@ fit.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -49,11 +51,22 @@ class Caller:
 
 
 Callers = tuple[Caller, ...]
+_unseen = contextvars.ContextVar("_unseen", default=False)
+
+
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """No callers, in this context."""
+    before = _unseen.set(True)
+    try:
+        yield
+    finally:
+        _unseen.reset(before)
 
 
 def callers() -> Callers:
     """The callers of our caller, innermost first."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = None if _unseen.get() else sys._getframe(2)
     found = []
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")

@@ -250,14 +250,14 @@ FOLDING = frozenset(
 _told: dict[int, weakref.ref[Any]] = {}
 
 
-def refuse(estimator: Any, callers: Callers, name: str | None = None) -> None:
-    """Raise ValueError if a client is asking that breaks the promise; `name` is the user's, if not the estimator's."""
+def refuse(estimator: Any, callers: Callers) -> None:
+    """Raise ValueError if a client is asking that breaks the promise."""
     client, found = _asking(estimator, callers)
     if client is not None and promises(estimator):
         part = client.when(estimator, found)
         of = f"{client.name} ({part})" if isinstance(part, str) else client.name
         rule = f"must not be fitted to private rows in {of}: it {client.what}"
-        said = sentence("estimator", rule, name or type(estimator).__name__, client.remedy)
+        said = sentence("estimator", rule, estimator._asked_as or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(said, PrivacyWarning)
         raise ValueError(said)

@@ -5,7 +5,6 @@ Whatever is not known to learn nothing, or to be private, learns.
 
 from __future__ import annotations
 
-import contextvars
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from dplr.estimators._callers import is_of_sklearn, is_ours
+from dplr.estimators._callers import is_of_sklearn, is_ours, unseen
 
 # What these learn is the number of columns, or drawn from a seed.
 _LEARN_NOTHING = frozenset(
@@ -45,8 +44,6 @@ _MADE_OF = {
 }
 _OPTIONAL = ("transformer", "remainder")
 
-_judging = contextvars.ContextVar("_judging", default=False)
-
 
 def promises(estimator: Any) -> bool:
     """Whether a model of ours has noise. Parameters may be anything until they are checked."""
@@ -72,20 +69,13 @@ def learners(part: Any) -> Iterator[str]:
         yield kind.__name__
 
 
-def is_judging() -> bool:
-    """Whether tags are asked for by us: whoever is asked need not look at callers."""
-    return _judging.get()
-
-
 def _learns(step: Any) -> bool:
     """Whether not all that a step knows was declared."""
-    before = _judging.set(True)
     try:
-        learns = get_tags(step).requires_fit
+        with unseen():  # a model inside would ask us again
+            learns = get_tags(step).requires_fit
     except AttributeError:  # without tags: who knows
         learns = True
-    finally:
-        _judging.reset(before)
     return learns and not (is_of_sklearn(type(step)) and _is_declared(step))
 
 
