@@ -47,6 +47,13 @@ class Future(MetaEstimatorMixin, BaseEstimator):
         return _fit_one(clone(self.estimator), X, y)
 
 
+class FutureCopies(Future):
+    def fit(self, X, y):
+        tasks = [delayed(_fit_anew)(self.estimator, X, y) for _ in range(2)]
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(tasks)
+        return self
+
+
 class FuturePrefit(Future):
     def fit(self, X, y):
         self.mean_ = (self.estimator.predict(X) == y).mean()
@@ -105,9 +112,14 @@ def test_a_private_function_of_scikit_learn_that_nobody_knows_is_told_of():
     assert told == {unknown("_fit_one, tuned")}
 
 
-def test_functions_of_other_packages_are_not_seen():
+def test_functions_of_other_packages_are_not_seen_and_neither_is_a_client_that_copies_in_its_workers():
     """The attack model says so."""
     assert said_of(lambda: OTHERS["tuned"](clone(MODEL), X, Y))[1] == set()
+    for names, seen in ((OTHERS, False), (LATER, True)):
+        with parallel_config("threading"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", dplr.PrivacyWarning)
+            for each in names["FutureCopies"](MODEL, n_jobs=2).fit(X, Y).estimators_:
+                assert (each.privacy_.uncovered != ()) == seen
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
