@@ -169,6 +169,7 @@ def test_a_model_that_was_in_a_client_before_says_nothing_of_it_alone():
     said_of(lambda: make_pipeline(StandardScaler(), MultiOutputClassifier(model)).fit(X, TWO))
     fitted, told = said_of(lambda: model.fit(X, Y))
     assert fitted.privacy_.uncovered == ()
+    assert "_caller_memory" not in vars(fitted)
     assert told == set()
     found = cross_validate(model, X, Y, cv=CV, return_estimator=True)
     assert [each.privacy_.uncovered for each in found["estimator"]] == [(), ()]
@@ -305,8 +306,8 @@ def test_a_fit_looks_at_its_callers_once(monkeypatch):
     from dplr.estimators import _base
 
     walks = []
-    real = _base.callers
-    monkeypatch.setattr(_base, "callers", lambda: walks.append(1) or real())
+    real = _base.call_stack
+    monkeypatch.setattr(_base, "call_stack", lambda: walks.append(1) or real())
     clone(MODEL).fit(X, Y)
     assert len(walks) == 1 + 1  # the copy, and the fit
     assert "_getframe" not in inspect.getsource(_base)

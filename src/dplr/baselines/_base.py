@@ -25,7 +25,7 @@ from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
-from dplr.estimators._callers import callers
+from dplr.estimators._callers import call_stack
 from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
@@ -155,7 +155,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         own = {"classes": self.classes} if self.model == "logistic" else {}
         model: Any = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
-        model._asked_as = type(self).__name__
+        model._alias = type(self).__name__
         _uncovered.remember(model, (), self)
         return model
 
@@ -410,7 +410,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
         self._plain_model().__sklearn_clone__()  # it looks at who asks
         copied: Self = super().__sklearn_clone__()
-        _uncovered.remember(copied, callers(), self)
+        _uncovered.remember(copied, call_stack(), self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
@@ -419,7 +419,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         if "privacy_" in self.__dict__:
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
         else:
-            _uncovered.remember(self, callers())
+            _uncovered.remember(self, call_stack())
         own = model.__sklearn_tags__()  # it looks at who asks
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
             setattr(tags, name, getattr(own, name))

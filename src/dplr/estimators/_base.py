@@ -20,7 +20,7 @@ from dplr._validation import check_delta, check_eps, check_flag, sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
-from dplr.estimators._callers import Callers, callers
+from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._fitted import Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
@@ -59,7 +59,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     """
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
-    _asked_as: str | None = None  # the user's name of it, if not that of its type
+    _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
@@ -212,23 +212,23 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             raise too_many(y, error) from None
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
-        asking = callers()
-        _clients.refuse(self, asking)
-        if (drawn := _clients.drawn_by_a_bag(sample_weight, asking)) is not None:
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        if (drawn := _clients.drawn_by_a_bag(sample_weight, callers)) is not None:
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         X, y, streaming = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        given = self._taken_apart(X, bounds, asking, sample_weight, person)
+        given = self._taken_apart(X, bounds, callers, sample_weight, person)
         if not ledger.strict:
-            return self._released(given, y, levels, ledger, bounds, asking, streaming)
+            return self._released(given, y, levels, ledger, bounds, callers, streaming)
         check_types(given.X, y, bounds)
         check_given(given)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(given, y, levels, ledger, bounds, asking, streaming)
+            return self._released(given, y, levels, ledger, bounds, callers, streaming)
 
     def _released(
         self,
@@ -237,10 +237,10 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         levels: Sequence[float],
         ledger: Budget,
         bounds: Bounds | None,
-        asking: Callers,
+        callers: Callers,
         streaming: Streaming | None,
     ) -> list[Released]:
-        ready = self._ready(given, y, bounds, levels, asking, ledger.strict, streaming)
+        ready = self._ready(given, y, bounds, levels, callers, ledger.strict, streaming)
         check_promise(levels, ready.facts, self.large_delta)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
@@ -263,14 +263,14 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return ledger.file_of(other._take(done[0]))
 
     def _taken_apart(
-        self, X: Any, bounds: Bounds | None, asking: Callers, sample_weight: Any = None, person: Any = None
+        self, X: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any = None, person: Any = None
     ) -> Given:
         """The rows, and their ids and weights apart from them."""
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
         given = taken(X, declared, bounds, sample_weight, person)
-        if given.unit.person is None and (column := person_before(asking)) is not None:
+        if given.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
             raise ValueError(sentence("person", rule, None, remedy))
@@ -280,9 +280,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """Rows before a fit whose ids and weights, if any, are columns of X."""
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
-        asking = callers()
-        _clients.refuse(self, asking)
-        return self._ready(self._taken_apart(X, bounds, asking), y, bounds, levels, asking)
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        return self._ready(self._taken_apart(X, bounds, callers), y, bounds, levels, callers)
 
     def _ready(
         self,
@@ -290,7 +290,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         y: Any,
         bounds: Bounds | None,
         levels: Sequence[float],
-        asking: Callers,
+        callers: Callers,
         strict: bool = False,
         streaming: Streaming | None = None,
     ) -> Ready:
@@ -315,7 +315,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             n, weights = streaming.units, None
         known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
         facts = PublicFacts.of(
-            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels, asking), features, unit
+            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels, callers), features, unit
         )
         if streaming is not None:
             streaming = streaming.described(facts, rule)
@@ -365,9 +365,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     def _check_declared(self) -> None:
         """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
-    def _not_covered(self, levels: Sequence[float], asking: Callers) -> tuple[str, ...]:
+    def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
         """What a statement must say of those who asked for a fit; the user is warned of it."""
-        return () if all(map(math.isinf, levels)) else _uncovered.told(self, asking)
+        return () if all(map(math.isinf, levels)) else _uncovered.facts(self, callers)
 
     def _source(self) -> Source:
         return source_of(self.rng)
@@ -389,20 +389,20 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
-        asking = callers()
-        _clients.refuse(self, asking)
-        _clients.warn_of_folds(self, asking)
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        _clients.warn_of_folds(self, callers)
         copied: Self = super().__sklearn_clone__()
-        _uncovered.remember(copied, asking, self)
+        _uncovered.remember(copied, callers, self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
-        asking = callers()
+        callers = call_stack()
         if "privacy_" in self.__dict__:
-            _clients.warn_of_own_fit(self, asking)
+            _clients.warn_of_own_fit(self, callers)
         else:  # a stack asks for tags before its workers clone, where its frame is not seen
-            _clients.refuse(self, asking)
-            _uncovered.remember(self, asking)
+            _clients.refuse(self, callers)
+            _uncovered.remember(self, callers)
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.sparse = False

@@ -51,35 +51,35 @@ class Caller:
 
 
 Callers = tuple[Caller, ...]
-_unseen = contextvars.ContextVar("_unseen", default=False)
+_hidden = contextvars.ContextVar("_hidden", default=False)
 
 
 @contextlib.contextmanager
-def unseen() -> Iterator[None]:
+def no_callers() -> Iterator[None]:
     """No callers, in this context."""
-    before = _unseen.set(True)
+    before = _hidden.set(True)
     try:
         yield
     finally:
-        _unseen.reset(before)
+        _hidden.reset(before)
 
 
-def callers() -> Callers:
+def call_stack() -> Callers:
     """The callers of our caller, innermost first."""
-    frame: FrameType | None = None if _unseen.get() else sys._getframe(2)
-    found = []
+    frame: FrameType | None = None if _hidden.get() else sys._getframe(2)
+    stack = []
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")
         if package == "sklearn" and rest:
             room = rest.partition(".")[0]
             if room not in _PLUMBING:
-                found.append(Caller(frame.f_code.co_qualname, room, _owner(frame), frame.f_locals))
+                stack.append(Caller(frame.f_code.co_qualname, room, _owner(frame), frame.f_locals))
         elif package != "dplr":
             owner = _owner(frame)
             if owner is not None and not is_ours(owner):
-                found.append(Caller(frame.f_code.co_qualname, "", owner, frame.f_locals))
+                stack.append(Caller(frame.f_code.co_qualname, "", owner, frame.f_locals))
         frame = frame.f_back
-    return tuple(found)
+    return tuple(stack)
 
 
 def is_ours(kind: type[Any]) -> bool:

@@ -257,7 +257,7 @@ def refuse(estimator: Any, callers: Callers) -> None:
         part = client.when(estimator, found)
         of = f"{client.name} ({part})" if isinstance(part, str) else client.name
         rule = f"must not be fitted to private rows in {of}: it {client.what}"
-        said = sentence("estimator", rule, estimator._asked_as or type(estimator).__name__, client.remedy)
+        said = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(said, PrivacyWarning)
         raise ValueError(said)

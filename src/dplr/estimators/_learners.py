@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from dplr.estimators._callers import is_of_sklearn, is_ours, unseen
+from dplr.estimators._callers import is_of_sklearn, is_ours, no_callers
 
 # What these learn is the number of columns, or drawn from a seed.
 _LEARN_NOTHING = frozenset(
@@ -72,7 +72,7 @@ def learners(part: Any) -> Iterator[str]:
 def _learns(step: Any) -> bool:
     """Whether not all that a step knows was declared."""
     try:
-        with unseen():  # a model inside would ask us again
+        with no_callers():  # a model inside would ask us again
             learns = get_tags(step).requires_fit
     except AttributeError:  # without tags: who knows
         learns = True

@@ -63,9 +63,9 @@ def person_before(callers: Callers) -> str | None:
 
 def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
     """The names of parts that learned, except those that called us: they are judged as callers."""
-    asking = {caller.client for caller in callers}
-    found = dict.fromkeys(name for part in _parts(callers, tables) for name in learners(part))
-    return [name for name in found if name not in asking]
+    clients = {caller.client for caller in callers}
+    names = dict.fromkeys(name for part in _parts(callers, tables) for name in learners(part))
+    return [name for name in names if name not in clients]
 
 
 def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[Any]:

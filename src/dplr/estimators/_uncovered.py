@@ -70,17 +70,17 @@ class Uncovered(NamedTuple):
 
 def uncovered(callers: Callers) -> list[Uncovered]:
     """The doings of callers that no noise covers."""
-    found = []
-    for when, names in (("before", learned_before(callers)), ("beside", learned_beside(callers))):
-        found += [_chosen(name) for name in names if name in _CHOOSING]
-        if learned := ", ".join(name for name in names if name not in _CHOOSING):
-            fact = f"{learned} learned from the private rows {when} this fit, without noise"
-            found.append(Uncovered(fact, _PUBLIC_ROWS))
-    found += [_chosen(name) for name in _choosing(callers)]
-    if asking := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
-        fact = f"{asking} asked for this fit, and what else it does with the private rows is not known"
-        found.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
-    return list(dict.fromkeys(found))
+    doings = []
+    for when, learners in (("before", learned_before(callers)), ("beside", learned_beside(callers))):
+        doings += [_choice_by(name) for name in learners if name in _CHOOSING]
+        if names := ", ".join(name for name in learners if name not in _CHOOSING):
+            fact = f"{names} learned from the private rows {when} this fit, without noise"
+            doings.append(Uncovered(fact, _PUBLIC_ROWS))
+    doings += [_choice_by(name) for name in _choosers(callers)]
+    if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
+        fact = f"{names} asked for this fit, and what else it does with the private rows is not known"
+        doings.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
+    return list(dict.fromkeys(doings))
 
 
 def strangers(callers: Callers) -> list[Caller]:
@@ -88,32 +88,33 @@ def strangers(callers: Callers) -> list[Caller]:
     return [caller for caller in callers if not _is_known(caller)]
 
 
-def remember(estimator: Any, callers: Callers, before: Any = None) -> None:
+def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
     """Take along what a fit in a worker could not see of the callers that are here.
 
-    `before` is the estimator of which this one is a copy.
+    `original` is the estimator of which this one is a copy.
     """
-    kept = [each for each in _remembered(estimator if before is None else before) if each[0] != _here()]
-    if facts := uncovered(callers):
-        kept.append((_here(), facts))
-    if kept:
-        estimator._elsewhere = kept
+    memory = [each for each in _memory(estimator if original is None else original) if each[0] != _here()]
+    if doings := uncovered(callers):
+        memory.append((_here(), doings))
+    if memory:
+        estimator._caller_memory = memory
     else:
-        estimator.__dict__.pop("_elsewhere", None)
+        estimator.__dict__.pop("_caller_memory", None)
 
 
-def told(estimator: Any, callers: Callers) -> tuple[str, ...]:
+def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
     """What the statement of a fit must say; the user is warned of it."""
-    elsewhere = [fact for place, facts in _remembered(estimator) if place != _here() for fact in facts]
-    found = list(dict.fromkeys([*uncovered(callers), *elsewhere]))
-    for fact, remedy in found:
+    remember(estimator, ())
+    elsewhere = [doing for _, doings in _memory(estimator) for doing in doings]
+    doings = list(dict.fromkeys([*uncovered(callers), *elsewhere]))
+    for fact, remedy in doings:
         warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
-    return tuple(fact for fact, _ in found)
+    return tuple(fact for fact, _ in doings)
 
 
-def _remembered(estimator: Any) -> list[tuple[tuple[int, int], list[Uncovered]]]:
-    kept: list[tuple[tuple[int, int], list[Uncovered]]] = estimator.__dict__.get("_elsewhere", [])
-    return kept
+def _memory(estimator: Any) -> list[tuple[tuple[int, int], list[Uncovered]]]:
+    memory: list[tuple[tuple[int, int], list[Uncovered]]] = estimator.__dict__.get("_caller_memory", [])
+    return memory
 
 
 def _here() -> tuple[int, int]:
@@ -121,18 +122,18 @@ def _here() -> tuple[int, int]:
     return os.getpid(), threading.get_ident()
 
 
-def _choosing(callers: Callers) -> list[str]:
+def _choosers(callers: Callers) -> list[str]:
     """The clients that chose what this fit is of: it is the last one, and not one of a fold."""
-    found = []
+    names = []
     for caller in callers:
         if _is_fold(caller):
             break
         if caller.room and caller.client in _CHOOSING:
-            found.append(caller.client)
-    return list(dict.fromkeys(found))
+            names.append(caller.client)
+    return list(dict.fromkeys(names))
 
 
-def _chosen(name: str) -> Uncovered:
+def _choice_by(name: str) -> Uncovered:
     what = _CHOOSING[name]
     return Uncovered(f"{name} chose {what} by scores on the private rows, without noise", _OTHERWISE[what])
 
