@@ -108,7 +108,7 @@ CLIENTS = {
     "MultiOutputRegressor": {COVERED: lambda: MultiOutputRegressor(NUMBERS).fit(X, TWO_NUMBERS)},
     "OneVsOneClassifier": {REFUSED: lambda: OneVsOneClassifier(LABELS).fit(X, np.arange(180) % 3)},
     "OneVsRestClassifier": {REFUSED: of_labels(OneVsRestClassifier(LABELS))},
-    "OutputCodeClassifier": {REFUSED: of_labels(OutputCodeClassifier(LABELS))},
+    "OutputCodeClassifier": {REFUSED: of_labels(OutputCodeClassifier(LABELS, code_size=5, random_state=0))},
     "Pipeline": {
         COVERED: of_labels(Pipeline([("a", FunctionTransformer()), ("b", SELECTOR), ("c", LABELS)])),
         UNCOVERED: of_labels(Pipeline([("a", StandardScaler()), ("b", LABELS)])),

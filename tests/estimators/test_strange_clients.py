@@ -221,8 +221,10 @@ def test_subclasses_of_clients_that_others_wrote_are_unknown():
     class Searching(GridSearchCV):
         """It may do anything."""
 
-    piped, told = said_of(lambda: Mine([("a", FunctionTransformer()), ("b", MODEL)]).fit(X, Y))
-    assert told == set(piped[-1].privacy_.uncovered) == {unknown("Mine")}
+    for name in ("Mine", "Pipeline"):
+        Mine.__name__ = name
+        piped, told = said_of(lambda: Mine([("a", FunctionTransformer()), ("b", MODEL)]).fit(X, Y))
+        assert told == set(piped[-1].privacy_.uncovered) == {unknown(name)}
     search, told = said_of(lambda: Searching(MODEL, {"l2": [0.1, 1.0]}, cv=CV).fit(X, Y))
     assert unknown("Searching") in search.best_estimator_.privacy_.uncovered
 
