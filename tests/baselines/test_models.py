@@ -92,7 +92,7 @@ def test_a_fitted_model_keeps_no_more_than_parameters_public_facts_and_the_relea
     labels = set() if model == "linear" else {"classes_"}
     own = {"released_", "privacy_", "_model", "_grid"}
     assert set(vars(est)) == set(est.get_params()) | KEPT | labels | own
-    assert set(vars(est._model)) == set(est._model.get_params()) | KEPT | labels | {"_record", "privacy_"}
+    assert set(vars(est._model)) == set(est._model.get_params()) | KEPT | labels | {"_record", "privacy_", "_alias"}
     assert set(vars(est._grid)) == {"axes", "width"}
     assert list(est._model._record.parts) == [{}]
     assert len(pickle.dumps(est)) < 8 * X.size  # no room for the rows

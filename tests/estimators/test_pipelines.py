@@ -46,7 +46,14 @@ class Plain:
         return X
 
 
+class Named(MinMaxScaler):
+    """A transformer of one's own with the name of one that learns nothing."""
+
+
+Named.__name__ = "PolynomialFeatures"
+
 LEARN |= {
+    "PolynomialFeatures": Named(),
     "RBFSampler": RBFSampler(gamma="scale", n_components=2),
     "StandardScaler ": ColumnTransformer([("a", "passthrough", [0])], remainder=StandardScaler()),
     "OneHotEncoder ": OneHotEncoder(categories=[[0.0, 1.0]] * 2, max_categories=1, **DENSE),
@@ -95,9 +102,15 @@ def test_a_scaled_target_is_told_of():
 
 def test_steps_of_a_pipeline_inside_a_search_are_seen_too():
     search = GridSearchCV(make_pipeline(StandardScaler(), INSIDE), {"logisticregression__eps": [1.0]}, cv=KFold(2))
-    with pytest.warns(dplr.PrivacyWarning, match="^StandardScaler learned"):
+    with pytest.warns(dplr.PrivacyWarning) as told:
         est = search.fit(X, Y).best_estimator_[-1]
-    assert "NOT COVERED" in str(est.privacy_)
+    scaled, chosen = est.privacy_.uncovered
+    assert scaled == "StandardScaler learned from the private rows before this fit, without noise"
+    assert chosen == "GridSearchCV chose parameters by scores on the private rows, without noise"
+    assert {str(each.message).partition(":")[0] for each in told if each.category is dplr.PrivacyWarning} == {
+        scaled,
+        chosen,
+    }
 
 
 def test_without_a_promise_nothing_is_said():

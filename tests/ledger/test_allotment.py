@@ -83,7 +83,8 @@ def test_a_search_that_was_set_aside_runs_whole_while_others_spend_the_rest(ledg
             dplr.LogisticRegression(eps=0.1, ledger=held, mechanism="fm"), {"l2": [0.1, 1.0]}, cv=KFold(3), n_jobs=2,
             error_score="raise",
         )  # fmt: skip
-        search.fit(X, y)
+        with pytest.warns(dplr.PrivacyWarning, match="^GridSearchCV chose parameters"):
+            search.fit(X, y)
         assert held.unused() == 0
     assert states(ledger) == ["committed"] * 8
     assert ledger.remaining() == (0.0, 1e-5)

@@ -24,7 +24,8 @@ from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.estimators import LinearRegression, LogisticRegression, _clients, _html
+from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
+from dplr.estimators._callers import call_stack
 from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
@@ -46,6 +47,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
+Sampled = tuple[Positions, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,7 +126,6 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         Spends eps, once, under `neighbouring`. The noisy counts are released, and the model is post-processing of them.
         """
         model = self._plain_model()
-        _clients.refuse(model, type(self).__name__)
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         refuse_units(bounds, "with a table of counts")
         if not ledger.strict:
@@ -153,7 +154,10 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         own = {"classes": self.classes} if self.model == "logistic" else {}
-        return kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+        model: Any = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+        model._alias = type(self).__name__
+        _uncovered.remember(model, (), self)
+        return model
 
     def _plan(self, facts: PublicFacts, eps: float) -> TablePlan:
         """Fix the table, the noise, the threshold and the statement."""
@@ -196,7 +200,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
     def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
         """The least noisy count that is released, and what the statement says of it."""
 
-    def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Any:
+    def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Sampled:
         """What becomes of the noisy counts: positions and weights."""
         return positions, counts.astype(np.float64)
 
@@ -212,9 +216,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             wanted = [usual if each is None else each for each in wanted]
         return [1 if each is None else each for each in wanted]
 
-    def _release(
-        self, ready: Ready, rows: Rows, plan: TablePlan, source: Source
-    ) -> tuple[Positions, NDArray[np.float64]]:
+    def _release(self, ready: Ready, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
         """Check every value, count the rows of each cell, add noise."""
         facts, labels = ready.facts, ready.labels
         rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
@@ -226,25 +228,23 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         codes = plan.grid.codes(encoded(ready.X, facts.layout), target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
         found = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
-        done: tuple[Positions, NDArray[np.float64]] = self._sampled(*found, facts.n_rows, source)
-        return done
+        return self._sampled(*found, facts.n_rows, source)
 
-    def _take(self, model: Any, known: Known, plan: TablePlan, released: tuple[Positions, NDArray[np.float64]]) -> Self:
+    def _take(self, model: Any, known: Known, plan: TablePlan, released: Sampled) -> Self:
         """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
         positions, weights = released
-        facts, statement = known.facts, plan.statement
+        facts = known.facts
         coef, intercept = facts.prep.to_user_units(fitted(facts, plan.grid, positions, weights))
         model._name_columns(facts)
         model.target_name_ = known.target_name
         if known.classes is not None:
             model.classes_ = known.classes
         model._set_coef(np.array([coef]), np.array([intercept]))
-        model._record = Record(NoPrivacy(), Plan(facts.problem, statement), facts.prep, [{}], {}, facts.bounds)
+        model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
-        self.privacy_ = model.privacy_ = statement
+        self.privacy_ = model.privacy_ = plan.statement
         self.released_ = {"cells": positions, "counts": weights}
-        names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_")
-        for name in names:
+        for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_"):
             self.__dict__.pop(name, None)
             if name in model.__dict__:
                 setattr(self, name, getattr(model, name))
@@ -408,10 +408,9 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
-        model = self._plain_model()
-        _clients.refuse(model, type(self).__name__)
-        _clients.warn_of_folds(model)
+        self._plain_model().__sklearn_clone__()  # it looks at who asks
         copied: Self = super().__sklearn_clone__()
+        _uncovered.remember(copied, call_stack(), self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
@@ -420,11 +419,10 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         if "privacy_" in self.__dict__:
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
         else:
-            _clients.refuse(model, type(self).__name__)
-        own = model.__sklearn_tags__()
-        tags.estimator_type = own.estimator_type
-        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
-        tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
+            _uncovered.remember(self, call_stack())
+        own = model.__sklearn_tags__()  # it looks at who asks
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
+            setattr(tags, name, getattr(own, name))
         tags.non_deterministic = True
         return tags
 

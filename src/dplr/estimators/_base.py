@@ -19,13 +19,14 @@ from dplr._progress import bars, silent
 from dplr._validation import check_delta, check_eps, check_flag, sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, as_bounds
-from dplr.estimators import _clients, _html, _refit
+from dplr.estimators import _clients, _html, _refit, _uncovered
+from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._fitted import Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import Drawn
 from dplr.estimators._inference import Inference
-from dplr.estimators._pipelines import learned_before, person_before
+from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
@@ -63,6 +64,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     """
 
     _options: ClassVar[dict[str, tuple[float, float]]] = {}
+    _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
     _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
@@ -216,22 +218,23 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             raise too_many(y, error) from None
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
-        _clients.refuse(self)
-        if (drawn := _clients.drawn_by_a_bag(sample_weight)) is not None:
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        if (drawn := _clients.drawn_by_a_bag(sample_weight, callers)) is not None:
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         X, y, streaming = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        given = self._taken_apart(X, bounds, sample_weight, person)
+        given = self._taken_apart(X, bounds, callers, sample_weight, person)
         if not ledger.strict:
-            return self._released(given, y, levels, ledger, bounds, streaming)
+            return self._released(given, y, levels, ledger, bounds, callers, streaming)
         check_types(given.X, y, bounds)
         check_given(given, self.neighbouring, self.n_rows)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(given, y, levels, ledger, bounds, streaming)
+            return self._released(given, y, levels, ledger, bounds, callers, streaming)
 
     def _released(
         self,
@@ -240,9 +243,10 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         levels: Sequence[float],
         ledger: Budget,
         bounds: Bounds | None,
+        callers: Callers,
         streaming: Streaming | None,
     ) -> list[Released]:
-        ready = self._ready(given, y, bounds, levels, ledger.strict, streaming)
+        ready = self._ready(given, y, bounds, levels, callers, ledger.strict, streaming)
         check_promise(levels, ready.facts, self.large_delta)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
@@ -284,13 +288,15 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         other._weight_column = weight_column
         return other._take(done)
 
-    def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
+    def _taken_apart(
+        self, X: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any = None, person: Any = None
+    ) -> Given:
         """The rows, and their ids and weights apart from them."""
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
         given = taken(X, declared, bounds, sample_weight, person)
-        if given.unit.person is None and (column := person_before()) is not None:
+        if given.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
             raise ValueError(sentence("person", rule, None, remedy))
@@ -300,7 +306,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """Rows before a fit whose ids and weights, if any, are columns of X."""
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
-        return self._ready(self._taken_apart(X, bounds), y, bounds, levels)
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        return self._ready(self._taken_apart(X, bounds, callers), y, bounds, levels, callers)
 
     def _ready(
         self,
@@ -308,6 +316,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         y: Any,
         bounds: Bounds | None,
         levels: Sequence[float],
+        callers: Callers,
         strict: bool = False,
         streaming: Streaming | None = None,
     ) -> Ready:
@@ -333,7 +342,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         counted = n if weights is None else weights.units
         known = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
-            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels), features, unit
+            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels, callers), features, unit
         )
         if streaming is not None:
             streaming = streaming.described(facts, rule)
@@ -383,15 +392,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     def _check_declared(self) -> None:
         """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
-    def _not_covered(self, levels: Sequence[float]) -> tuple[str, ...]:
-        """What a statement must say of steps that a pipeline fitted to the rows; the user is warned of them."""
-        learned = ", ".join(learned_before())
-        if not learned or all(map(math.isinf, levels)):
-            return ()
-        said = f"{learned} learned from the private rows before this fit, without noise"
-        remedy = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
-        warn(f"{said}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
-        return (said,)
+    def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
+        """What a statement must say of those who asked for a fit; the user is warned of it."""
+        return () if all(map(math.isinf, levels)) else _uncovered.facts(self, callers)
 
     def _source(self) -> Source:
         return source_of(self.rng)
@@ -413,16 +416,20 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
-        _clients.refuse(self)
-        _clients.warn_of_folds(self)
+        callers = call_stack()
+        _clients.refuse(self, callers)
+        _clients.warn_of_folds(self, callers)
         copied: Self = super().__sklearn_clone__()
+        _uncovered.remember(copied, callers, self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
+        callers = call_stack()
         if "privacy_" in self.__dict__:
-            _clients.warn_of_own_fit(self)
-        else:
-            _clients.refuse(self)  # a stack asks for tags before its workers clone, where its frame is not seen
+            _clients.warn_of_own_fit(self, callers)
+        else:  # a stack asks for tags before its workers clone, where its frame is not seen
+            _clients.refuse(self, callers)
+            _uncovered.remember(self, callers)
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.sparse = False

@@ -2,24 +2,20 @@
 
 Four things void the statement of a fit. A client fits something of its own to the private rows, without noise; it
 gives one fit the same record twice; it chooses rows by what other rows hold; or it renames labels by the labels that
-occur, so that one record renames those of all others. scikit-learn has no way for an
-estimator to refuse a client: tags say what the estimator can do, metadata routing sends weights and groups, and neither
-says who asks. So we look at the frames that called us. A frame is known by the name of its function and counts only
-inside scikit-learn. Where a version renames the function, `tests/estimators/test_clients_refused.py` is red.
+occur, so that one record renames those of all others. Clients that do so are refused here, by the functions that called
+us (`_callers`). A function is known by its name and counts only inside scikit-learn. What a statement says of all other
+clients stands in `_uncovered`.
 
-We look when scikit-learn calls `fit`, `__sklearn_clone__` (in the parent process, before workers start) and, for a
-model that is already fitted, `__sklearn_tags__`.
+We look when scikit-learn calls `fit`, `__sklearn_clone__` (in the parent process, before workers start) and
+`__sklearn_tags__`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
-import sys
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,6 +24,9 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
+from dplr.estimators._callers import Callers
+from dplr.estimators._learners import learners, promises
+from dplr.estimators._uncovered import strangers
 from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
@@ -39,13 +38,16 @@ def _always(_: Any, __: Locals) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client and what it does with rows; `own_fit`: it learns from them even where our `fit` is not called."""
+    """A client and what it does with rows; `own_fit`: it learns from them even where our `fit` is not called.
+
+    `when` says whether it does so here, or which of its parts does.
+    """
 
     name: str
     what: str
     remedy: str
     own_fit: bool = False
-    when: Callable[[Any, Locals], bool] = _always
+    when: Callable[[Any, Locals], bool | str] = _always
 
 
 def _classifies(estimator: Any, _: Locals) -> bool:
@@ -79,12 +81,15 @@ def _counts_positions(estimator: Any, _: Locals) -> bool:
     return bool(estimator.neighbouring == Neighbouring.ADD_REMOVE)
 
 
-def _final_is_plain(_: Any, found: Locals) -> bool:
-    """Whether what is fitted to the labels last is not a private model, or a pipeline that ends in one."""
+def _plain_final(_: Any, found: Locals) -> str:
+    """What is fitted to the labels last without noise, in the final estimator of a stack."""
     last = found["self"].final_estimator
-    while hasattr(last, "steps"):
-        last = last.steps[-1][1]
-    return not (hasattr(last, "_fit_model") and _promises(last))
+    return "the default" if last is None else ", ".join(learners(last))
+
+
+def _plain_members(_: Any, found: Locals) -> str:
+    """The members of a stack or a vote, or the estimators inside them, that learn from the rows without noise."""
+    return ", ".join(dict.fromkeys(name for _, member in found["self"].estimators for name in learners(member)))
 
 
 _CALIBRATED = Client(
@@ -100,12 +105,26 @@ _TUNED = Client(
     'TunedThresholdClassifierCV(est, cv="prefit", refit=False).fit(X_public, y_public).',
     own_fit=True,
 )
+_PRIVATE_ALONE = "Take private members alone, each of which spends its own eps, or what public rows taught, "
 _STACKED = Client(
     "a stack with a `final_estimator` that is not private",
     "fits the last model to the labels without noise",
-    "Give it a private one, such as final_estimator=dplr.LogisticRegression(...), which spends its own eps.",
+    "Give a private one, such as final_estimator=dplr.LinearRegression(...), which spends its own eps, and private "
+    "members alone.",
     own_fit=True,
-    when=_final_is_plain,
+    when=_plain_final,
+)
+_STACKED_ON_PLAIN = Client(
+    "a stack with a member that is not private",
+    "fits the last model to predictions that learned from all rows without noise, so one record moves them all",
+    f"{_PRIVATE_ALONE}in FrozenEstimator.",
+    when=_plain_members,
+)
+_VOTED_WITH_PLAIN = Client(
+    "a vote with a member that is not private",
+    "fits a member to the rows without noise",
+    f"{_PRIVATE_ALONE}in FrozenEstimator.",
+    when=_plain_members,
 )
 _RENAMES = "renames the labels by those that occur, so one record can rename the labels of all others"
 _VOTED = Client(
@@ -198,8 +217,9 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "_fit_classifier_calibrator_pair": _CALIBRATED,
     "TunedThresholdClassifierCV._fit": _TUNED,
     "_fit_and_score_over_thresholds": _TUNED,
-    "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED),
+    "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED, _STACKED_ON_PLAIN),
     "VotingClassifier.fit": _VOTED,
+    "VotingRegressor.fit": _VOTED_WITH_PLAIN,
     "_fit_single_estimator": _STACKED_CLASSES,  # in workers, which see no frame of the stack
     _BAG: (_BAGGED_CLASSES, _BAGGED_PERSONS, _BAGGED_BY_WEIGHT, _POSITIONS, _BAGGED),
     "_fit_binary": _ONE_BY_ONE,
@@ -211,6 +231,8 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
 }
+# It takes a ValueError for one of its own, so that a client calls the pipeline no regressor.
+_SWALLOWING = "Pipeline.__sklearn_tags__"
 FOLDING = frozenset(
     {
         "cross_validate",
@@ -228,63 +250,57 @@ FOLDING = frozenset(
 _told: dict[int, weakref.ref[Any]] = {}
 
 
-def refuse(estimator: Any, name: str | None = None) -> None:
-    """Raise ValueError if a client is asking that breaks the promise; `name` is the user's, if not the estimator's."""
-    client, _ = _asking(estimator)
-    if client is not None and _promises(estimator):
-        rule = f"must not be fitted to private rows in {client.name}: it {client.what}"
-        raise ValueError(sentence("estimator", rule, name or type(estimator).__name__, client.remedy))
+def refuse(estimator: Any, callers: Callers) -> None:
+    """Raise ValueError if a client is asking that breaks the promise."""
+    client, found = _asking(estimator, callers)
+    if client is not None and promises(estimator):
+        part = client.when(estimator, found)
+        of = f"{client.name} ({part})" if isinstance(part, str) else client.name
+        rule = f"must not be fitted to private rows in {of}: it {client.what}"
+        said = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
+        if any(caller.name == _SWALLOWING for caller in callers):
+            warn(said, PrivacyWarning)
+        raise ValueError(said)
 
 
-def drawn_by_a_bag(sample_weight: Any) -> NDArray[np.intp] | None:
+def drawn_by_a_bag(sample_weight: Any, callers: Callers) -> NDArray[np.intp] | None:
     """The rows that a bag drew, which it tells a model by weights of 0 and 1; None where no bag asks."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and sample_weight is not None:
-        if frame.f_code.co_qualname == _BAG and _of(frame, "sklearn."):
-            return np.flatnonzero(sample_weight)
-        frame = frame.f_back
-    return None
+    bagged = sample_weight is not None and any(caller.room and caller.function == _BAG for caller in callers)
+    return np.flatnonzero(sample_weight) if bagged else None
 
 
-def warn_of_own_fit(estimator: Any) -> None:
+def warn_of_own_fit(estimator: Any, callers: Callers) -> None:
     """Warn if a client asks a fitted model about rows and learns from them itself: they may be public."""
-    client, found = _asking(estimator, own_fit=True)
-    if client is not None and _promises(estimator):
+    if not promises(estimator):
+        return
+    client, found = _asking(estimator, callers, own_fit=True)
+    if client is not None:
         said = f"{client.name} {client.what}, which the privacy statement does not cover: give it public rows only."
         _warn(said, found.get("self", estimator))
+        return
+    for caller in strangers(callers):
+        if caller.owner is not None and "fit" in caller.function.rpartition(".")[2].split("_"):
+            said = f"What {caller.client} learns from its rows is not known, and not covered: give it public rows only."
+            _warn(said, caller.variables["self"])
 
 
-def warn_of_folds(estimator: Any) -> None:
+def warn_of_folds(estimator: Any, callers: Callers) -> None:
     """Warn if folds are cut so that one record moves others: to a fit, each of them is one more that changed."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_qualname in FOLDING and _of(frame, "sklearn."):
-            _check_folds(estimator, frame.f_locals)
-        frame = frame.f_back
+    for caller in callers:
+        if caller.room and caller.name in FOLDING:
+            _check_folds(estimator, caller.variables)
 
 
-def _promises(estimator: Any) -> bool:
-    """Without noise there is no promise to break. Parameters may be anything until they are checked."""
-    return not (isinstance(estimator.eps, (float, np.floating)) and math.isinf(estimator.eps))
-
-
-def _asking(estimator: Any, own_fit: bool = False) -> tuple[Client | None, Locals]:
-    """The outermost client among our callers, and its variables."""
-    frame: FrameType | None = sys._getframe(1)
+def _asking(estimator: Any, callers: Callers, own_fit: bool = False) -> tuple[Client | None, Locals]:
+    """The outermost client among our callers that breaks the promise, and its variables."""
     asking: tuple[Client | None, Locals] = None, {}
-    while frame is not None:
-        found = REFUSED.get(frame.f_code.co_qualname, ())
-        if found and _of(frame, "sklearn."):
-            for client in found if isinstance(found, tuple) else (found,):
-                if client.own_fit >= own_fit and client.when(estimator, frame.f_locals):
-                    asking = client, frame.f_locals
-                    break
-        frame = frame.f_back
+    for caller in callers:
+        found = REFUSED.get(caller.name, ()) if caller.room else ()
+        for client in found if isinstance(found, tuple) else (found,):
+            if client.own_fit >= own_fit and client.when(estimator, caller.variables):
+                asking = client, caller.variables
+                break
     return asking
-
-
-def _of(frame: FrameType, *packages: str) -> bool:
-    return str(frame.f_globals.get("__name__")).startswith(packages)
 
 
 def _check_folds(estimator: Any, found: Locals) -> None:
@@ -302,15 +318,15 @@ def _check_folds(estimator: Any, found: Locals) -> None:
     where = found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)
     too_much = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
     for cv in where:
-        if isinstance(cv, by_labels) and _promises(estimator):
+        if isinstance(cv, by_labels) and promises(estimator):
             _warn(
                 f"Folds are cut by the labels (an integer `cv` does it too): one label {too_much} Pass cv=KFold(5).", cv
             )
-        elif of_persons and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
+        elif of_persons and hasattr(cv, "split") and not isinstance(cv, by_groups) and promises(estimator):
             _warn(_cut_persons(isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)), too_much), cv)
-        elif of_persons and isinstance(cv, by_groups) and not add_remove and _promises(estimator):
+        elif of_persons and isinstance(cv, by_groups) and not add_remove and promises(estimator):
             _warn(_COUNTED_PERSONS, cv)
-        elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and _promises(estimator):
+        elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and promises(estimator):
             remedy = 'Use neighbouring="replace_one", or a PredefinedSplit by public facts.'
             _warn(f"Folds are cut by position: one record more or less {too_much} {remedy}", cv)
 

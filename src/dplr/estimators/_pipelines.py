@@ -1,67 +1,77 @@
-"""Which steps before a model learned from the private rows, as `StandardScaler` does: no noise covers them. And which
-were told of persons.
-
-As in `_clients`, we look at the frames of scikit-learn that called us.
+"""Which steps before a model, or beside it, learned from the private rows: no noise covers them. And which were told
+of persons.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType
 from typing import Any
 
 from dplr.bounds.declared import as_bounds
+from dplr.estimators._callers import Callers
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures as Fourier
+from dplr.estimators._learners import learners
 
-# What these learn is the number of columns, or drawn from a seed.
-_LEARN_NOTHING = frozenset(
-    {
-        *("PolynomialFeatures", "FrozenEstimator", "SkewedChi2Sampler", "AdditiveChi2Sampler"),
-        *("PolynomialCountSketch", "GaussianRandomProjection", "SparseRandomProjection", "FeatureHasher"),
-    }
-)
 _INSIDE = ("steps", "transformers", "transformer_list")
-# With their categories declared these learn nothing, unless rare ones are told apart.
-_ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
+_Parts = Callable[[Mapping[str, Any]], list[Any]]
 
 
-def _before_the_last(found: Mapping[str, Any]) -> list[Any]:
-    return [step for _, step in found["self"].steps[:-1]]
+def _first_steps(variables: Mapping[str, Any]) -> list[Any]:
+    return [step for _, step in variables["self"].steps[:-1]]
 
 
-def _of_the_target(found: Mapping[str, Any]) -> list[Any]:
-    return [found["self"].transformer]
+def _last_step(variables: Mapping[str, Any]) -> list[Any]:
+    return [variables["self"].steps[-1][1]]
 
 
-# The function of scikit-learn that calls us, and what it fitted to the rows before.
-_CALLERS: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {
-    "Pipeline.fit": _before_the_last,
+def _of_the_target(variables: Mapping[str, Any]) -> list[Any]:
+    return [variables["self"].transformer]
+
+
+def _itself(variables: Mapping[str, Any]) -> list[Any]:
+    return [variables["self"]]
+
+
+# The functions of scikit-learn that call us, and what they fit to the rows before our fit, and beside it.
+_BEFORE: dict[str, _Parts] = {
+    **dict.fromkeys(("Pipeline.fit", "Pipeline.fit_transform", "Pipeline.fit_predict"), _first_steps),
     "TransformedTargetRegressor.fit": _of_the_target,
+}
+_BESIDE: dict[str, _Parts] = {
+    **dict.fromkeys(("Pipeline.fit", "Pipeline.fit_transform", "Pipeline.fit_predict"), _last_step),
+    **dict.fromkeys(("FeatureUnion.fit", "FeatureUnion.fit_transform", "ColumnTransformer.fit_transform"), _itself),
 }
 
 
-def learned_before() -> list[str]:
+def learned_before(callers: Callers) -> list[str]:
     """The names of the steps of our callers that learned from the rows which this fit is given."""
-    return list(dict.fromkeys(type(step).__name__ for step in _steps_before() if _learns(step)))
+    return _learned(callers, _BEFORE)
 
 
-def person_before() -> str | None:
+def learned_beside(callers: Callers) -> list[str]:
+    """The names of what else our callers fit to the rows."""
+    return _learned(callers, _BESIDE)
+
+
+def person_before(callers: Callers) -> str | None:
     """The column of ids in the bounds of a step of our callers, which a fit after it does not see."""
-    declared = (as_bounds(step.bounds) for step in _steps_before() if isinstance(step, (BoundsEncoder, Fourier)))
+    steps = (step for part in _parts(callers, _BEFORE) for step in _inside(part))
+    declared = (as_bounds(step.bounds) for step in steps if isinstance(step, (BoundsEncoder, Fourier)))
     return next((bounds.person for bounds in declared if bounds is not None and bounds.person is not None), None)
 
 
-def _steps_before() -> Iterator[Any]:
-    """The steps that our callers fitted to the rows before, and those inside them."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        steps = _CALLERS.get(frame.f_code.co_qualname)
-        if steps is not None and str(frame.f_globals.get("__name__")).startswith("sklearn."):
-            for step in steps(frame.f_locals):
-                yield from _inside(step)
-        frame = frame.f_back
+def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
+    """The names of parts that learned, except those that called us: they are judged as callers."""
+    clients = {caller.client for caller in callers}
+    names = dict.fromkeys(name for part in _parts(callers, tables) for name in learners(part))
+    return [name for name in names if name not in clients]
+
+
+def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[Any]:
+    for caller in callers:
+        if caller.room and caller.function in tables:
+            yield from tables[caller.function](caller.variables)
 
 
 def _inside(step: Any) -> Iterator[Any]:
@@ -74,25 +84,3 @@ def _inside(step: Any) -> Iterator[Any]:
             yield from _inside(part)
     else:
         yield step
-
-
-def _learns(step: Any) -> bool:
-    """Whether not all that a step knows was declared."""
-    from sklearn.utils import get_tags
-
-    try:
-        learns = get_tags(step).requires_fit
-    except AttributeError:  # not of scikit-learn: who knows
-        learns = True
-    return learns and not _is_declared(step)
-
-
-def _is_declared(step: Any) -> bool:
-    """Whether all that a step knows after its fit was known before."""
-    name = type(step).__name__
-    if name in _ENCODERS:
-        rare = step.min_frequency, step.max_categories
-        return not (isinstance(step.categories, str) and step.categories == "auto") and rare == (None, None)
-    if name == "RBFSampler":
-        return bool(step.gamma != "scale")
-    return name in _LEARN_NOTHING

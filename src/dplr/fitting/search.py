@@ -197,6 +197,7 @@ def _plan(
         arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
         reproducible=False,
         estimand=estimands.pop() if len(estimands) == 1 else None,
+        uncovered=tuple(dict.fromkeys(fact for each in statements for fact in each.uncovered)),
         source=theorem.partition("; ")[2],
     )
     return SearchPlan(planned, statement, naive)

@@ -1,0 +1,101 @@
+"""The functions that called a fit: those of scikit-learn, and of other estimators that are built on it.
+
+scikit-learn has no way for an estimator to learn which client asks: tags say what the estimator can do, metadata
+routing sends weights and groups, and neither says who asks. So we look at the frames that called us, once for each
+fit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+# Rooms of scikit-learn that fit nothing of their own: clone, tags, validation, workers.
+_PLUMBING = frozenset({"base", "utils", "_config"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Caller:
+    """A function that called a fit.
+
+    `room` is the package of scikit-learn that it belongs to, such as "ensemble", and empty outside scikit-learn;
+    `owner` the type of the estimator whose method it is, if it is one.
+    """
+
+    name: str
+    room: str
+    owner: type[Any] | None
+    variables: Mapping[str, Any]
+
+    @property
+    def function(self) -> str:
+        """Its name without the functions inside it."""
+        return self.name.partition(".<locals>")[0]
+
+    @property
+    def place(self) -> str:
+        """The function and its room."""
+        return f"{self.room}.{self.function}"
+
+    @property
+    def client(self) -> str:
+        """The estimator or function that a user would call it by."""
+        return self.function if self.owner is None else self.owner.__name__
+
+
+Callers = tuple[Caller, ...]
+_hidden = contextvars.ContextVar("_hidden", default=False)
+
+
+@contextlib.contextmanager
+def no_callers() -> Iterator[None]:
+    """No callers, in this context."""
+    before = _hidden.set(True)
+    try:
+        yield
+    finally:
+        _hidden.reset(before)
+
+
+def call_stack() -> Callers:
+    """The callers of our caller, innermost first."""
+    frame: FrameType | None = None if _hidden.get() else sys._getframe(2)
+    stack = []
+    while frame is not None:
+        package, _, rest = str(frame.f_globals.get("__name__")).partition(".")
+        if package == "sklearn" and rest:
+            room = rest.partition(".")[0]
+            if room not in _PLUMBING:
+                stack.append(Caller(frame.f_code.co_qualname, room, _owner(frame), frame.f_locals))
+        elif package != "dplr":
+            owner = _owner(frame)
+            if owner is not None and not is_ours(owner):
+                stack.append(Caller(frame.f_code.co_qualname, "", owner, frame.f_locals))
+        frame = frame.f_back
+    return tuple(stack)
+
+
+def is_ours(kind: type[Any]) -> bool:
+    """Whether a type is of dplr, or made of one."""
+    return any(base.__module__.partition(".")[0] == "dplr" for base in kind.__mro__)
+
+
+def is_of_sklearn(kind: type[Any]) -> bool:
+    """Whether a type is of scikit-learn itself."""
+    return kind.__module__.partition(".")[0] == "sklearn"
+
+
+def _owner(frame: FrameType) -> type[Any] | None:
+    """The type of the estimator whose method a frame runs, or of the method that a function lies in."""
+    code = frame.f_code
+    if "self" not in code.co_varnames[: min(code.co_argcount, 1)] and "self" not in code.co_freevars:
+        return None
+    kind = type(frame.f_locals.get("self"))
+    return kind if issubclass(kind, BaseEstimator) else None

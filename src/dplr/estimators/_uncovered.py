@@ -1,0 +1,148 @@
+"""What the statement of a fit must say of the clients that called it: their doings that no noise covers.
+
+A client of scikit-learn is on one of the lists here, or among those that `_clients` judges, or nobody knows what it
+does with the rows beside our fit. Then the statement says so. An estimator of other packages that is built on
+scikit-learn is never on a list.
+
+In a worker the frames of a client are not seen. So a copy of a model, and a model whose tags are asked for, takes with
+it what its statement must say (`remember`); where no frame was lost, what the frames say counts alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, NamedTuple
+
+from dplr._warnings import PrivacyWarning, warn
+from dplr.estimators._callers import Caller, Callers, is_of_sklearn
+from dplr.estimators._pipelines import learned_before, learned_beside
+
+# Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
+_KEEPING = frozenset(
+    {
+        *("Pipeline", "FeatureUnion", "ColumnTransformer", "TransformedTargetRegressor", "FrozenEstimator"),
+        *("FixedThresholdClassifier", "VotingRegressor", "StackingRegressor", "BaggingRegressor"),
+        *("MultiOutputClassifier", "MultiOutputRegressor", "ClassifierChain", "RegressorChain"),
+        *("SelectFromModel", "RFE"),
+    }
+)
+# Clients that choose by scores of private rows, and what they choose.
+_CHOOSING = {
+    **dict.fromkeys(
+        ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"), "parameters"
+    ),
+    **dict.fromkeys(("RFECV", "SequentialFeatureSelector"), "columns"),
+}
+# Functions that fit folds: what is chosen by their scores is chosen after them.
+_FOLDS = frozenset(
+    {
+        *("model_selection.cross_validate", "model_selection.cross_val_predict", "model_selection.learning_curve"),
+        *("model_selection.validation_curve", "model_selection.permutation_test_score"),
+        *("model_selection._fit_and_score", "model_selection._fit_and_predict"),
+        *("model_selection._permutation_test_score", "feature_selection._rfe_single_fit"),
+    }
+)
+_FOLDS_INSIDE = ("BaseSearchCV.fit.<locals>.evaluate_candidates", "RFECV.fit.<locals>.")
+# Other functions of scikit-learn that stand between clients and a fit.
+_BETWEEN = frozenset(
+    {
+        *("model_selection.cross_val_score", "model_selection.LearningCurveDisplay.from_estimator"),
+        *("model_selection.ValidationCurveDisplay.from_estimator", "multioutput._fit_estimator"),
+        *("ensemble._fit_single_estimator", "ensemble._parallel_build_estimators"),
+        *("ensemble._BaseStacking.fit", "ensemble._BaseVoting.fit"),  # what lies in them, and does not name `self`
+        *("pipeline._fit_one", "pipeline._fit_transform_one", "pipeline._fit_transform_one_with_callbacks"),
+    }
+)
+_PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
+_OTHERWISE = {
+    "parameters": "Fix them by public knowledge, or pay for the choice with dplr.PrivateSearch.",
+    "columns": "Choose them by public knowledge, or with RFE, which spends eps in each step.",
+}
+
+
+class Uncovered(NamedTuple):
+    """A fact that a guarantee does not cover, and what to do about it."""
+
+    fact: str
+    remedy: str
+
+
+def uncovered(callers: Callers) -> list[Uncovered]:
+    """The doings of callers that no noise covers."""
+    doings = []
+    for when, learners in (("before", learned_before(callers)), ("beside", learned_beside(callers))):
+        doings += [_choice_by(name) for name in learners if name in _CHOOSING]
+        if names := ", ".join(name for name in learners if name not in _CHOOSING):
+            fact = f"{names} learned from the private rows {when} this fit, without noise"
+            doings.append(Uncovered(fact, _PUBLIC_ROWS))
+    doings += [_choice_by(name) for name in _choosers(callers)]
+    if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
+        fact = f"{names} asked for this fit, and what else it does with the private rows is not known"
+        doings.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
+    return list(dict.fromkeys(doings))
+
+
+def strangers(callers: Callers) -> list[Caller]:
+    """The callers that are on no list."""
+    return [caller for caller in callers if not _is_known(caller)]
+
+
+def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
+    """Take along what a fit in a worker could not see of the callers that are here.
+
+    `original` is the estimator of which this one is a copy.
+    """
+    memory = [each for each in _memory(estimator if original is None else original) if each[0] != _here()]
+    if doings := uncovered(callers):
+        memory.append((_here(), doings))
+    if memory:
+        estimator._caller_memory = memory
+    else:
+        estimator.__dict__.pop("_caller_memory", None)
+
+
+def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
+    """What the statement of a fit must say; the user is warned of it."""
+    remember(estimator, ())
+    elsewhere = [doing for _, doings in _memory(estimator) for doing in doings]
+    doings = list(dict.fromkeys([*uncovered(callers), *elsewhere]))
+    for fact, remedy in doings:
+        warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
+    return tuple(fact for fact, _ in doings)
+
+
+def _memory(estimator: Any) -> list[tuple[tuple[int, int], list[Uncovered]]]:
+    memory: list[tuple[tuple[int, int], list[Uncovered]]] = estimator.__dict__.get("_caller_memory", [])
+    return memory
+
+
+def _here() -> tuple[int, int]:
+    """The process and the thread, whose frames are seen."""
+    return os.getpid(), threading.get_ident()
+
+
+def _choosers(callers: Callers) -> list[str]:
+    """The clients that chose what this fit is of: it is the last one, and not one of a fold."""
+    names = []
+    for caller in callers:
+        if _is_fold(caller):
+            break
+        if caller.room and caller.client in _CHOOSING:
+            names.append(caller.client)
+    return list(dict.fromkeys(names))
+
+
+def _choice_by(name: str) -> Uncovered:
+    what = _CHOOSING[name]
+    return Uncovered(f"{name} chose {what} by scores on the private rows, without noise", _OTHERWISE[what])
+
+
+def _is_fold(caller: Caller) -> bool:
+    return bool(caller.room) and (caller.place in _FOLDS or caller.name.startswith(_FOLDS_INSIDE))
+
+
+def _is_known(caller: Caller) -> bool:
+    if caller.owner is None:
+        return caller.place in _FOLDS or caller.place in _BETWEEN
+    return is_of_sklearn(caller.owner) and (caller.client in _KEEPING or caller.client in _CHOOSING)
