@@ -24,6 +24,7 @@ ray: $(VENV)-ray/.engine
 FLOOR_TESTS := tests/rows/test_tables.py tests/rows/streams/test_lazy_tables.py tests/cli/test_cli.py \
 	tests/estimators/test_clients.py tests/estimators/test_clients_refused.py \
 	tests/estimators/test_clients_touch.py tests/estimators/test_estimators.py tests/estimators/test_pipelines.py \
+	tests/estimators/test_stacks.py tests/estimators/test_strange_clients.py tests/estimators/test_meta_estimators.py \
 	tests/estimators/test_units_of_privacy.py tests/estimators/test_predictions.py tests/ledger/test_ledger.py \
 	tests/model_file tests/plots tests/report tests/privacy/test_accounting.py tests/mechanisms/test_functional.py \
 	tests/fitting/test_fit_story.py tests/test_floors.py
