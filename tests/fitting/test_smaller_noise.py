@@ -23,7 +23,8 @@ SPECS = {
 
 def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
-    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, ranges="off", **facts)
+    facts = {"ranges": "off"} | facts
+    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, **facts)
 
 
 def table(n=3_000, classes=2):
@@ -119,7 +120,7 @@ def test_a_file_has_the_delta_that_was_asked_for(tmp_path):
 
 
 def test_ranges_are_those_of_pure_noise():
-    facts = {"n": 20_000, "model": "linear", "mechanism": "objective"}
+    facts = {"n": 20_000, "model": "linear", "mechanism": "objective", "ranges": "auto"}
     one, other = (planned(3, delta, **facts) for delta in (1e-6, 0.0))
     assert set(one.released) == {"range_sums", "range_squares", "coef"}
     assert one.released == other.released
