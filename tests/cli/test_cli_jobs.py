@@ -196,7 +196,7 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
 
     commit = _Held.commit
     if where == "reserve":
-        monkeypatch.setattr(Ledger, "reserve", interrupted)
+        monkeypatch.setattr(Ledger, "_begun", interrupted)
     elif where == "_sampler":
         monkeypatch.setattr(Source, "_sampler", property(interrupted))
     elif where == "commit":

@@ -21,7 +21,8 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def model(ledger):
-    return dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=BOUNDS, person="id", ledger=ledger)
+    facts = {"n_rows": N // 4, "bounds": BOUNDS, "person": "id", "ledger": ledger}
+    return dplr.LogisticRegression(eps=1.0, mechanism="fm", **facts)
 
 
 def test_no_value_of_an_id_or_a_weight_makes_a_fit_fail_or_warn(model, recwarn):

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import mpmath
 import pytest
-from planned_facts import facts_of
 
 import dplr
 from dplr.fitting.search import plan_partition, plan_stopping
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
 from dplr.tuning.counts import law_of
+from planned_facts import facts_of
 
 MISSED = 2.0**-64  # of a model by objective perturbation
 UNITS = {
@@ -21,6 +21,7 @@ UNITS = {
     "weights": {"weight_bounds": (0, 5)},
 }
 LABELS, NUMBERS = ["fm", "objective", "output", "ngd", "score", "auto"], ["fm", "objective", "output", "ngd", "auto"]
+LACKS = {0.0: ("ngd", "score"), 1e-25: ("objective",)}  # what a delta is too small for
 FEATURES = {f"x{j}": (-1, 1) for j in range(3)}
 
 
@@ -71,15 +72,11 @@ def parts_of(planned, classes):
 @pytest.mark.parametrize("classes", [0, 2, 3, 11])
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_statement_says_less_than_its_parts_cost_together_or_more_than_was_asked_for(unit, classes, delta):
-    planned_some = 0
     with mpmath.workdps(60):
         for mechanism, eps in itertools.product(NUMBERS if classes == 0 else LABELS, (0.1, 5.0)):
-            try:
-                planned = planned_of(mechanism, UNITS[unit], classes, delta, eps)
-            except ValueError as error:
-                assert "delta" in str(error) or "ridge" in str(error) or "l2" in str(error), (mechanism, error)
+            if mechanism in LACKS.get(delta, ()):
                 continue
-            planned_some += 1
+            planned = planned_of(mechanism, UNITS[unit], classes, delta, eps)
             part, count = parts_of(planned, classes)
             whole = planned.statement
             assert whole.delta <= delta or delta == 0, mechanism
@@ -97,7 +94,6 @@ def test_no_statement_says_less_than_its_parts_cost_together_or_more_than_was_as
             else:
                 said = (whole.guarantee.eps, getattr(whole.guarantee, "delta", 0.0))
                 assert said == (whole.eps, whole.delta), mechanism
-    assert planned_some or delta in (1e-25, 1e-18)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

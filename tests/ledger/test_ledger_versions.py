@@ -1,4 +1,4 @@
-"""Files of format versions 1 to 4, made here by SQL: read as they stand, and rewritten by the first that writes."""
+"""Files of format versions 1 to 5, made here by SQL: read as they stand, and rewritten by the first that writes."""
 
 import contextlib
 import pathlib
@@ -56,7 +56,7 @@ VERSION_4 = VERSION_3.replace(
     "created TEXT NOT NULL);\nCREATE TABLE entry", "created TEXT NOT NULL, unit TEXT NOT NULL);\nCREATE TABLE entry"
 ).replace("user_version = 3", "user_version = 4")
 FILES = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
-NEWEST = 5
+NEWEST = 6
 WRITTEN = ["committed", "refunded", "reserved", "refunded"]
 READ = ["committed", "refunded", "drawing", "refunded"]  # older programs did not say when they began to draw
 
@@ -171,7 +171,7 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_
         def __init__(self, connection):
             self.connection, self.count = connection, 0
 
-        def execute(self, said):
+        def execute(self, said, *values):
             if said in rewriting:
                 if self.count == stop:
                     for name in (old.name, f"{old.name}-wal"):
@@ -180,7 +180,7 @@ def test_a_rewriting_that_is_cut_short_leaves_the_old_file_whole(old, made, tmp_
                             copies.append(tmp_path / "crashed" / name)
                             copies[-1].write_bytes(source.read_bytes())
                 self.count += 1
-            return self.connection.execute(said)
+            return self.connection.execute(said, *values)
 
     monkeypatch.setattr(transactions, "upgrade", lambda connection: write(Copying(connection)))
     Ledger(old).reserve(statement).commit()
@@ -219,11 +219,11 @@ def test_many_that_write_at_once_rewrite_it_once(old, statement):
     assert (version(old), states(old)) == (NEWEST, [*READ, "committed", "committed"])
 
 
-@pytest.mark.parametrize("unknown", [0, 6])
+@pytest.mark.parametrize("unknown", [0, 7])
 def test_another_version_is_refused(old, unknown):
     with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA user_version = {unknown}")
-    with pytest.raises(ValueError, match=f"must have version 1 to 5 of the format, but has {unknown}"):
+    with pytest.raises(ValueError, match=f"must have version 1 to 6 of the format, but has {unknown}"):
         Ledger(old)
 
 
@@ -267,3 +267,24 @@ def test_shares_outlive_a_rewriting(old, statement):
     Ledger(old).reserve(statement).refund()
     assert version(old) == NEWEST
     assert (alice.remaining(), alice.entries()) == before == ((0.25, 0.0), before[1])
+
+
+def test_a_file_with_fingerprints_as_they_were_given_forgets_them_and_keeps_all_else(tmp_path):
+    plan = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm")
+    ledger = Ledger(tmp_path / "budget", eps=1.0)
+    ledger.reserve(plan, fingerprint="f")
+    drew = ledger.reserve(plan, fingerprint="f")
+    drew.draw()
+    ledger.reserve(plan).commit(outbox=b"a model")
+    with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE entry SET fingerprint = 'label of record 7 is 1' WHERE fingerprint IS NOT NULL")
+        connection.execute("DROP TABLE secret")
+        connection.execute("PRAGMA user_version = 5")
+    before = ledger.entries()
+    assert ([entry.state for entry in before], ledger.kept()) == (["reserved", "drawing", "committed"], [3])
+    ledger.reserve(plan).refund()
+    assert (version(ledger.path), ledger.entries()[:3]) == (NEWEST, before)
+    assert found(ledger.path, "SELECT DISTINCT fingerprint FROM entry") == [(None,)]
+    assert (ledger.recover(3), ledger.give_back(1)) == (b"a model", [1])
+    Ledger(tmp_path / "new.ledger", eps=1.0)
+    assert shape(ledger.path) == shape(tmp_path / "new.ledger")

@@ -65,14 +65,43 @@ def test_what_is_kept_does_not_say_how_many_rows_there_were(ledger):
     assert not re.search(rb"(?<![0-9.])200(\.0*)?(?![0-9.])", kept)
 
 
-def test_models_that_no_file_holds_and_many_at_once_are_committed_without_one(ledger):
-    def refuses(est):
-        raise dplr.ModelFileError("no file holds it")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledger, mechanism):
+    shown = []
 
-    fitted(ledger.job(keep=refuses))
+    def refuses(est):
+        shown.append((est.coef_, est.intercept_, est.released_))
+        raise dplr.ModelFileError("no file holds it.")
+
+    with pytest.raises(ValueError, match=r"the model could not be kept: no file holds it. Nothing was spent."):
+        fitted(ledger.job(keep=refuses), mechanism)
+    assert ledger.entries() == []
+    ((coef, intercept, released),) = shown  # nothing of the rows
+    assert not any(np.any(each) for each in (coef, intercept, *released.values()))
+
+
+def test_a_model_that_may_be_too_large_for_its_file_is_refused_before_anything_is_reserved(ledger, monkeypatch):
+    size = len(encode_model(fitted(Ledger(f"{ledger.path}.other", eps=1.0))))
+    monkeypatch.setattr("dplr.estimators._base.MOST_BYTES", size)
+    with pytest.raises(ValueError, match=r"`released_` must fit into 0 MiB.*Nothing was spent"):
+        fitted(ledger.job(keep=encode_model))
+    assert ledger.entries() == []
+
+
+def test_a_model_whose_numbers_no_file_holds_is_paid_for_and_given_to_its_user(ledger):
+    def refuses(est):
+        if est.coef_.any():
+            raise dplr.ModelFileError("no file holds it.")
+        return b""
+
+    assert fitted(ledger.job(keep=refuses)).coef_.any()
+    assert ([entry.state for entry in ledger.entries()], ledger.kept()) == (["committed"], [])
+
+
+def test_many_at_once_are_committed_without_a_file(ledger):
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
     dplr.fit_many(X, X[:, 0], eps=[0.1, 0.1], model="linear", mechanism="fm", ledger=ledger.job(keep=encode_model))
-    assert [entry.state for entry in ledger.entries()] == ["committed"] * 3
+    assert [entry.state for entry in ledger.entries()] == ["committed"] * 2
     assert ledger.kept() == []
 
 

@@ -1,7 +1,6 @@
-"""Whatever a fit can plan, its file holds: every mechanism by unit, delta and model, in Python and on the command line."""
+"""Whatever a fit can plan, its file holds: every mechanism by unit, delta and model, in Python and by command."""
 
 import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,10 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
+from dplr.estimators import _base
 from dplr.model_file import encode_model
 
-pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 MECHANISMS = ("auto", "fm", "objective", "output", "ngd", "score")
 UNITS = {
     "rows": {},
@@ -52,7 +52,14 @@ def options_of(target, unit, delta, mechanism):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, unit, tmp_path):
+def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, unit, tmp_path, monkeypatch):
+    foreseen, sizes, honest = [], [], _base.blank
+    monkeypatch.setattr(_base, "blank", lambda *given: foreseen.append(honest(*given)) or foreseen[-1])
+
+    def keep(est):
+        sizes.append(len(data := encode_model(est)))
+        return data
+
     (table, y), bounds, fits = made(target), bounds_of(target), 0
     ledger = dplr.Ledger(tmp_path / "budget", eps=100.0, delta=1e-3, unit=UNITS[unit].get("person"))
     used = [name for name in ("id", "w") if name not in (UNITS[unit].get("person"), UNITS[unit].get("sample_weight"))]
@@ -64,18 +71,22 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
             dplr.plan(n_rows=n_rows, bounds=bounds, **planned)
         except ValueError:
             continue  # no such mechanism: nothing is spent
-        job = ledger.job(keep=encode_model)
+        job = ledger.job(keep=keep)
         est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=job, **options)
         dplr.save_model(est, tmp_path / "model.json")
         read = dplr.load_model(tmp_path / "model.json")
         assert read.privacy_ == est.privacy_
         np.testing.assert_array_equal(read.coef_, est.coef_)
-        assert ledger.recover(job.token) == (tmp_path / "model.json").read_bytes(), mechanism
+        kept = ledger.recover(job.token)
+        assert kept == (tmp_path / "model.json").read_bytes(), mechanism
+        assert sizes[-1] <= sizes[-2] + _base._DIGITS * foreseen[-1].size, mechanism
         fits += 1
     assert fits >= 4
 
 
-@pytest.mark.parametrize(("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")])
+@pytest.mark.parametrize(
+    ("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")]
+)
 def test_the_command_writes_a_model_of_every_plan_and_leaves_nothing_to_recover(unit, target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table, y = made(target)
@@ -107,3 +118,21 @@ def test_the_command_recovers_a_model_of_persons_with_a_delta(tmp_path):
     result = CliRunner().invoke(main, ["ledger", "recover", str(tmp_path / "budget.db"), "1", "-o", str(output)])
     assert result.exit_code == 0, result.output
     assert dplr.load_model(output).privacy_ == est.privacy_
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_the_command_refuses_a_model_that_its_file_cannot_hold_before_it_spends(paid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, y = made("two")
+    table.assign(y=y).to_csv("people.csv", index=False)
+    bounds_of("two").to_toml("bounds.toml")
+    ledger, drawn = dplr.Ledger("budget.db", eps=1.0), []
+    monkeypatch.setattr("dplr.model_file.state.write_statement", lambda _: {"nothing": "that is read"})
+    monkeypatch.setattr("dplr.noise.Source._sampler", property(lambda _: drawn.append("noise")))
+    command = ["fit", "people.csv", "--target", "y", "--bounds", "bounds.toml", "--eps", "1", "-o", "model.json"]
+    result = CliRunner().invoke(main, [*command, *(["--ledger", "budget.db"] if paid else [])])
+    assert result.exit_code == 3
+    assert "the model could not be kept" in result.output
+    assert "Nothing was spent" in result.output
+    assert (drawn, ledger.entries()) == ([], [])
+    assert not (tmp_path / "model.json").exists()

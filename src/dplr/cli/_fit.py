@@ -8,7 +8,7 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_model_output
-from dplr.cli._jobs import delivered, job_of, resume_option
+from dplr.cli._jobs import delivered, job_of, resume_option, uncounted
 from dplr.cli._options import (
     EXISTING,
     bars_wanted,
@@ -127,7 +127,13 @@ def fit(
         est = _fitted(
             X,
             y,
-            {**options, "sample_weight": sample_weight, "n_rows": n_rows, "ledger": job, "progress": bars},
+            {
+                **options,
+                "sample_weight": sample_weight,
+                "n_rows": n_rows,
+                "ledger": job or uncounted(target),
+                "progress": bars,
+            },
             job,
         )
         est.target_name_ = target

@@ -11,6 +11,7 @@ import click
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 
 if TYPE_CHECKING:
+    from dplr.ledger.budget import NullLedger
     from dplr.ledger.handle import Ledger
     from dplr.ledger.job import Job
     from dplr.rows.files.kinds import Format
@@ -37,6 +38,13 @@ def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, fo
     if len(paths) > _LISTED:
         known = f"{len(paths)} files, {hashlib.sha256(known.encode()).hexdigest()}"
     return ledger.job(f"target {target}, {form}; {known}", resume, lambda est: _file_of(est, target))
+
+
+def uncounted(target: str) -> NullLedger:
+    """What stands for a ledger where none is given: a model that its file cannot hold is refused all the same."""
+    from dplr.ledger.budget import NullLedger
+
+    return NullLedger(lambda est: _file_of(est, target))
 
 
 def fingerprint(path: str) -> str:
@@ -84,7 +92,7 @@ def _left_by(job: Job, token: str) -> str:
     if last.number in job.ledger.kept():
         return f"Its model is paid for and kept: {entry}. `dplr ledger recover` writes it."
     if last.state == "reserved":
-        resumes = ", and the same command with --resume goes on with it" if job.fingerprint else ""
+        resumes = ", and the same command with --resume goes on with it" if job.resumable else ""
         return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
     said = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
     if has_journal(job.ledger.path, token):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,17 +30,18 @@ from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.given import Given, features_alone, taken
-from dplr.fitting.one_vs_rest import published
+from dplr.fitting.one_vs_rest import Planned, published
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.release import Ready, Record, Released, release
+from dplr.fitting.release import Ready, Record, Released, blank, release
 from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
-from dplr.ledger.budget import Budget
+from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.job import Job
+from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
@@ -49,6 +50,9 @@ from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
 from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
+
+# A number in a model file has so many bytes more than a zero, at most: a sign, 17 digits and an exponent.
+_DIGITS = 22
 
 
 class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
@@ -222,7 +226,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         if not ledger.strict:
             return self._released(given, y, levels, ledger, bounds, streaming)
         check_types(given.X, y, bounds)
-        check_given(given)
+        check_given(given, self.neighbouring, self.n_rows)
         self._check_declared()
         with silence():  # values are converted before the reservation too
             return self._released(given, y, levels, ledger, bounds, streaming)
@@ -242,6 +246,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         plans = [planned[eps] for eps in levels]
+        if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
+            self._check_file(ledger.keep, ready, plans[0], given.weight_column)
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready, given.weight_column)
             done = release(ready, plans, ledger, self._source(), track, keep)
@@ -253,10 +259,27 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """What the ledger keeps of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
+        return ledger.file_of(self._of(done[0], ready, weight_column))
+
+    def _check_file(
+        self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned, weight_column: str | None
+    ) -> None:
+        """Refuse a model that its file cannot hold before anything is spent: all but its numbers is known."""
+        done = blank(ready, planned)
+        try:
+            most = len(keep(self._of(done, ready, weight_column))) + _DIGITS * done.size
+            if most > MOST_BYTES:
+                rule, remedy = f"must fit into {MOST_BYTES >> 20} MiB", "Use fewer columns."
+                raise ValueError(sentence("released_", rule, f"up to {most >> 20} MiB", remedy))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
+
+    def _of(self, done: Released, ready: Ready, weight_column: str | None) -> Self:
+        """A copy of this estimator as it is after that release."""
         other = copy.copy(self)
         other._name_target(ready)
         other._weight_column = weight_column
-        return ledger.file_of(other._take(done[0]))
+        return other._take(done)
 
     def _taken_apart(self, X: Any, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
         """The rows, and their ids and weights apart from them."""
@@ -304,7 +327,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             classes = None if labels is None else labels.classes.tolist()
             streaming, unit = streaming.counted(given, class_weight, classes, self._loss(), strict)
             n, weights = streaming.units, None
-        known = public_n_rows(n if weights is None else weights.units, self.n_rows, self.neighbouring, unit)
+        counted = n if weights is None else weights.units
+        known = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
             self, bounds, known, d, columns, labels, self._said, self._not_covered(levels), features, unit
         )

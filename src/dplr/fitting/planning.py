@@ -391,11 +391,14 @@ def check_loss(
         warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
-def public_n_rows(n: int, given: int | None, neighbouring: str, unit: Unit = ROW) -> int | None:
-    """The number of units is public under replace_one only; under add_remove nothing but a declared reference is."""
+def public_n_rows(n: int, given: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:
+    """The number of units is public under replace_one only; under add_remove nothing but a declared reference is.
+
+    Where a ledger is strict, ids may be missing, so what was declared of persons is not compared with their count.
+    """
     check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
     declared = None if given is None else check_count("n_rows", given)
-    if neighbouring == Neighbouring.ADD_REMOVE:
+    if neighbouring == Neighbouring.ADD_REMOVE or (strict and unit.person is not None):
         return declared
     if declared not in (None, n):
         number = f"len(X) = {n}" if unit.person is None else f"the number of persons, {n},"

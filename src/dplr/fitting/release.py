@@ -19,12 +19,13 @@ from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
 from dplr.fitting.one_vs_rest import Planned, is_several
 from dplr.fitting.planning import PublicFacts
+from dplr.fitting.ranges import intervals as ranges_of
 from dplr.fitting.streaming import Streaming, check_streamed
 from dplr.ledger.budget import Budget
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
-from dplr.problem.fit import History
+from dplr.problem.fit import Fit, History
 from dplr.problem.plan import Plan
 from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained
 from dplr.rows.queries.moments import Moments
@@ -111,6 +112,15 @@ class Released:
     coefs: Sequence[NDArray[np.float64]]
     histories: Sequence[History | None]
 
+    @property
+    def size(self) -> int:
+        """How many numbers a file of it holds, with noise or made of some."""
+        blocks = {id(part): part for part in (*self.record.parts, self.record.ranges)}
+        sizes = [np.size(block) for part in blocks.values() for block in part.values()]
+        sizes += [np.size(coef) for coef in self.coefs]
+        sizes += [np.size(each.coefs) + 2 * len(each.coefs) for each in self.histories if each is not None]
+        return sum(sizes)
+
 
 def release(
     ready: Ready,
@@ -138,6 +148,23 @@ def release(
 
     fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
     return made
+
+
+def blank(ready: Ready, planned: Planned) -> Released:
+    """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
+    plan, about, several = planned.plan, planned.mechanism.about, _several(ready.labels)
+    stated = plan.statement.released
+    own = {name: np.zeros(block.shape) for name, block in stated.items() if about.noise_in == "sums" or name != "coef"}
+    parts = [own] * (several or 1) if planned.mechanism.joint else [dict(own) for _ in range(several or 1)]
+    size = plan.problem.geometry.n_coefs
+    iterates = np.zeros((len(own[about.steps_in]) + 1, size)) if about.steps_in else None
+    fits = [Fit(np.zeros(size), plan.statement, part, iterates) for part in parts]
+    numbers, intervals = {}, None
+    if (ranges := planned.ranges) is not None:
+        numbers = {name: np.zeros(block.shape) for name, block in ranges.released.items()}
+        intervals = ranges_of(numbers, ranges.released, ranges.problem, ranges.columns)
+    done = fitting.Done(fits, numbers, intervals)
+    return _released(ready.facts, ready.labels, planned.mechanism, planned.statement, done)
 
 
 def check_values(ready: Ready, planned: Planned) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from dplr._recorder import Recorder
 from dplr.privacy.statement import PrivacyStatement
@@ -181,9 +182,15 @@ class NullReservation:
 
 
 class NullLedger:
-    """A budget without a limit and without a memory: what a fit without a ledger uses."""
+    """A budget without a limit and without a memory: what a fit without a ledger uses.
+
+    `keep` makes the file of a model that will be written, as that of a `Job`.
+    """
 
     strict = False
+
+    def __init__(self, keep: Callable[[Any], bytes] | None = None) -> None:
+        self.keep = keep
 
     def reserve(self, *statements: PrivacyStatement) -> NullReservation:
         """Accept every statement."""

@@ -15,8 +15,10 @@ from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-VERSION = 5
+VERSION = 6
 _WITH_SHARES, _WITH_UNIT = 3, 4  # of these two, ledgers of records had version 3, and those of persons version 4
+_WITH_RELEASES = 5
+_KEY_BYTES = 32
 _TERMS = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -62,13 +64,24 @@ _RELEASES = (
     """CREATE TRIGGER releases_are_fixed BEFORE UPDATE ON release
         BEGIN SELECT RAISE(ABORT, 'a release in a ledger is fixed'); END""",
 )
+# Under this key fingerprints are kept as codes, which tell nobody who lacks it of the data.
+_SECRET = "CREATE TABLE secret (key BLOB NOT NULL)"
 # Version 1 wrote 'released' for an entry whose cost was given back. Before version 5 a fit that had drawn noise stayed
 # 'reserved': nobody knows which have, so all of them count as drawing.
 OLDER_STATE = "CASE state WHEN 'released' THEN 'refunded' WHEN 'reserved' THEN 'drawing' ELSE state END"
 
 
 def _rewriting(version: int) -> Iterator[str]:
-    """The statements that turn a file of that version into one of this."""
+    """The statements that turn a file of that version into one of this; it has no key yet."""
+    if version < _WITH_RELEASES:
+        yield from _rewriting_entries(version)
+    else:  # fingerprints were kept as they were given: such fits are given back, and not resumed
+        yield "UPDATE entry SET fingerprint = NULL WHERE fingerprint IS NOT NULL"
+    yield _SECRET
+    yield f"PRAGMA user_version = {VERSION}"
+
+
+def _rewriting_entries(version: int) -> Iterator[str]:
     share = "share" if version >= _WITH_SHARES else "NULL"
     yield "ALTER TABLE entry RENAME TO older_entry"
     if version < _WITH_SHARES:
@@ -83,7 +96,6 @@ def _rewriting(version: int) -> Iterator[str]:
     yield "DROP TABLE older_entry"  # its indexes and triggers go with it
     yield from _OF_ENTRIES
     yield from _RELEASES
-    yield f"PRAGMA user_version = {VERSION}"
 
 
 def create(path: str, terms: Terms) -> None:
@@ -111,8 +123,9 @@ def create(path: str, terms: Terms) -> None:
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES, *_RELEASES):
+    for statement in (*_TERMS, _UNIT, *_SHARES, _ENTRY, *_OF_ENTRIES, *_RELEASES, _SECRET):
         connection.execute(statement)
+    _make_key(connection)
     values = (
         terms.id,
         terms.eps,
@@ -128,6 +141,10 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _make_key(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
 
 
 def check_file(path: str) -> None:
@@ -174,18 +191,20 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Rewrite the entries of an older version as this one has them. Part of the writer's transaction: all or none.
+    """Rewrite a file of an older version as this one has it. Part of the writer's transaction: all or none.
 
     Programs of the older version refuse the file afterwards; what they had reserved in it stays spent.
     """
-    if is_older(connection):
-        for statement in _rewriting(_version(connection)):
+    version = _version(connection)
+    if version < VERSION:
+        for statement in _rewriting(version):
             connection.execute(statement)
+        _make_key(connection)
 
 
-def is_older(connection: sqlite3.Connection) -> bool:
-    """Whether an older version wrote the file, and nothing has been written since."""
-    return _version(connection) < VERSION
+def knows_releases(connection: sqlite3.Connection) -> bool:
+    """Whether the file has releases, and entries that say whether noise was drawn: older versions have neither."""
+    return _version(connection) >= _WITH_RELEASES
 
 
 def knows_shares(connection: sqlite3.Connection) -> bool:

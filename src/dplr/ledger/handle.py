@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import sqlite3
+from collections.abc import Sequence
 from itertools import chain, repeat
 from typing import Any, overload
 
@@ -298,24 +299,34 @@ class Ledger(Recovery):
         >>> held.unused(), ledger.remaining()
         (7, (0.3, 1e-12))
         """
-        said = statements_of(statements, some=fits is not None)
-        times = 1 if fits is None else check_count("fits", fits)
-        if fingerprint is not None:
-            self._check_fingerprint(fingerprint, fits)
+        code = None if fingerprint is None else self._code_of(fingerprint, fits)
+        if fits is None:
+            return self._begun(statements, code)
+        said, times = statements_of(statements, some=True), check_count("fits", fits)
+        return Allotment(self, self._set_aside(said, None, times=times))
+
+    def _begun(self, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
+        """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
+        said, holder = statements_of(statements, some=False), secrets.token_hex(16)
+        token = self._set_aside(said, holder, code)
+        recording = None if code is None else Recording(self.path, token, code, holder)
+        return reservation_of(self, token, holder, len(said), recording)
+
+    def _set_aside(
+        self, said: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
+    ) -> str:
+        """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
         with self._writing() as (connection, terms):
             costs = [cost_of(statement, terms) for statement in said]
-            if fits is not None:
+            if holder is None:
                 costs = [piece_of(cost) for cost in costs]
             room = self._room(connection, terms)
             if not room.takes(counted(costs, times)):
                 raise BudgetExceeded(refusal(self.path, terms, room, costs, times))
-            token, holder = secrets.token_hex(16), secrets.token_hex(16) if fits is None else None
+            token = secrets.token_hex(16)
             priced = chain.from_iterable(repeat(tuple(zip(costs, said, strict=True)), times))
-            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, fingerprint)
-        if holder is None:
-            return Allotment(self, token)
-        recording = None if fingerprint is None else Recording(self.path, token, fingerprint, holder)
-        return reservation_of(self, token, holder, len(said), recording)
+            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, code)
+        return token
 
     def _writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         return transactions.writing(self.path, self._id)
@@ -359,7 +370,7 @@ def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Job | NullLedger:
     """None, a ledger, what was set aside in one, a job of one, or the path of one that exists."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger | Allotment | Job):
+    if isinstance(ledger, Ledger | Allotment | Job | NullLedger):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))

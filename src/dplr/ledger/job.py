@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dplr.ledger.budget import Reservation
@@ -13,27 +12,39 @@ if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
 
 
-@dataclass(slots=True)
 class Job:
     """A budget for one fit that outlives its process: what `Ledger.job` returns, to be named as `ledger=`.
+
+    A copy is the same job. Pickled, it is the ledger that pays: what tells the data from others goes nowhere.
+
+    Parameters
+    ----------
+    ledger : dplr.Ledger
+        The ledger that pays.
+    code : str or None
+        What the ledger keeps of the fingerprint of the data, as `Ledger.job` makes it; None for a fit that is not
+        resumed.
+    resume : bool
+        Whether an earlier reservation is held again, and no new one is made.
+    keep : callable or None, default=None
+        Takes a fitted model and returns its file as bytes, which the ledger keeps from the commit on; None for none.
 
     Attributes
     ----------
     ledger : dplr.Ledger
         The ledger that pays.
-    fingerprint : str or None
-        Fingerprint of the data; None for a fit that is not resumed.
     resume : bool
-        Whether an earlier reservation is held again, and no new one is made.
+        Whether an earlier reservation is held again.
     keep : callable or None
-        Takes a fitted model and returns its file as bytes, which the ledger keeps from the commit on; None for none.
-    token : str or None, default=None
+        What makes the file of the model.
+    token : str or None
         Name of the reservation, once there is one.
 
     Privacy
     -------
-    It pays as its ledger does. With a fingerprint a fit may write a journal beside the ledger while it runs: a secret
-    file (resuming.md, section 5).
+    It pays as its ledger does. Neither it nor an estimator that names it shows or holds the fingerprint of the data:
+    the ledger keeps a code of it, under a random key that never leaves its file (resuming.md, section 4). With a
+    fingerprint a fit may write a journal beside the ledger while it runs: a secret file (section 5 there).
 
     See Also
     --------
@@ -44,20 +55,27 @@ class Job:
     >>> import dplr, tempfile, os
     >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
     >>> job = ledger.job("people.csv, 9134 bytes")
-    >>> job.fingerprint, job.resume
-    ('people.csv, 9134 bytes', False)
+    >>> job.resumable, job.resume
+    (True, False)
     """
 
-    ledger: Ledger
-    fingerprint: str | None
-    resume: bool
-    keep: Callable[[Any], bytes] | None
-    token: str | None = field(default=None, compare=False)
+    __slots__ = ("_code", "keep", "ledger", "resume", "token")
+
+    def __init__(
+        self, ledger: Ledger, code: str | None, resume: bool, keep: Callable[[Any], bytes] | None = None
+    ) -> None:
+        self.ledger, self._code, self.resume, self.keep = ledger, code, resume, keep
+        self.token: str | None = None
 
     @property
     def strict(self) -> bool:
         """Never: a strict ledger resumes nothing and keeps nothing."""
         return self.ledger.strict
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it has a fingerprint, by which another process finds its reservation."""
+        return self._code is not None
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
         """Hold the earlier reservation again, with its journal, or make one.
@@ -87,9 +105,9 @@ class Job:
         """
         self.ledger._sweep()
         if self.resume:
-            held = self.ledger._resumed(None, statements, str(self.fingerprint), journalled=True)
+            held = self.ledger._resumed(None, statements, str(self._code), journalled=True)
         else:
-            held = self.ledger.reserve(*statements, fingerprint=self.fingerprint)
+            held = self.ledger._begun(statements, self._code)
         self.token = held.token
         return held
 
@@ -102,3 +120,16 @@ class Job:
             return None if self.keep is None else self.keep(est)
         except (ValueError, TypeError):
             return None
+
+    # What tells the data from others stays in this process, and in the ledger.
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.ledger.__reduce__()
+
+    def __copy__(self) -> Job:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Job:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Job({self.ledger!r}, resume={self.resume})"

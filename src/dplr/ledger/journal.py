@@ -38,34 +38,34 @@ class Journal:
     there; damage anywhere else is an error.
     """
 
-    def __init__(self, path: str, descriptor: int, token: str, fingerprint: str) -> None:
+    def __init__(self, path: str, descriptor: int, token: str, code: str) -> None:
         self._path, self._descriptor, self._process = path, descriptor, os.getpid()
         self._digest, self._size = b"", 0
         self._records = dict[str, bytes | tuple[int, int]]()  # what was read; where in the file what is written
         self._broken = False
         self._lock()
         self._read()
-        self._start(json.dumps(_HEADER | {"token": token, "fingerprint": fingerprint}).encode())
+        self._start(json.dumps(_HEADER | {"token": token, "code": code}).encode())
 
     @classmethod
-    def create(cls, ledger: str, token: str, fingerprint: str) -> Self:
+    def create(cls, ledger: str, token: str, code: str) -> Self:
         """A new one; raises where there is one."""
-        return cls._opened(ledger, token, fingerprint, os.O_CREAT | os.O_EXCL)
+        return cls._opened(ledger, token, code, os.O_CREAT | os.O_EXCL)
 
     @classmethod
-    def reopen(cls, ledger: str, token: str, fingerprint: str) -> Self:
+    def reopen(cls, ledger: str, token: str, code: str) -> Self:
         """The one of a process that is gone; raises while that process lives, and where there is none."""
-        return cls._opened(ledger, token, fingerprint, 0)
+        return cls._opened(ledger, token, code, 0)
 
     @classmethod
-    def _opened(cls, ledger: str, token: str, fingerprint: str, flags: int) -> Self:
+    def _opened(cls, ledger: str, token: str, code: str, flags: int) -> Self:
         path = name_of(ledger, token)
         if fcntl is None:
             raise OSError(sentence("journal", "needs file locks, which this system lacks", path))
         flags |= os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
-            made = cls(path, descriptor, token, fingerprint)
+            made = cls(path, descriptor, token, code)
             sync_folder(os.path.dirname(path))
         except BaseException:
             os.close(descriptor)

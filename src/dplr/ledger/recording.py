@@ -22,7 +22,7 @@ class Recording:
 
     Parameters
     ----------
-    ledger, token, fingerprint : of the reservation.
+    ledger, token, code : of the reservation.
     holder : the name of this driver in the ledger.
     journal : of an earlier driver, whose process is gone; None for none.
     begun : whether an earlier driver drew noise that is in the journal.
@@ -32,12 +32,12 @@ class Recording:
         self,
         ledger: str,
         token: str,
-        fingerprint: str,
+        code: str,
         holder: str,
         journal: Journal | None = None,
         begun: bool = False,
     ) -> None:
-        self._names, self._holder, self._journal = (ledger, token, fingerprint), holder, journal
+        self._names, self._holder, self._journal = (ledger, token, code), holder, journal
         self._begun, self._ended = begun, False
 
     @property
@@ -81,10 +81,10 @@ class Recording:
             self._journal.close()
 
 
-def reopened(ledger: str, token: str, fingerprint: str) -> Journal | None:
+def reopened(ledger: str, token: str, code: str) -> Journal | None:
     """The journal of an earlier driver; None for none. Raises while that driver lives, and for a damaged one."""
     try:
-        return Journal.reopen(ledger, token, fingerprint)
+        return Journal.reopen(ledger, token, code)
     except FileNotFoundError:
         return None
 
@@ -114,7 +114,7 @@ def hand_over(journal: Journal | None, before: str | None, holder: str) -> None:
 
 def remove_unproved(ledger: str, token: str, entry: Unended) -> None:
     """Remove the journal of a fit that drew, if its process is gone and nobody may go on with it."""
-    with contextlib.suppress(OSError, ValueError), Journal.reopen(ledger, token, entry.fingerprint or "") as journal:
+    with contextlib.suppress(OSError, ValueError), Journal.reopen(ledger, token, entry.code or "") as journal:
         try:
             check_proof(journal, entry.holder)
         except ValueError:

@@ -138,31 +138,29 @@ class Recovery(Account):
         >>> ledger.remaining()
         (0.6, 1e-12)
         """
-        return self._resumed(name, statements, fingerprint, journalled=False)
+        return self._resumed(name, statements, self._code_of(fingerprint), journalled=False)
 
     def _resumed(
         self,
         name: int | str | None,
         statements: Sequence[PrivacyStatement | Stated],
-        fingerprint: str,
+        code: str,
         journalled: bool,
     ) -> Reservation:
         """Hold a reservation again, with the journal of its last driver, who must be gone, where the fit reads one."""
-        self._check_recoverable("resume")
-        checked_text("fingerprint", fingerprint)
         said = statements_of(statements, some=True)
         recording, holder = None, secrets.token_hex(16)
         with contextlib.ExitStack() as unless_taken:
             with self._writing() as (connection, _):
                 if name is None:
-                    token, entries = self._only(connection, said, fingerprint, journalled)
+                    token, entries = self._only(connection, said, code, journalled)
                 else:
                     token, entries = self._named(connection, name)
-                _check_same(entries, said, fingerprint, entries[0].number if name is None else name, journalled)
+                _check_same(entries, said, code, entries[0].number if name is None else name, journalled)
                 drew = entries[0].state == "drawing"
                 if journalled:
-                    journal = reopened(self.path, token, fingerprint)
-                    recording = Recording(self.path, token, fingerprint, holder, journal, drew)
+                    journal = reopened(self.path, token, code)
+                    recording = Recording(self.path, token, code, holder, journal, drew)
                     unless_taken.callback(recording.close)
                     if drew:
                         hand_over(journal, entries[0].holder, holder)
@@ -178,8 +176,9 @@ class Recovery(Account):
         Parameters
         ----------
         fingerprint : str or None, default=None
-            What tells these data from others, such as names, sizes and times of files. Another text is another job. It
-            stays in the file until the fit has ended. None for a fit that is not resumed.
+            What tells these data from others, such as names, sizes and times of files. Another text is another job. Of
+            the text the ledger keeps a code under a random key, until the fit has ended, and nothing else keeps any of
+            it. None for a fit that is not resumed.
         resume : bool, default=False
             False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint, and
             goes on where its journal ends.
@@ -200,8 +199,9 @@ class Recovery(Account):
 
         Privacy
         -------
-        The file that is kept is the release itself, which is paid for. With a fingerprint a fit may write a journal
-        beside the ledger while it runs: a secret file, in which exact sums of rows may stand (resuming.md, section 5).
+        The file that is kept is the release itself, which is paid for. No estimator that names the job shows or holds
+        the fingerprint (resuming.md, section 4). With one a fit may write a journal beside the ledger while it runs: a
+        secret file, in which exact sums of rows may stand (resuming.md, section 5).
 
         Examples
         --------
@@ -213,9 +213,8 @@ class Recovery(Account):
         'drawing'
         """
         self._check_recoverable("resume or keep")
-        if fingerprint is not None or resume:
-            checked_text("fingerprint", fingerprint)
-        return Job(self._itself(), fingerprint, resume, keep)
+        code = self._code_of(fingerprint) if fingerprint is not None or resume else None
+        return Job(self._itself(), code, resume, keep)
 
     def entries_of(self, name: int | str) -> list[Entry]:
         """The entries that were reserved in one step.
@@ -359,12 +358,15 @@ class Recovery(Account):
             remedy = "A strict ledger commits when it reserves, so that its file tells nothing of how fits ended."
             raise ValueError(sentence("ledger", rule, self.path, remedy))
 
-    def _check_fingerprint(self, fingerprint: str, fits: int | None) -> None:
+    def _code_of(self, fingerprint: str | None, fits: int | None = None) -> str:
+        """A fingerprint as the ledger keeps it; no error shows one."""
         self._check_recoverable("resume")
-        checked_text("fingerprint", fingerprint)
+        checked = checked_text("fingerprint", fingerprint)
         if fits is not None:
             remedy = "What is set aside is given back by name, or with Allotment.close."
-            raise ValueError(sentence("fingerprint", "must be None with fits=", fingerprint, remedy))
+            raise ValueError(sentence("fingerprint", "must be None with fits=", "a text", remedy))
+        with self._writing() as (connection, _):
+            return transactions.code_of(connection, checked)
 
     def _named(self, connection: sqlite3.Connection, name: int | str) -> tuple[str, list[Unended]]:
         """The token of a reservation, and its entries."""
@@ -377,7 +379,7 @@ class Recovery(Account):
         return token, entries
 
     def _only(
-        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], fingerprint: str, journalled: bool
+        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], code: str, journalled: bool
     ) -> tuple[str, list[Unended]]:
         """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
         tokens = transactions.resumable(connection, self._share)
@@ -388,7 +390,7 @@ class Recovery(Account):
         waiting = {token: found[token] for token in tokens}
         texts = [statement_text(each) for each in said]
         alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
-        same = [token for token, held in alike.items() if held[0].fingerprint == fingerprint]
+        same = [token for token, held in alike.items() if held[0].code == code]
         if len(same) == 1:
             return same[0], waiting[same[0]]
         numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
@@ -400,7 +402,7 @@ class Recovery(Account):
             why = "has this statement and other data" if alike else "has another statement"
             remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
             for held in (found[token] for token in drew if token not in tokens):
-                if [each.statement for each in held] == texts and held[0].fingerprint == fingerprint:
+                if [each.statement for each in held] == texts and held[0].code == code:
                     remedy += f" Entry {held[0].number} is drawing, and no journal proves what was drawn."
         raise ValueError(sentence("ledger", rule, self.path, remedy))
 
@@ -412,13 +414,13 @@ def _why(entries: Sequence[Unended]) -> str:
 
 
 def _check_same(
-    entries: Sequence[Unended], said: Sequence[PrivacyStatement], fingerprint: str, name: int | str, journalled: bool
+    entries: Sequence[Unended], said: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
 ) -> None:
     """Refuse what is not the same job, and say what differs."""
     states = {entry.state for entry in entries}
     if states != {"reserved"} and not (journalled and states == {"drawing"}):
         raise ValueError(sentence("entry", "must be reserved to be resumed", name, _why(entries)))
-    if entries[0].fingerprint is None:
+    if entries[0].code is None:
         remedy = "Give it back, and fit anew."
         raise ValueError(sentence("entry", "must have been reserved with a fingerprint", name, remedy))
     if len(entries) != len(said):
@@ -430,7 +432,7 @@ def _check_same(
             rule = f"must be those of entry {name}"
             got = f"another {', another '.join(differs)}"
             raise ValueError(sentence("statements", rule, got, "Resume with the parameters of the first run."))
-    if entries[0].fingerprint != fingerprint:
+    if entries[0].code != code:
         rule = f"must be that of entry {name}"
         remedy = "The data are not those of the first run, or were touched since. Give it back, and fit anew."
-        raise ValueError(sentence("fingerprint", rule, fingerprint, remedy))
+        raise ValueError(sentence("fingerprint", rule, "another one", remedy))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import json
 import sqlite3
 import time
@@ -12,7 +14,7 @@ from typing import NamedTuple
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
-from dplr.ledger.file import OLDER_STATE, check_file, check_header, is_older, knows_shares, terms_of, upgrade
+from dplr.ledger.file import OLDER_STATE, check_file, check_header, knows_releases, knows_shares, terms_of, upgrade
 from dplr.ledger.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
@@ -100,7 +102,7 @@ def insert(
     strict: bool,
     share: str | None = None,
     holder: str | None = None,
-    fingerprint: str | None = None,
+    code: str | None = None,
 ) -> None:
     """Make a reservation for each statement, set aside without a holder; a strict ledger commits what one holds."""
     time_now = now()
@@ -123,7 +125,7 @@ def insert(
                 statement_text(said),
                 share,
                 None if strict else holder,
-                fingerprint,
+                code,
             )
             for cost, said in priced
         ),
@@ -197,7 +199,7 @@ class Unended(NamedTuple):
     number: int
     state: str
     statement: str
-    fingerprint: str | None
+    code: str | None
     holder: str | None
 
 
@@ -233,6 +235,12 @@ def take(connection: sqlite3.Connection, reservation: str, holder: str, state: s
     connection.execute("UPDATE entry SET holder = ? WHERE reservation = ? AND state = ?", (holder, reservation, state))
 
 
+def code_of(connection: sqlite3.Connection, fingerprint: str) -> str:
+    """A fingerprint as entries keep it: who lacks the random key of the file learns nothing from it."""
+    (key,) = connection.execute("SELECT key FROM secret").fetchone()
+    return hmac.new(key, fingerprint.encode(), hashlib.sha256).hexdigest()
+
+
 def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
     """Write the file of what was released beside its reservation, until it is delivered."""
     connection.execute("INSERT INTO release VALUES (?, ?)", (reservation, body))
@@ -240,7 +248,7 @@ def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
 
 def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
     """The file that is kept of a release; None for none."""
-    if is_older(connection):
+    if not knows_releases(connection):
         return None
     found = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
     return None if found is None else bytes(found[0])
@@ -248,7 +256,7 @@ def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
 
 def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
     """The first entry of each reservation whose release is kept."""
-    if is_older(connection):
+    if not knows_releases(connection):
         return []
     rows = connection.execute(
         "SELECT min(number) FROM entry JOIN release USING (reservation) WHERE ? IS NULL OR share = ? "
@@ -279,7 +287,7 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
     share = "share" if knows_shares(connection) else "NULL"
-    state = OLDER_STATE if is_older(connection) else "state"
+    state = "state" if knows_releases(connection) else OLDER_STATE
     rows = connection.execute(
         f"SELECT number, {state}, eps, delta, guarantee, label, reserved_at, ended_at, statement, {share} FROM entry "
         "ORDER BY number"

@@ -282,7 +282,7 @@ def test_a_strict_ledger_refuses_ids_that_a_dataset_converts(far, tmp_path):
     ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True, unit="id")
     bounds = dplr.Bounds({"age": (18, 90)})
     with pytest.raises(ValueError, match="`X` must be Parquet files where the ledger is strict"):
-        dplr.fit(source, "old", bounds=bounds, eps=1.0, person="id", ledger=ledger)
+        dplr.fit(source, "old", bounds=bounds, eps=1.0, person="id", n_rows=9, ledger=ledger)
     assert ledger.spent() == (0.0, 0.0)
 
 

@@ -37,8 +37,8 @@ def row_weights(
 
     Rows without a readable id are nobody's. With `strict` they weigh 0, as do rows without a readable weight, and
     nothing is raised for a value. The number of persons is that of readable ids, and at least 1: nobody's rows add
-    nothing to any sum and are not counted, for no rule could tell how many persons they are of. They bear the code 0,
-    which adds nothing to that person.
+    nothing to any sum and are not counted, for no rule could tell how many persons they are of (unit.md, lemma 7). So
+    with `strict` that number is private. They bear the code 0, which adds nothing to that person.
 
     Parameters
     ----------

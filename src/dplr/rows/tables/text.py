@@ -18,6 +18,7 @@ NUMBERS = (int, float, np.number, np.bool_, decimal.Decimal)
 
 def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     """The code of each text, or that it has none, or is missing; each by itself, whatever the others are."""
+    values = without_dictionary(values)
     native = values.to_native()
     if values.dtype == nw.Object or not hasattr(native, "astype"):
         return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
@@ -26,7 +27,7 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
     # that are no text: pandas would fail on them.
     if values.dtype == nw.String and is_arrow(native.dtype):
         return _joined_codes(nw.from_native(native.array.__arrow_array__(), series_only=True), known)
-    if is_arrow_dictionary(native.dtype) or values.dtype not in (nw.Categorical, nw.Enum):
+    if values.dtype not in (nw.Categorical, nw.Enum):
         return _slow_codes(values, known)
     categories = native.astype("category").cat
     table = codes_of_names(categories.categories.tolist(), known)
@@ -37,6 +38,19 @@ def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
 def codes_of_names(names: list[Any], known: Mapping[str, int]) -> Codes:
     """The code of each category of pandas, used or not."""
     return np.array([known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names], np.intp)
+
+
+def without_dictionary(values: Any) -> Any:
+    """A column that pandas holds as an Arrow dictionary, as its values are; another one as it is.
+
+    Whether a null among the entries of a dictionary is missing would depend on the other rows: pandas and Arrow look
+    for such nulls only where a place is null too.
+    """
+    native = values.to_native()
+    if not is_arrow_dictionary(getattr(native, "dtype", None)):
+        return values
+    arrow = native.array.__arrow_array__()
+    return nw.from_native(arrow.cast(arrow.type.value_type), series_only=True)
 
 
 def is_arrow_dictionary(dtype: Any) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
 from dplr.rows.tables.table import Matrix
-from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes
+from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes, without_dictionary
 
 
 def write_column(values: Any, column: Column | None, out: Matrix) -> tuple[int, int]:
@@ -33,6 +33,7 @@ def numbers(values: Any) -> Matrix:
     """Values as float64, NaN where they are missing. Without the libraries' own casts: they do not all agree."""
     if isinstance(values, np.ndarray):
         return np.ascontiguousarray(values, np.float64)
+    values = without_dictionary(values)
     if values.dtype.is_float():
         return np.ascontiguousarray(values.to_numpy(), np.float64)
     missing = values.is_null().to_numpy()
