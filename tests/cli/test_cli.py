@@ -569,7 +569,8 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     X = rng.uniform(-1, 1, (500, 1))
     y, bounds = rng.random(500) < 1 / (1 + np.exp(-3 * X[:, 0])), dplr.Bounds({"x": (-1, 1)}, target=(False, True))
     spec = dplr.ObjectivePerturbation(cut=None) if mechanism == "objective" else mechanism
-    plan = dplr.plan(n_rows=500, bounds=bounds, eps=0.5, mechanism=spec)
+    options = {"bounds": bounds, "mechanism": spec, "ranges": "off"}
+    plan = dplr.plan(n_rows=500, eps=0.5, **options)
     l2, bound = plan.minimisation.ridge / 500, excess_risk_of(plan)
     weights = np.array(plan.minimisation.weights or (1.0, 1.0))
     rows = np.column_stack([X, np.full(500, 0.5)]) * np.where(y, 1, -1)[:, None]
@@ -580,7 +581,7 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     minimum = scipy.optimize.minimize(objective, np.zeros(2), tol=1e-12).fun
     import pandas as pd
 
-    fits = dplr.fit_many(pd.DataFrame({"x": X[:, 0]}), y, eps=[0.5], repeats=200, mechanism=spec, bounds=bounds)
+    fits = dplr.fit_many(pd.DataFrame({"x": X[:, 0]}), y, eps=[0.5], repeats=200, **options)
     excess = [objective(np.append(est.coef_[0], est.intercept_ * 2)) - minimum for est in fits]
     assert np.mean(np.array(excess) <= bound) > 0.8
     assert np.quantile(excess, 0.95) > least * bound  # the bound is about this

@@ -14,6 +14,7 @@ from dplr.bounds.scaling import layout_prep
 from dplr.fitting import ranges
 from dplr.mechanisms.protocol import CLIPS, CLIPS_ALL
 from dplr.model_file.strict_json import digest
+from dplr.report import report_html
 
 pytestmark = pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 
@@ -144,6 +145,18 @@ def test_auto_spends_nothing_where_the_noise_alone_fills_the_bounds():
     many = {"mechanism": "objective", "bounds": dplr.Bounds([(0, 100)] * 5 + [(0, 1)] * 20, target=(0, 1))}
     assert ranged(n_rows=math.ceil(5 * needed), **many)
     assert not ranged(n_rows=math.floor(5 * needed), **many)
+
+
+def test_labels_have_ranges_where_half_of_the_columns_measure_something():
+    """A block of levels is one column, and so is a number with a mark of what is missing."""
+    number, flag, levels = (0, 100), (0, 1), {"levels": ["x", "y", "z"]}
+    marked = {"lower": 0, "upper": 100, "missing": "indicator"}
+    for columns, wanted in (
+        ([number], True), ([number, flag], True), ([number, levels], True), ([number, flag, levels], False),
+        ([number, number, flag, levels], True), ([marked, flag], True), ([marked, flag, flag], False),
+    ):  # fmt: skip
+        assert ranged(model="logistic", bounds=dplr.Bounds(columns)) is wanted
+        assert ranged(mechanism="objective", bounds=dplr.Bounds(columns, target=(0, 1)))
 
 
 def test_labels_gain_where_bounds_are_wide():
@@ -295,3 +308,24 @@ def test_a_file_with_released_ranges_of_flags_has_the_ranges_that_it_had(tmp_pat
     assert len(est.ranges_) == 4
     assert loaded.ranges_ == est.ranges_
     assert_array_equal(loaded.predict(X), est.predict(X))
+
+
+# ---- what else shows them ----
+
+
+def test_the_report_shows_each_range_inside_its_bounds():
+    X, y = table()
+    est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=BOUNDS, eps=3.0)
+    low, high = est.ranges_["column 0"]
+    assert f"column 0 {low:.4g} to {high:.4g} of 0 to 100" in report_html(est)
+
+
+def test_ranges_show_nothing_of_the_target():
+    """The same seed, other labels: the same sums, in every bit."""
+    X, y = table(5_000)
+    options = {"bounds": dplr.Bounds([(0, 100), (0, 1), (1, 5), (-1, 1)]), "eps": 3.0, "rng": 1, "ranges": "on"}
+    fits = [dplr.fit(X, labels, mechanism="objective", **options) for labels in (y > 20, y > 1e9, y < 20)]
+    for name in ranges.BLOCKS:
+        assert_array_equal(fits[0].released_[name], fits[1].released_[name])
+        assert_array_equal(fits[0].released_[name], fits[2].released_[name])
+    assert fits[0].ranges_ == fits[1].ranges_ != {}

@@ -162,8 +162,9 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
     (X, y), signs, uncut = PRIVATE, 2 * PRIVATE[1] - 1, dplr.ObjectivePerturbation(cut=None)
     left, blocks = [], []
     for public in (None, PUBLIC):
-        est = seeded(X, y, mechanism=uncut, public=public)
-        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, mechanism=uncut, public=public).minimisation
+        options = {"mechanism": uncut, "public": public, "ranges": "off"}
+        est = seeded(X, y, **options)
+        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, **options).minimisation
         prep = est._record.prep
         coef = np.array(prep.from_user_units(est.coef_[0], est.intercept_[0]))
         V = (X.to_numpy() - prep.shift[:3]) * prep.scale[:3] / 2**20
@@ -179,9 +180,8 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
 
 @pytest.mark.parametrize("mechanism", PRIVATE_MECHANISMS)
 def test_public_data_change_neither_noise_nor_cost_nor_the_number_of_records(mechanism):
-    plans = [
-        dplr.plan(n_rows=2000, bounds=BOUNDS, eps=0.5, mechanism=mechanism, public=public) for public in (None, PUBLIC)
-    ]
+    facts = {"n_rows": 2000, "bounds": BOUNDS, "eps": 0.5, "mechanism": mechanism, "ranges": "off"}
+    plans = [dplr.plan(**facts, public=public) for public in (None, PUBLIC)]
     assert plans[0].released == plans[1].released
     assert plans[0].statement.guarantee == plans[1].statement.guarantee
     est = dplr.fit(*PRIVATE, bounds=BOUNDS, eps=0.5, mechanism=mechanism, public=PUBLIC)

@@ -215,7 +215,8 @@ def test_the_auditor_sees_noise_of_a_wrong_scale_or_body(scale, body):
 
 
 def test_constants_of_a_plan():
-    plan = dplr.plan(n_rows=1000, n_features=2, eps=1.0, bounds=dplr.Bounds(SHAPES["a block"]), mechanism="objective")
+    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "ranges": "off"}
+    plan = dplr.plan(**facts, bounds=dplr.Bounds(SHAPES["a block"]), mechanism="objective")
     block, solved = plan.released["coef"], plan.minimisation
     assert block.sensitivity == 1.0  # 2 C with C = 0.5
     assert block.scale == pytest.approx(1 / (255 / 256), rel=1e-9)
@@ -238,7 +239,8 @@ def test_constants_of_a_plan():
 def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
     """From its own words alone: eps' and kappa for theorem 5, the body for the law, tau and Lam for theorem 4."""
     bounds = dplr.Bounds(SHAPES["a block"])
-    plan = dplr.plan(n_rows=1000, n_features=2, eps=1.0, l2=l2, bounds=bounds, mechanism="objective")
+    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "ranges": "off"}
+    plan = dplr.plan(**facts, l2=l2, bounds=bounds, mechanism="objective")
     words, block = plan.statement.calibration, plan.released["coef"]
 
     def said(name, number=r"([0-9.e+-]*[0-9])"):
@@ -301,7 +303,7 @@ def test_public_coefficients_and_classes_go_through_the_weights():
     est = dplr.fit(X, y, eps=0.05, bounds=BOUNDS, mechanism="objective", public=start)
     assert est.score(X, y) > 0.95 * start.score(X, y)  # alone, eps = 0.05 finds little
     classes = np.where(y, np.where(X["a"] > 0, 2, 1), 0)
-    three = dplr.fit(X, classes, eps=30.0, bounds=BOUNDS, mechanism="objective", classes=(0, 1, 2))
+    three = dplr.fit(X, classes, eps=30.0, bounds=BOUNDS, mechanism="objective", classes=(0, 1, 2), ranges="off")
     assert three.score(X, classes) > 0.75
     assert {block.law for block in three.privacy_.released.values()} == {"gauge in the objective"}
 

@@ -10,6 +10,7 @@ import unittest.mock
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from dplr._progress import silent
 from dplr.audit import eps_lower_bound
@@ -21,7 +22,7 @@ from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import SQUARED
+from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 
@@ -44,31 +45,41 @@ class Case:
     Attributes
     ----------
     score : what of the release is looked at: `"ranges"` and `"all"` weigh numbers as the likelihood ratio does,
-        `"intervals"` looks at the width of the first range, and the theory at the largest loss of any pair of records.
+        `"intervals"` looks at the width of the first range, and the theory at the largest loss of any pair of records;
+        `"label"` at the sum of the numbers, of neighbours that differ in a label alone; `"delta"` computes the delta
+        of ranges and models together as a share of that stated.
     columns : numbers, all of which the last row changes.
+    labels : whether the target is a label, of which the ranges know nothing.
+    delta : that of the models, whose noise is then Gaussian.
     """
 
     score: str
     columns: int = 1
     relation: Neighbouring = Neighbouring.REPLACE_ONE
+    labels: bool = False
+    delta: float = 0.0
 
     @property
     def eps(self):
         """What may be seen."""
-        return EPS if self.score in ("all", "theory") else SHARE * EPS
+        return {"all": EPS, "theory": EPS, "label": 0.0, "delta": 1.0}.get(self.score, SHARE * EPS)
 
     @property
     def problem(self):
-        return Problem(SQUARED, self.prep.geometry, self.relation, OTHERS + 1, None, ())
+        loss = LOGISTIC if self.labels else SQUARED
+        return Problem(loss, self.prep.geometry, self.relation, OTHERS + 1, None, ())
 
     @property
     def prep(self):
-        return box_prep([(-1.0, 1.0)] * self.columns, True, None)
+        return box_prep([(-1.0, 1.0)] * self.columns, True, (-1.0, 1.0) if self.labels else None)
 
     def rows(self, side):
         """Rows of one of the neighbours."""
         X, y = np.zeros((OTHERS + 1, self.columns)), np.zeros(OTHERS + 1)
+        y[::2], y[1::2] = (1.0, -1.0) if self.labels else (0.0, 0.0)
         X[-1], y[-1] = (1.0, 1.0) if side == 0 else (-0.5, -1.0)
+        if self.score == "label":
+            X[-1] = 1.0
         if self.relation is Neighbouring.ADD_REMOVE:
             X, y = X[: OTHERS + 1 - side], y[: OTHERS + 1 - side]
         return as_rows(X, y, self.prep)
@@ -82,6 +93,14 @@ CASES = {
     "theory": Case("theory"),
     "all": Case("all"),
     "all, add_remove": Case("all", 1, Neighbouring.ADD_REMOVE),
+    "ranges of labels": Case("ranges", labels=True),
+    "label alone": Case("label", labels=True),
+    "theory of labels": Case("theory", labels=True),
+    "all, labels": Case("all", labels=True),
+    "all, delta": Case("all", delta=1e-4),
+    "all, labels, delta": Case("all", labels=True, delta=1e-4),
+    "delta of both": Case("delta", delta=1e-4),
+    "delta of both, labels": Case("delta", delta=1e-4, labels=True),
 }
 
 
@@ -89,8 +108,8 @@ def planned(case):
     """Ranges first, then moments for a linear model."""
     mechanism, problem = ReleaseAlone(), case.problem
     with unittest.mock.patch.multiple(ranges, **LARGER):
-        planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, 0.0)
-    models = plan_models(mechanism, problem, planned.left, 0.0)
+        planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, case.delta)
+    models = plan_models(mechanism, problem, planned.left, case.delta)
     return Planned(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
 
 
@@ -100,6 +119,8 @@ def scores(case, side, runs):
     rows, pair = case.rows(side), [case.rows(k) for k in (0, 1)]
     done = fitting.run(lambda _: rows, [plan] * runs, 0, NullLedger(), Source(seed=side), silent)
     found = [each for _, each in done]
+    if case.score == "label":
+        return np.round([each.ranges[ranges.SUMS][0] for each in found], 6)
     if case.score == "intervals":
         return np.array([each.intervals[1][0] for each in found])
     values = ratio([each.ranges for each in found], plan.ranges.released, [sums(rows, case) for rows in pair])
@@ -111,12 +132,15 @@ def scores(case, side, runs):
 
 
 def ratio(released, blocks, exact):
-    """Log likelihood ratios of Laplace noise around the exact numbers of both neighbours."""
+    """Log likelihood ratios of Laplace or Gaussian noise around the exact numbers of both neighbours."""
     total = np.zeros(len(released))
     for name, block in blocks.items():
         noisy = np.array([numbers[name] for numbers in released])
         left, right = (np.floor(numbers[name] / block.grid) * block.grid for numbers in exact)
-        total += ((np.abs(noisy - right) - np.abs(noisy - left)) / block.scale).sum(axis=1)
+        if "Gaussian" in block.law:
+            total += (((noisy - right) ** 2 - (noisy - left) ** 2) / (2 * block.scale**2)).sum(axis=1)
+        else:
+            total += ((np.abs(noisy - right) - np.abs(noisy - left)) / block.scale).sum(axis=1)
     return total
 
 
@@ -159,11 +183,31 @@ def largest_loss(case):
     return float(loss.max())
 
 
+def delta_of_both(case):
+    """The hockey stick at eps of the Laplace noise of ranges and the Gaussian noise of models, over the delta stated.
+
+    Of the record that moves the ranges as far as it can, and models that tell neighbours apart as well as they may.
+    """
+    plan, c = planned(case), case.prep.geometry.half_width
+    first, mu = plan.ranges.released, plan.plan.statement.guarantee.mu
+    shares = (np.arange(2_000) + 0.5) / 2_000
+    noise = np.sign(shares - 0.5) * -np.log1p(-2 * np.abs(shares - 0.5))
+    sums, squares = (
+        np.abs(noise - moved) - np.abs(noise)
+        for moved in (1.5 * c / first[ranges.SUMS].scale, 0.75 * c * c / first[ranges.SQUARES].scale)
+    )
+    left = EPS - np.add.outer(sums, squares)  # of eps, once the ranges showed what they show
+    found = special.ndtr(mu / 2 - left / mu) - np.exp(left) * special.ndtr(-mu / 2 - left / mu)
+    return float(found.mean() / plan.statement.delta)
+
+
 def measure(case, runs):
     """The lower bound of eps that a case shows."""
     if case.score.startswith("theory"):
         return largest_loss(case)
-    return eps_lower_bound(scores(case, 0, runs), scores(case, 1, runs))
+    if case.score == "delta":
+        return delta_of_both(case)
+    return eps_lower_bound(scores(case, 0, runs), scores(case, 1, runs), delta=case.delta)
 
 
 if __name__ == "__main__":

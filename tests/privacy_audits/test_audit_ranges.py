@@ -15,6 +15,13 @@ FLOORS = {
     "theory of ranges": (1, 0.999),
     "theory of ranges, add_remove": (1, 0.999),
     "theory": (1, 0.999),
+    "ranges of labels": (5_000, 0.7),
+    "theory of labels": (1, 0.999),
+    "all, labels": (1_500, 0.2),
+    "all, delta": (1_500, 0.2),
+    "all, labels, delta": (1_500, 0.2),
+    "delta of both": (1, 0.05),
+    "delta of both, labels": (1, 0.05),
 }
 
 
@@ -22,6 +29,10 @@ FLOORS = {
 def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
     runs, floor = FLOORS[name]
     assert floor * CASES[name].eps <= measure(CASES[name], runs) <= CASES[name].eps
+
+
+def test_ranges_show_nothing_of_a_label():
+    assert measure(CASES["label alone"], 3_000) <= 0
 
 
 SENSITIVITY, RANGES = "privacy/sensitivity.py", "fitting/ranges.py"
@@ -33,6 +44,9 @@ BROKEN = [
     ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
     ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
     ("theory", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
+    ("theory of labels", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
+    ("delta of both", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
+    ("label alone", RANGES, "((SUMS, geometry.d, geometry.intercept)", "((SUMS, geometry.d + 1, geometry.intercept)"),
     ("theory", RANGES, "SQUARES: 1 / problem.geometry.half_width}", "SQUARES: 2 / problem.geometry.half_width}"),
 ]  # fmt: skip
 

@@ -61,8 +61,8 @@ def privacy_options(function: Function) -> Function:
         click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
             "already: the fit starts there."),
         click.option("--ranges", type=click.Choice(("auto", "on", "off")), default="auto", show_default=True,
-            help="Spend a share of eps to find where numbers lie within their bounds; auto: for a number as the "
-            "target, where records are many."),
+            help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
+            "the fit has no intervals."),
         click.option("--no-intercept", is_flag=True, help="Force the model through zero."),
         click.option("--l2", type=Ridge(), default="auto", show_default=True,
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),

@@ -215,7 +215,7 @@ def fit_many(
     """Fit many private models to one data set, for studies of error against eps.
 
     Every eps gets `repeats` models. The rows are read once for all of them, which is much faster than one fit after
-    another. Fits with ranges of their own, as those of numeric targets with pure eps, each read them again.
+    another. Fits with ranges of their own, as many for predictions with pure eps, each read them again.
 
     Parameters
     ----------

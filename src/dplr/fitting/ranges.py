@@ -172,8 +172,12 @@ def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta:
 
     A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
     the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Not under add_remove: a
-    declared reference that is not the number of rows moves the mean, and the range with it.
+    declared reference that is not the number of rows moves the mean, and the range with it. Of labels, half of the
+    groups of columns must have ranges: what a range gains is for its column, and what it costs is for all of them.
     """
+    groups = len(problem.geometry.groups) - 1  # without the constant
+    if problem.loss.classification and 2 * count < groups:
+        return False
     if delta > 0 or math.isinf(eps) or mechanism.printed or not mechanism.about.private:
         return False
     return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST

@@ -175,7 +175,8 @@ def reading(model: Model, odds: bool) -> list[str]:
     if model.released:
         hints.append(
             "The bounds of numbers are ranges that were released before, within those declared. A value beyond them "
-            "counts as the nearest end, in predictions too: what is said of one unit more holds within them."
+            "counts as the nearest end, in predictions too: what is said of one unit more holds within them. "
+            f"{_ranges(model)}"
         )
     if model.statement is not None and math.isfinite(model.statement.eps):
         hints.append(
@@ -185,6 +186,17 @@ def reading(model: Model, odds: bool) -> list[str]:
     hints.append("A ridge pulls the coefficients towards zero or towards a public start. They are not causal effects.")
     hints.append("The intercept belongs to a record with zeros in all columns, which may lie outside the bounds.")
     return hints
+
+
+def _ranges(model: Model) -> str:
+    """The range of each column that has one, inside its declared bounds."""
+    declared = {} if model.ranges is None else dict(zip(model.names, model.ranges.tolist(), strict=True))
+    said = []
+    for name, (low, high) in model.released.items():
+        ends = declared.get(name)
+        bounds = f" of {ends[0]:g} to {ends[1]:g}" if ends else ""
+        said.append(f"{printable(name)} {low:.4g} to {high:.4g}{bounds}")
+    return f"Ranges: {'; '.join(said)}."
 
 
 def secrets(statement: PrivacyStatement) -> list[str]:

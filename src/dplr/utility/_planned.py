@@ -12,6 +12,9 @@ L ||z||^2 / 2 and ||grad J(w)||^2 <= 2 L (J(w) - min J).
 The linear term's lemma holds for every convex loss, and needs the norm of b alone; the soft logistic loss is as smooth
 as the logistic one. Where coefficients have ridges of their own, all of this is about the weighted problem.
 
+Where ranges are released first, all of this is about rows in them: `Plan.minimisation` and the block of the
+coefficients are of the models, with what the ranges leave of eps.
+
 Both norms of noise stay below their quantiles with probability 1 - failure / 2 each.
 """
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from dplr.problem.plan import Plan
 
 SURE = 0.95
+_RANGES = "range_"  # names of the blocks of private ranges begin so
 _NONE = (
     "Expected utility: no theorem covers this fit (they are about logistic regression of two classes by output and "
     "objective perturbation, delta = 0 and replace_one); try it on public data."
@@ -39,8 +43,10 @@ def expected_utility(planned: Plan, classes: int) -> str:
     lemma = "3" if planned.statement.mechanism == "output" else "4"
     cut = planned.problem.loss.label != "logistic"
     compared = f"its loss is {planned.problem.loss.label}" if cut else f"always answering 1/2 has {math.log(2):.3f}"
+    ranged = any(name.startswith(_RANGES) for name in planned.released)
+    data = "the data in their ranges" if ranged else "the data"
     return (
-        f"Expected utility: with probability {SURE:g} the objective on the data ends at most {bound:.3g} above its "
+        f"Expected utility: with probability {SURE:g} the objective on {data} ends at most {bound:.3g} above its "
         f"minimum (CM08, Lemma {lemma}, corrected); {compared}."
     )
 
@@ -90,10 +96,11 @@ def _covered(planned: Plan) -> bool:
     from dplr.utility import MECHANISMS
 
     problem, statement = planned.problem, planned.statement
+    laws = [block.law for name, block in statement.released.items() if not name.startswith(_RANGES)]
     return (
         statement.mechanism in MECHANISMS
         and problem.loss.name in ("logistic", "soft_logistic")
-        and all(block.law.startswith(("norm-Gamma", "gauge")) for block in statement.released.values())
+        and all(law.startswith(("norm-Gamma", "gauge")) for law in laws)
         and math.isfinite(statement.eps)
         and str(problem.neighbouring) == "replace_one"
         and problem.w0 is None
