@@ -569,5 +569,5 @@ def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbou
     assert "What is protected is one record" not in text
     assert "Ingeborg" not in page
     assert "<b>" not in page
-    question = "whether one person was used" if neighbouring == "add_remove" else "two possible sets of records"
+    question = "whether one person was used" if neighbouring == "add_remove" else "two possible sets of rows"
     assert question in text
