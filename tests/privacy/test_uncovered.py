@@ -91,4 +91,4 @@ def test_a_report_shows_an_alarm_and_its_citation_says_so(scaled):
 def test_a_regression_table_says_so():
     with pytest.warns(dplr.PrivacyWarning, match="learned from the private rows"):
         est = make_pipeline(StandardScaler(), dplr.LinearRegression(eps=1.0, mechanism="fm")).fit(X, X[:, 1])[-1]
-    assert f"NOT COVERED: {FACT}." in est.summary().notes
+    assert f"NOT COVERED: {FACT}." in est.summary().alarms

@@ -169,7 +169,7 @@ def blank(ready: Ready, planned: Planned) -> Released:
         numbers = {name: np.zeros(block.shape) for name, block in ranges.released.items()}
         intervals = ranges_of(numbers, ranges.released, ranges.problem, ranges.columns)
     done = fitting.Done(fits, numbers, intervals)
-    return _released(ready.facts, ready.labels, planned.mechanism, planned.statement, done)
+    return _released(ready.facts, ready.labels, planned, planned.statement, done)
 
 
 def check_values(ready: Ready, planned: Planned) -> None:

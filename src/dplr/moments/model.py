@@ -170,9 +170,10 @@ class MomentModel(Inference):
             references=shown.references,
             title=f"{self._title} from {ABOUT.words.split(':')[0]}",
             facts=self._facts,
-            notes=self._notes,
+            notes=(CLIPPED,),
             against=compared_with(layout, shown.references, shown.coordinates),
             alarms=alarms(self.privacy_),
+            advice=self._advice,
         )
 
     @property
@@ -187,12 +188,10 @@ class MomentModel(Inference):
         return ""
 
     @property
-    def _notes(self) -> tuple[str, ...]:
-        """What was assumed."""
-        notes = [CLIPPED]
-        if len(self._released.parties) > 1:
-            notes.append(f"{len(self._released.parties)} parties: the promise holds if nobody is in the rows of two.")
-        return tuple(notes)
+    def _advice(self) -> tuple[str, ...]:
+        """What the promise rests on."""
+        parties = len(self._released.parties)
+        return (f"{parties} parties: the promise holds if nobody is in the rows of two.",) if parties > 1 else ()
 
     def __repr__(self) -> str:
         """Return a line."""
