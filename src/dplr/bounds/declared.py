@@ -108,8 +108,8 @@ class Bounds:
     >>> dplr.Bounds([(99, 18)])
     Traceback (most recent call last):
         ...
-    ValueError: `bounds` must have lower < upper for column 0; got (99.0, 18.0). A constant column carries no \
-    information: drop it.
+    ValueError: `bounds` must have lower < upper for column 0; got (99.0, 18.0). The lower bound comes \
+    first: (18, 99).
     """
 
     def __init__(
