@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from dplr.problem.plan import Plan
     from dplr.rows.streams.source import Stream
     from dplr.rows.tables.survey import Survey
-    from dplr.summary.table import Summary
+    from dplr.summary.table import OddsRatio, Summary
 
 __all__ = [
     "Assumptions",
@@ -76,6 +76,7 @@ __all__ = [
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
+    "OddsRatio",
     "OutputPerturbation",
     "Plan",
     "PoissonRegressor",
@@ -129,6 +130,7 @@ _HOMES = {
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
+    "OddsRatio": "dplr.summary.table",
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
     "PoissonRegressor": "dplr.estimators",

@@ -130,18 +130,8 @@ def fit(
                     raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
                 _check_plan(options, public_rows, None if resume else ledger, ledger_path)
         bars = bars_wanted(progress)
-        est = _fitted(
-            X,
-            y,
-            {
-                **options,
-                "sample_weight": sample_weight,
-                "n_rows": n_rows,
-                "ledger": job or uncounted(target),
-                "progress": bars,
-            },
-            job,
-        )
+        options |= {"sample_weight": sample_weight, "n_rows": n_rows, "progress": bars}
+        est = _fitted(X, y, {**options, "ledger": job or uncounted(target)}, job)
         est.target_name_ = target
     with uninterrupted():
         _save(est, output, overwrite)

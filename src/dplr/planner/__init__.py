@@ -218,6 +218,7 @@ def plan(
                     from the theorem
     ...
       assumed       mechanism = "auto": objective, as delta = 0
+    ...
 
     >>> curve = dplr.plan(n_rows=2000, n_features=2, eps=[0.1, 1.0], curve=True)
     >>> sorted({point.mechanism for point in curve.points})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.privacy.unit import Unit
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Approx",
+    "Estimand",
     "Gaussian",
     "Neighbouring",
     "Poisson",

@@ -1,4 +1,4 @@
-"""Estimands: what a coefficient is a change of. Private.
+"""Estimands: the statistics that coefficients are changes of. Private.
 
 Ask `statement.estimand` for that of `coef_`, and `est.summary().estimand` for that of a table with intervals. They may
 differ: the labels' moments by `"fm"` give a direction for predictions, and slopes of the probability in a table. Odds
@@ -11,23 +11,50 @@ from enum import StrEnum
 
 
 class Estimand(StrEnum):
-    """What coefficients come to with many rows, noise and ridge aside; the words follow "change of"."""
+    """The statistic that a coefficient is a change of: with many rows, noise and ridge aside.
+
+    Parameters
+    ----------
+    value : {"mean", "probability", "log-odds", "log-rate", "location", "margin"}
+        Name of the statistic. Changes of a `"location"` are of least cut squares, where large residuals count less. A
+        `"margin"` predicts, and its signs and order mean something; its size is that of no statistic.
+
+    Raises
+    ------
+    ValueError
+        There is no estimand of this name.
+
+    Privacy
+    -------
+    A function of public facts: the loss and the mechanism.
+
+    See Also
+    --------
+    dplr.PrivacyStatement : Has that of `coef_`.
+    dplr.Summary : Has that of its lines.
+
+    Examples
+    --------
+    >>> from dplr.privacy import Estimand
+    >>> print(Estimand("log-odds").words)
+    change of the log odds per unit
+    """
 
     MEAN = "mean"
     PROBABILITY = "probability"
     LOG_ODDS = "log-odds"
     LOG_RATE = "log-rate"
-    LOCATION = "location"  # of least cut squares: large residuals count less, so a mean only if they are symmetric
-    MARGIN = "margin"  # it predicts, and its signs and order mean something; its size is that of no statistic
+    LOCATION = "location"
+    MARGIN = "margin"
 
     @property
     def words(self) -> str:
-        """What one unit of a column changes, for a table."""
+        """The change per unit of a column, as a str for a table."""
         return _WORDS[self]
 
     @property
     def clipped(self) -> Estimand:
-        """That of gradients which are clipped, and so vanish elsewhere than whole ones."""
+        """The `Estimand` of clipped gradients, which vanish elsewhere than whole ones."""
         return Estimand.LOCATION if self in (Estimand.MEAN, Estimand.LOCATION) else Estimand.MARGIN
 
 

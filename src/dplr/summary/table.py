@@ -68,7 +68,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class OddsRatio:
-    """What multiplies the odds where a column grows by `step`, the others unchanged.
+    """The factor of the odds where a column grows by `step`, the others unchanged.
 
     Attributes
     ----------
@@ -82,6 +82,20 @@ class OddsRatio:
     Privacy
     -------
     Post-processing of what was released: it costs nothing further.
+
+    See Also
+    --------
+    dplr.Summary : `odds_ratios` makes them.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (50_000, 1))
+    >>> y = np.random.default_rng(1).random(50_000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    >>> est = dplr.fit(X, y, eps=3.0, bounds=[(0, 1)], aim="coefficients")
+    >>> (ratio,) = est.summary().odds_ratios()
+    >>> 1 < ratio.low < ratio.estimate < ratio.high
+    True
     """
 
     name: str

@@ -224,7 +224,7 @@ class FunctionalMechanism(Mechanism):
         return replace(spec, intervals="robust") if usual and problem.unit.person is None else spec
 
     def unbiased(self, loss: Loss) -> FunctionalMechanism:
-        """Without a ridge, directions dropped only where the noise is half of them; logistic: Stein's lengths."""
+        """Without a ridge, directions dropped where noise is half of them; logistic: Stein's lengths. Private."""
         own: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
         if loss.classification:
             own["approximation"] = "stein"

@@ -182,3 +182,10 @@ def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[Any]:
     if np.abs(units).max(initial=0) < 2.0**62:
         return np.asarray(units, dtype=np.int64)
     return np.array([[int(unit) for unit in row] for row in units], dtype=object)  # without noise the grid is fine
+
+
+def clipping_words(descent: Descent) -> str:
+    """How a statement names the clipping of a descent."""
+    if math.isinf(descent.radius):
+        return f"each row's gradient clipped to {descent.clip:.6g}"
+    return f"the sum clipped to {descent.radius:.6g}"

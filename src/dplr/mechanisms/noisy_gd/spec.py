@@ -19,7 +19,7 @@ from dplr._validation import check_choice, check_count, check_positive, real_num
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach
-from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
+from dplr.mechanisms.noisy_gd.descent import BLOCK, clipping_words, descend
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
 from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
@@ -167,7 +167,7 @@ class NoisyGradientDescent(Mechanism):
             guarantee=cost.guarantee,
             neighbouring=problem.neighbouring,
             released=cost.released,
-            calibration=f"{descent.steps} sums over {batch}, {_clipping(descent)}{cost.remark}",
+            calibration=f"{descent.steps} sums over {batch}, {clipping_words(descent)}{cost.remark}",
             assumptions=(*problem.assumptions, CLIPS) if clips(problem, cost.released) else problem.assumptions,
             arithmetic="integer",
             reproducible=False,
@@ -446,9 +446,3 @@ def _as_printed(
     remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
     released = {BLOCK: _release((descent.steps, size), charged, noise)}
     return _Cost(real, Gaussian(mu), released, "section 6", remark)
-
-
-def _clipping(descent: Descent) -> str:
-    if math.isinf(descent.radius):
-        return f"each row's gradient clipped to {descent.clip:.6g}"
-    return f"the sum clipped to {descent.radius:.6g}"
