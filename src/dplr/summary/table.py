@@ -92,7 +92,7 @@ class OddsRatio:
     >>> import numpy as np, dplr
     >>> X = np.random.default_rng(0).uniform(0, 1, (50_000, 1))
     >>> y = np.random.default_rng(1).random(50_000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    >>> est = dplr.fit(X, y, eps=3.0, bounds=[(0, 1)], aim="coefficients")
+    >>> est = dplr.fit(X, y, eps=3.0, bounds=dplr.Bounds([(0, 1)]), aim="coefficients")
     >>> (ratio,) = est.summary().odds_ratios()
     >>> 1 < ratio.low < ratio.estimate < ratio.high
     True
