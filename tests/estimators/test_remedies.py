@@ -67,6 +67,17 @@ def test_a_target_that_hardly_moves_in_its_declared_range_is_told_to_the_data_ho
     assert any("of its declared range" in each for each in said) is told
 
 
+def test_a_warning_that_is_an_error_comes_before_anything_is_spent(tmp_path):
+    X, y = _rows()
+    bounds = dplr.Bounds([(-1, 1)] * 2, target=(-1_000, 1_000))
+    ledger = dplr.Ledger(tmp_path / "budget", eps=2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dplr.DataWarning)
+        with pytest.raises(dplr.DataWarning, match="of its declared range"):
+            dplr.fit(X, y, model="linear", eps=1.0, bounds=bounds, ledger=ledger)
+    assert not [entry for entry in ledger.entries() if entry.state != "refunded"]
+
+
 def test_a_strict_ledger_does_not_tell_how_wide_a_target_is(tmp_path):
     X, y = _rows()
     bounds = dplr.Bounds([(-1, 1)] * 2, target=(-1_000, 1_000))

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import dplr
 from dplr._progress import silent
 from dplr.estimators import _base
+from dplr.estimators._callers import call_stack
 from dplr.fitting import planning
 from dplr.fitting.release import release
 from dplr.ledger.budget import NullLedger
@@ -107,7 +108,9 @@ def exact_sums(ids, delta):
     model = dplr.LogisticRegression(
         eps=1.0, mechanism=mechanism, bounds=BOUNDS, person="id", n_rows=PERSONS, delta=delta
     )
-    ready = model._ready(model._taken_apart(TABLE, BOUNDS, person=ids), Y, BOUNDS, [1.0], True)
+    callers = call_stack()
+    given = model._taken_apart(TABLE, BOUNDS, callers, person=ids)
+    ready = model._ready(given, Y, BOUNDS, [1.0], callers, True)
     (done,) = release(ready, [ready.facts.planned(np.inf)], NullLedger(), Source(), silent)
     return done.record.parts[0], ready.facts.planned(1.0).statement
 
@@ -148,3 +151,8 @@ def test_a_count_of_ids_would_tell(monkeypatch, tmp_path):
     monkeypatch.setattr(_base, "public_n_rows", lambda n, given, *rest: counted(n, None, *rest[:2]))
     one, other = (fitted(tmp_path / f"{missing}.db", ids_of(missing))[0].privacy_ for missing in (0, 1))
     assert one != other
+
+
+def test_a_declared_number_of_persons_does_not_make_a_delta_look_small(tmp_path):
+    with pytest.raises(ValueError, match=r"`delta` must be below 0\.001; got 0\.5"):
+        fitted(tmp_path / "budget", ids_of(0), n_rows=1, delta=0.5)

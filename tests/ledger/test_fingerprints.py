@@ -121,3 +121,18 @@ def test_a_job_is_one_budget_however_an_estimator_is_copied_and_a_ledger_where_i
     est = clone(dplr.LogisticRegression(eps=0.5, mechanism="fm", ledger=job)).fit(X, X[:, 0] > 0)
     assert ledger.recover(job.token) == encode_model(est)
     assert pickle.loads(pickle.dumps(job)) == ledger
+
+
+@pytest.mark.parametrize("fingerprint", [b"SECRET", "SECRET\ud800"])
+def test_an_error_shows_no_fingerprint(tmp_path, fingerprint):
+    with pytest.raises((TypeError, ValueError), match="`fingerprint` must be a text") as caught:
+        Ledger(tmp_path / "budget.db", eps=1.0).job(fingerprint)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_reservation_is_not_pickled(tmp_path):
+    y = np.random.default_rng(0).integers(0, 2, len(X))
+    job = Ledger(tmp_path / "budget.db", eps=1.0).job(hash_of(y))
+    reservation = job.reserve(dplr.plan(n_rows=100, n_features=2, eps=0.1, mechanism="fm").statement)
+    with pytest.raises(TypeError, match="pickle the ledger instead"):
+        pickle.dumps(reservation)

@@ -375,9 +375,10 @@ def check_loss(
 ) -> None:
     """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
 
-    Where the number of units is private, a reference must not make a delta look small.
+    Where the number of units is private, or of persons, whom a strict ledger does not count, what was declared must
+    not make a delta look small.
     """
-    known = neighbouring == Neighbouring.REPLACE_ONE
+    known = neighbouring == Neighbouring.REPLACE_ONE and unit.person is None
     limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
     if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"

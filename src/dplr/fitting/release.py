@@ -149,9 +149,9 @@ def release(
             made.append(_released(ready.facts, ready.labels, plan, statement, each))
         return None if keep is None else keep(made)
 
-    fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
     if not (ledger.strict or ready.streaming or ready.facts.prep.target is None):
-        warn_narrow(ready.y, ready.facts.prep.target)
+        warn_narrow(ready.y, ready.facts.prep.target)  # before anything is reserved: a warning may be an error
+    fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
     return made
 
 

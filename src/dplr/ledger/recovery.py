@@ -185,7 +185,8 @@ class Recovery(Account):
         keep : callable or None, default=None
             Takes the fitted model and returns its file as bytes, such as `dplr.model_file.encode_model`. The ledger
             keeps the file from the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a
-            `PrivateSearch` and baselines keep nothing, and neither does a model that no file can hold.
+            `PrivateSearch` and baselines keep nothing, and neither does a model that no file can hold. It is called
+            once before the reservation too, with zeros for the numbers of the model, to see whether a file holds it.
 
         Returns
         -------

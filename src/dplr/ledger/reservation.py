@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dplr._validation import sentence
 from dplr.ledger import transactions
@@ -23,6 +23,10 @@ class _Held:
         self._ledger, self.token, self._holder, self._count = ledger, token, holder, count
         self.recorder = recorder
         self._state = "drawing" if recorder is not None and recorder.begun else "reserved"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: the token and the code of a fingerprint do not leave the process."""
+        raise TypeError("a reservation belongs to the process that holds it: pickle the ledger instead.")
 
     def draw(self) -> None:
         """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""

@@ -35,13 +35,14 @@ def checked_path(path: Any) -> str:
 def checked_text(parameter: str, text: Any) -> str:
     """A text that can be written."""
     if not isinstance(text, str) or not text:
-        raise TypeError(
-            sentence(parameter, "must be None or a text" if parameter == "label" else "must be a text", text)
-        )
+        rule = "must be None or a text" if parameter == "label" else "must be a text"
+        raise TypeError(sentence(parameter, rule, type(text).__name__ if text else text))  # a fingerprint is not shown
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(sentence(parameter, "must be a text that can be written as UTF-8", text)) from None
+        raise ValueError(
+            sentence(parameter, "must be a text that can be written as UTF-8", "a lone surrogate")
+        ) from None
     return text
 
 

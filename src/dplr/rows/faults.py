@@ -104,7 +104,8 @@ def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> N
 def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
     """Warn the data holder of a target that hardly moves within its declared range: noise is in proportion to that."""
     low, high = pair
-    share = float(np.std(np.clip(y.as_float(), low, high))) / (high - low)
+    with np.errstate(invalid="ignore"):  # faulty numbers are refused later
+        share = float(np.std(np.clip(y.as_float(), low, high))) / (high - low)
     if share < _NARROW:
         said = f"the standard deviation of y is {share:.2g} of its declared range [{low:g}, {high:g}]"
         advice = "Noise grows with that range. Are the units right?"
