@@ -284,7 +284,7 @@ def test_without_a_job_or_where_it_would_not_pay_nothing_is_written(ledger, file
     monkeypatch.setattr(journals.Journal, "create", refused)
     fit(ledger, files, monkeypatch, mechanism="fm")
     fit(ledger.job(), files, monkeypatch, mechanism="fm")
-    fit(ledger.job("f"), files, monkeypatch, mechanism="objective")
+    fit(ledger.job("f"), files, monkeypatch, mechanism="objective", ranges="off")
     monkeypatch.setattr(finished, "_SECONDS", 100.0)
     fit(ledger.job("g"), files, monkeypatch, mechanism="fm")
     assert states(ledger) == ["committed"] * 4

@@ -89,6 +89,7 @@ def file_after(path, name, monkeypatch):
         return f"2026-11-20T20:24:{next(moments):02}.{os.getpid() % 1000:03}+00:00"
 
     monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(names):0{2 * size}}")
+    monkeypatch.setattr("secrets.token_bytes", bytes)  # the key of fingerprints, which no fit of it changes
     for module in (ledger, transactions):
         monkeypatch.setattr(module, "now", clock)
     Ledger(path, eps=1.0, strict=True)
@@ -180,6 +181,7 @@ def strict_file_after(path, X, monkeypatch, **options):
     """The bytes of a strict ledger after a fit, its names and its clock given, and how the fit ended."""
     names = itertools.count()
     monkeypatch.setattr("secrets.token_hex", lambda size: f"{next(names):0{2 * size}}")
+    monkeypatch.setattr("secrets.token_bytes", bytes)  # the key of fingerprints, which no fit of it changes
     for module in (ledger, transactions):
         monkeypatch.setattr(module, "now", lambda: "2026-11-20T20:24:00.000+00:00")
     strict = Ledger(path, eps=1.0, strict=True)

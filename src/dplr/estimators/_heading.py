@@ -10,6 +10,7 @@ import numpy as np
 from dplr.fitting.outlook import outlook_of_record
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms, delta_words
@@ -75,7 +76,7 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
     )
     public = statement.neighbouring is Neighbouring.REPLACE_ONE
     facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)
-    assert statement.estimand is not None
+    estimand = statement.estimand or Estimand.MARGIN  # where a mechanism says nothing
     return released_table(
-        known, statement.estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
+        known, estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
     )

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._progress import Track, silent
-from dplr.problem.losses.link import LOGIT, Link
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,6 +166,8 @@ class Mechanism(ABC):
         """Return the map from margins to log odds of a logistic model that followed the plan: a function of public
         facts.
         """
+        from dplr.problem.losses.link import LOGIT  # it loads NumPy, and the help of the command line does without
+
         return LOGIT
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
