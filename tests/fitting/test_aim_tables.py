@@ -99,7 +99,7 @@ def test_what_has_no_table_is_refused_by_name():
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
 def test_persons_are_refused_with_auto_and_no_mechanism_is_blamed(model):
-    with pytest.raises(ValueError, match='`aim` must be "prediction" with persons.*no mechanism has') as fault:
+    with pytest.raises(ValueError, match=r'`aim` must be "prediction" with persons.*no mechanism has') as fault:
         taken(model=model, bounds=LINEAR if model == "linear" else LOGISTIC, person="id")
     assert "fm" not in str(fault.value)
 

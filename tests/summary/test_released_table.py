@@ -191,3 +191,14 @@ def test_hostile_names_stay_on_their_line():
     assert len(str(table).splitlines()) <= 15
     assert len(table.to_text().splitlines()) >= len(names)
     assert "\x1b" not in str(table) + table.to_text()
+
+
+def test_a_number_of_records_that_is_private_is_only_about_what_was_counted():
+    X = np.random.default_rng(0).uniform(0, 1, (20_000, 1))
+    facts = {"bounds": dplr.Bounds([(0, 1)], target=(0, 1)), "model": "linear", "eps": 2.0, "mechanism": "fm"}
+    noisy, exact = (
+        dplr.fit(X, X[:, 0], neighbouring=each, aim="coefficients", **facts).summary().facts["n"]
+        for each in ("add_remove", "replace_one")
+    )
+    assert exact == "20,000"
+    assert noisy.startswith("about 20,0") or noisy.startswith("about 19,9")
