@@ -202,3 +202,20 @@ def test_a_number_of_records_that_is_private_is_only_about_what_was_counted():
     )
     assert exact == "20,000"
     assert noisy.startswith("about 20,0") or noisy.startswith("about 19,9")
+
+
+@pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
+@pytest.mark.parametrize("aim", ["prediction", "coefficients"])
+def test_a_table_with_products_says_from_where_their_numbers_count(aim):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.uniform(18, 90, 900), "loan": rng.choice(["no", "yes"], 900)})
+    columns = {"age": (18, 90), "loan": {"levels": ["no", "yes"]}}
+    y = frame["age"] > 50
+    tables = [
+        dplr.fit(frame, y, eps=2.0, bounds=dplr.Bounds(columns, products=products), aim=aim).summary().to_text()
+        for products in ([("age", "loan")], [])
+    ]
+    said = [" ".join(table.split()) for table in tables]
+    words = "In products age counts from 54: the middle of its bounds. The coefficient of a column that is multiplied"
+    assert words in said[0]
+    assert "In products" not in said[1]
