@@ -219,3 +219,10 @@ def test_a_table_with_products_says_from_where_their_numbers_count(aim):
     words = "In products age counts from 54: the middle of its bounds. The coefficient of a column that is multiplied"
     assert words in said[0]
     assert "In products" not in said[1]
+
+
+def test_a_table_of_released_moments_says_it_too():
+    frame = pd.DataFrame({name: np.random.default_rng(0).uniform(18, 90, 5_000) for name in ("age", "wage")})
+    bounds = dplr.Bounds({"age": (18, 90), "wage": (0, 100)}, products=[("age", "age")])
+    table = dplr.release_moments(frame, eps=5.0, bounds=bounds).regress("wage").summary()
+    assert "In products age counts from 54" in " ".join(table.notes)
