@@ -833,3 +833,8 @@ def test_bars_are_for_terminals_and_a_pipe_stays_silent(folder, monkeypatch):
         assert "descent" in everything(ours)
     finally:
         os.close(ours)
+
+
+def test_a_warning_of_the_plan_and_the_fit_is_said_once(folder):
+    loose = [*FIT[: FIT.index("0.5")], "20", "-o", "model.json"]
+    assert command(*loose).stderr.count("promises little") == 1

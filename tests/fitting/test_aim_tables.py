@@ -97,6 +97,20 @@ def test_what_has_no_table_is_refused_by_name():
             taken(**options)
 
 
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_persons_are_refused_with_auto_and_no_mechanism_is_blamed(model):
+    with pytest.raises(ValueError, match=r'`aim` must be "prediction" with persons.*no mechanism has') as fault:
+        taken(model=model, bounds=LINEAR if model == "linear" else LOGISTIC, person="id")
+    assert "fm" not in str(fault.value)
+
+
+@pytest.mark.parametrize("eps", [1e-7, 1e7])
+def test_an_eps_or_delta_that_is_out_of_range_is_said_and_not_taken_for_a_lack_of_intervals(eps):
+    with pytest.raises(ValueError, match="`delta` must be 0 or above 2\\^-64"):
+        taken(1e-25, eps=eps)
+    assert taken(eps=eps).mechanism == "objective"
+
+
 def test_what_a_user_set_stays():
     spec = dplr.FunctionalMechanism(approximation="taylor", intervals="off")
     said = taken(mechanism=spec).calibration

@@ -10,7 +10,7 @@ import pytest
 
 import dplr
 from dplr.fitting.outlook import outlook_of_record
-from dplr.problem.outlook import DROWNED
+from dplr.problem.outlook import DROWNED, USEFUL
 
 MECHANISMS = [("objective", 0.0), ("output", 0.0), ("fm", 0.0), ("ngd", 1e-6), ("score", 1e-6), ("output", 1e-6)]
 
@@ -55,14 +55,47 @@ def test_every_mechanism_is_judged_and_needs_fewer_rows_at_a_larger_eps(mechanis
     assert few > fewer > more
 
 
-@pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
-@pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
-def test_the_remedy_is_one(mechanism, delta):
-    facts = {"bounds": dplr.Bounds([(-1, 1)] * 4), "mechanism": mechanism, "delta": delta}
-    outlook = dplr.plan(n_rows=300, eps=0.05, **facts).outlook
-    assert outlook.drowned
-    for n, eps in ((round(outlook.least_rows), 0.05), (300, outlook.least_eps)):
-        assert dplr.plan(n_rows=n, eps=eps, **facts).outlook.ratio == pytest.approx(DROWNED, rel=0.35)
+GRID = [(3, 1.0, 2), (80, 0.5, 2), (500, 0.05, 2), (100, 0.1, 10), (200, 0.1, 10), (50, 0.2, 30), (300, 0.05, 4)]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "delta", "model"),
+    [(*each, "logistic") for each in (*MECHANISMS, ("ngd", 1e-9))]
+    + [(*each, "linear") for each in (*MECHANISMS, ("ngd", 1e-9)) if each[0] != "score"],
+)
+def test_the_remedy_is_one(mechanism, delta, model):
+    """Neither the advised eps nor the advised number of rows warns again."""
+    judged = 0
+    for n, eps, d in GRID:
+        target = (-1, 1) if model == "linear" else (0, 1)
+        facts = {"bounds": dplr.Bounds([(-1, 1)] * d, target=target), "mechanism": mechanism, "delta": delta}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dplr.UtilityWarning)
+            outlook = dplr.plan(n_rows=n, eps=eps, model=model, **facts).outlook
+        advice = [(round(outlook.useful_rows), eps), *([(n, outlook.useful_eps)] if outlook.useful_eps <= 10 else [])]
+        for rows, more in advice if outlook.drowned else ():
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", dplr.UtilityWarning)
+                assert dplr.plan(n_rows=rows, eps=more, model=model, **facts).outlook.ratio < 0.65 * DROWNED
+            judged += 1
+    assert judged > 5
+
+
+def test_the_remedy_is_where_most_fits_of_the_study_kept_half_of_what_a_model_gains():
+    for model in ("linear", "logistic"):
+        cells = [(float(cell["kept"]), float(cell["ratio"])) for cell in _study() if cell["model"] == model]
+        for low, high in ((0.2, 0.3), (0.3, 0.4), (0.4, USEFUL)):
+            assert np.mean([kept >= 0.5 for kept, ratio in cells if low <= ratio < high]) > 0.5
+        assert np.mean([kept >= 0.5 for kept, ratio in cells if 1 <= ratio < DROWNED]) < 0.4
+
+
+def test_the_words_do_not_promise_use_at_the_limit_of_the_warning():
+    with pytest.warns(dplr.UtilityWarning):
+        outlook = dplr.plan(n_rows=80, eps=0.5, bounds=dplr.Bounds([(0, 1)] * 2)).outlook
+    times = outlook.ratio / USEFUL
+    assert (outlook.useful_rows / 80, outlook.useful_eps / 0.5) == pytest.approx((times, times))
+    words = f"A useful model takes an eps of about {0.5 * times:.2g}, or about {round(80 * times, -1):.0f} records"
+    assert words in str(outlook)
 
 
 @pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")

@@ -252,6 +252,21 @@ def test_names_that_contradict_the_columns_are_refused_in_a_sentence(fitted, tmp
     assert "`model.coef_names` must be those of bounds and columns, in their order" in refusal(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"share": 1.0}, "`model.link.share` must be below 1 with eps = "),
+        ({"turn": 1000.0, "bend": 0.5}, "`model.link.turn` must be"),
+        ({"turn": 40.0, "bend": 0.5}, "`model.link.bend` must be 0 or that of a soft cut at turn = 40"),
+        ({"bend": 0.25}, "`model.link.bend` must be 0 or that of a soft cut"),
+    ],
+)
+def test_a_link_that_no_mechanism_makes_is_refused(fitted, tmp_path, change, said):
+    est = next(each for each in fitted if each._record.link.share)
+    path = rewritten(saved(est, tmp_path), lambda m: m["link"].update(change))
+    assert said in refusal(path)
+
+
 OBJECTIVE_CHANGES = {
     "the delta of the solver gone": lambda m, said: said.update(delta=0.0, guarantee={"kind": "Pure", "eps": 1.0}),
     "more of it": lambda m, said: (said.update(delta=2.0**-63), said["guarantee"].update(delta=2.0**-63)),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from decimal import Decimal
 
 import pytest
 
@@ -40,6 +41,32 @@ def test_the_factor_and_the_chance_of_a_guess_are_rounded_up():
         chance = float(said.split("at most ")[1].split()[0])
         assert 0 <= chance / 100 - best_guess(eps, 0.0) <= 0.001 + 1e-12
         assert f"(eps = {eps:g})" in said
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.5, 6.5, 7.0, 8.7654321, 9.9999])
+def test_the_printed_factor_is_never_below_the_bound(eps):
+    said = text(dataclasses.replace(statement("fm"), eps=eps))
+    assert Decimal(said.split("more than ")[1].split()[0]) >= Decimal(eps).exp()
+
+
+@pytest.mark.parametrize("eps", [10.0, 12.3456, 30.0, 50.7, 699.0, 701.0, 1000.0])
+def test_a_factor_that_means_nothing_has_no_digits(eps):
+    said = text(dataclasses.replace(statement("fm"), eps=eps))
+    assert f"more than e^eps times as likely (eps = {eps:g}): so large a factor protects nobody." in said
+
+
+@pytest.mark.parametrize("void", [{"uncovered": ("a step learned from the rows",)}, {"reproducible": True}])
+def test_beside_what_voids_it_the_promise_is_conditional_and_nothing_is_called_covered(void):
+    one = statement("fm")
+    said = dataclasses.replace(one, **void).brief
+    assert "is covered" in text(one)
+    assert not any("is covered" in each for each in said)
+    assert not any(each.startswith(("Protected", "Whoever")) for each in said)
+    assert said[1] == f"But for that, this would hold: {one.brief[0]} {one.brief[1]}"
+
+
+def test_the_public_facts_that_it_names_are_not_all():
+    assert "taken as public, such as bounds, options and the number of records." in text(statement("fm"))
 
 
 @pytest.mark.parametrize(("eps", "said"), [(9.0, "nearly always"), (700.0, "nearly always"), (2000.0, "nearly always")])

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import dplr
 import reference
-from dplr.problem.losses.link import LOGIT, clipped_link, link_share, soft_link
+from dplr.problem.losses.link import LOGIT, Link, clipped_link, link_share, soft_link
 
 CUTS = [0.1, 0.3, 0.5, 0.6, 0.75, 0.8, 0.95, 1.0]
 CHANCES = [0.001, 0.05, 0.2, 0.47, 0.6, 0.9, 0.999]
@@ -73,6 +73,21 @@ def test_no_margin_overflows_and_far_ones_keep_a_constant_distance_to_the_logist
     lost = FAR - found
     assert (lost[2:] >= 0).all()
     assert_allclose(lost[3:6], lost[3], atol=1e-9)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_order_of_neighbouring_floats_holds_up_to_rounding(link):
+    rng = np.random.default_rng(0)
+    margins = rng.normal(0, 3, 20_000)
+    found, above = link.log_odds(margins), link.log_odds(np.nextafter(margins, np.inf))
+    assert (above >= found - 8 * np.spacing(np.maximum(np.abs(found), 8))).all()
+
+
+def test_every_link_of_a_cut_is_one_and_others_are_not():
+    cuts = [2.0**-10, 0.01, *CUTS, 1 - 2.0**-53]
+    assert all(soft_link(cut, share).cut and clipped_link(cut, share).cut for cut in cuts for share in (0.3, 1.0))
+    assert clipped_link(2.0**-30, 0.3).cut
+    assert not any(each.cut for each in (Link(1.0, 40.0, 0.5), Link(0.5, -40.0, 0.5), Link(0.2, 3.0, 0.1)))
 
 
 def test_a_loss_that_is_not_cut_has_the_logistic_link_and_so_has_nobody_without_rows():

@@ -572,3 +572,20 @@ def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbou
     promised = [printable(sentence) for sentence in est.privacy_.brief[:2]]
     assert ("whether one person was used" in promised[1]) is (neighbouring == "add_remove")
     assert all(sentence in text for sentence in promised)
+
+
+@pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
+@pytest.mark.parametrize("aim", ["prediction", "coefficients"])
+def test_a_page_says_from_where_numbers_count_in_products_and_its_recipe_minds_it(aim):
+    X = np.random.default_rng(0).uniform(18, 90, (900, 2))
+    texts = []
+    for products in ([("age", "wage")], []):
+        bounds = dplr.Bounds({"age": (18, 90), "wage": (0, 100)}, products=products)
+        est = dplr.fit(pd.DataFrame(X, columns=["age", "wage"]), X[:, 0] > 50, eps=2.0, bounds=bounds, aim=aim)
+        texts.append(Page(report_html(est)).words)
+    assert texts[0].count("In products age counts from 54, wage counts from 50: the middle of their bounds.") == 1
+    recipe = "by the values (a product is that of its columns, each number less the middle of its bounds) and add"
+    assert recipe in texts[0]
+    assert "by the values and add the intercept" in texts[1]
+    assert "In products" not in texts[1]
+    assert "less the middle" not in texts[1]

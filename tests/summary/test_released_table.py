@@ -191,3 +191,38 @@ def test_hostile_names_stay_on_their_line():
     assert len(str(table).splitlines()) <= 15
     assert len(table.to_text().splitlines()) >= len(names)
     assert "\x1b" not in str(table) + table.to_text()
+
+
+def test_a_number_of_records_that_is_private_is_only_about_what_was_counted():
+    X = np.random.default_rng(0).uniform(0, 1, (20_000, 1))
+    facts = {"bounds": dplr.Bounds([(0, 1)], target=(0, 1)), "model": "linear", "eps": 2.0, "mechanism": "fm"}
+    noisy, exact = (
+        dplr.fit(X, X[:, 0], neighbouring=each, aim="coefficients", **facts).summary().facts["n"]
+        for each in ("add_remove", "replace_one")
+    )
+    assert exact == "20,000"
+    assert noisy.startswith("about 20,0") or noisy.startswith("about 19,9")
+
+
+@pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
+@pytest.mark.parametrize("aim", ["prediction", "coefficients"])
+def test_a_table_with_products_says_from_where_their_numbers_count(aim):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.uniform(18, 90, 900), "loan": rng.choice(["no", "yes"], 900)})
+    columns = {"age": (18, 90), "loan": {"levels": ["no", "yes"]}}
+    y = frame["age"] > 50
+    tables = [
+        dplr.fit(frame, y, eps=2.0, bounds=dplr.Bounds(columns, products=products), aim=aim).summary().to_text()
+        for products in ([("age", "loan")], [])
+    ]
+    said = [" ".join(table.split()) for table in tables]
+    words = "In products age counts from 54: the middle of its bounds. The coefficient of a column that is multiplied"
+    assert words in said[0]
+    assert "In products" not in said[1]
+
+
+def test_a_table_of_released_moments_says_it_too():
+    frame = pd.DataFrame({name: np.random.default_rng(0).uniform(18, 90, 5_000) for name in ("age", "wage")})
+    bounds = dplr.Bounds({"age": (18, 90), "wage": (0, 100)}, products=[("age", "age")])
+    table = dplr.release_moments(frame, eps=5.0, bounds=bounds).regress("wage").summary()
+    assert "In products age counts from 54" in " ".join(table.notes)

@@ -20,6 +20,7 @@ Matrix = NDArray[np.float64]
 ALL = "all"
 _FORM = 'Such as [["age", "hours"], ["age", "age"]], or "all".'
 _MOST_PRODUCTS = 4096  # each is a column of the model at least
+_NAMED = 5  # numbers in a sentence
 _MOST_LETTERS = 2**24  # of the names of all columns: two long levels are written once for each pair
 
 
@@ -136,6 +137,24 @@ def _repeats(column: Column) -> bool:
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
     """What `read_products` reads back."""
     return [[place if names is None else names[place] for place in product.places] for product in products]
+
+
+def centred(products: Sequence[Product], features: Sequence[str]) -> str:
+    """From where numbers count in products, as a sentence; empty where no product has a number."""
+    starts: dict[str, str] = {}
+    for product in products:
+        for place, factor in zip(product.places, product.factors, strict=True):
+            if factor.number is not None:
+                starts[_names(factor, features[place])[0]] = f"{middle(factor.number):.6g}"
+    if not starts:
+        return ""
+    named = [f"{name} counts from {start}" for name, start in list(starts.items())[:_NAMED]]
+    others = f", and so do {len(starts) - _NAMED} more" if len(starts) > _NAMED else ""
+    whose, there = ("their", "these middles") if len(starts) > 1 else ("its", "that middle")
+    return (
+        f"In products {', '.join(named)}{others}: the middle of {whose} bounds. The coefficient of a column that is "
+        f"multiplied is its effect at {there}."
+    )
 
 
 def check_names(products: Sequence[Product], features: Sequence[str], others: Sequence[str]) -> None:

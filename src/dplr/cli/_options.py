@@ -159,10 +159,12 @@ def note(message: str, quiet: bool = False) -> None:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Show warnings of dplr to the data holder at once, as sentences."""
+    """Show warnings of dplr to the data holder at once, as sentences, each once: a plan and its fit say the same."""
+    before: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, UserWarning):
+        if issubclass(category, UserWarning) and str(message) not in before:
+            before.add(str(message))
             note(f"Warning (not for publication): {message}")
 
     with warnings.catch_warnings():

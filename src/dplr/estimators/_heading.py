@@ -37,6 +37,8 @@ def title_of(fitted: Any) -> str:
 def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> dict[str, str]:
     """What was fitted, to how many units, and what it cost."""
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
+    if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:
+        n = f"about {n}"  # a noisy count, or a reference that was declared
     if n_rows is not None and statement.unit.person is not None:
         n += f" {statement.unit.many}"
     return {

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
+from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
@@ -326,7 +327,8 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
 
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """What was assumed of the columns."""
-    notes = [CLIPPED] if record.prep.layout is not None else []
+    layout = record.prep.layout
+    notes = [] if layout is None else [CLIPPED, *filter(None, [centred(layout.products, layout.features)])]
     facts = fitted.privacy_.assumptions
     notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
     return tuple(notes)

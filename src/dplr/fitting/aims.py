@@ -21,6 +21,7 @@ COEFFICIENTS = AIMS[1]
 # A public guess of the mean Hessian along a weak direction, over the square of half a column's range; and the quantile
 # at which intervals must be bounded to be reported (inference/intervals.md, section 3).
 _CURVED, _QUANTILE = 0.005, 3.29
+_USUAL_DELTA = 1e-6
 
 
 def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: float) -> tuple[Mechanism, str]:
@@ -32,29 +33,45 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     labels of rows that count differently,    fm: slopes of a linear probability
     or where neither has a plan
 
-    Raises ValueError for models without tables.
+    Raises ValueError for models without tables, for persons, and for an eps or delta that is out of range.
     """
     if problem.loss not in (LOGISTIC, SQUARED):
         rule = f'must be "{AIMS[0]}" with model="{model_of(problem.loss)}"'
         remedy = f"Tables of coefficients need {models_with(lambda loss: loss in (LOGISTIC, SQUARED))}."
         raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
+    if problem.unit.person is not None:
+        remedy = "Rows of one person depend on each other, and no mechanism has tables that count it."
+        raise ValueError(sentence("aim", f'must be "{AIMS[0]}" with persons', COEFFICIENTS, remedy))
     usual = as_mechanism("fm").aimed(problem, ())
     if not problem.loss.classification:
         return usual, "moments have intervals"
-    found = []
+    found, faults = [], []
     for name in ("score", "objective") if delta > 0 else ("objective",):
         mechanism = as_mechanism(name).aimed(problem, classes)
         try:
             plan = plan_models(mechanism, problem, eps, delta, classes).plan
-        except ValueError:  # persons, weights, no public number of rows, or an eps that is out of range
+        except ValueError as fault:
+            if _has_plan(mechanism, problem, classes, delta > 0):
+                faults.append(fault)  # of eps and delta, and not weights or a number of rows that is private
             continue
         if not mechanism.lacks_intervals(plan):
             found.append((expected(mechanism, plan), mechanism))
+    if not found and faults:
+        raise faults[-1]
     if not found:
         return as_mechanism("fm").aimed(problem, classes), "no mechanism has intervals of log odds here"
     if len(found) == 1:
         return found[0][1], "log odds have intervals"
     return min(found, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
+
+
+def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], approximate: bool) -> bool:
+    """Whether the mechanism plans this problem at an eps and a delta as they are usual."""
+    try:
+        plan_models(mechanism, problem, 1.0, _USUAL_DELTA if approximate else 0.0, classes)
+    except ValueError:
+        return False
+    return True
 
 
 def expected(mechanism: Mechanism, plan: Plan) -> tuple[float, float]:

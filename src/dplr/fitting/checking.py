@@ -175,7 +175,7 @@ def check(
     >>> X = np.array([[0.35, 1.0], [0.42, 2.0], [0.61, np.nan]])
     >>> print(dplr.check(X, [0, 1, 1], bounds=dplr.Bounds([(18, 99), (0, 80)])))
     Check of 3 records. For the data holder only: it is not private, and nothing was spent.
-      Noise drowns a fit with all defaults at any eps up to 10; at eps = 1 about 42 records would do.
+      Noise drowns a fit with all defaults at any eps up to 10; a useful model takes about 170 records at eps = 1.
     A fit would refuse:
       - column 1: 1 of 3 values (33.33%) are missing, and the bounds do not say what a missing value counts as
     Look at:

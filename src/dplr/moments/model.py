@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dplr._validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
+from dplr.bounds.products import centred
 from dplr.estimators._heading import facts_of
 from dplr.estimators._inference import CLIPPED, Inference, within
 from dplr.inference.reading import Reading
@@ -170,7 +171,7 @@ class MomentModel(Inference):
             references=shown.references,
             title=f"{self._title} from {ABOUT.words.split(':')[0]}",
             facts=self._facts,
-            notes=(CLIPPED,),
+            notes=(CLIPPED, *filter(None, [centred(layout.products, layout.features)])),
             against=compared_with(layout, shown.references, shown.coordinates),
             alarms=alarms(self.privacy_),
             advice=self._advice,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _TINY = 1e-15  # a delta that is smaller is room for rounding, and not one that anybody chose
 _LARGEST_EXPONENT = 700.0
 _CERTAIN = 99.95  # percent
+_LARGEST_FACTOR_EPS = 10.0  # a factor of 22,027; from here on its digits say nothing to anybody
 
 
 def delta_words(delta: float) -> str:
@@ -38,13 +39,14 @@ def brief(statement: PrivacyStatement) -> tuple[str, ...]:
     numbers = sum(math.prod(block.shape) for block in statement.released.values())
     exact = statement.neighbouring is Neighbouring.REPLACE_ONE
     public = f"bounds, options and the number of {statement.unit.many}" if exact else "bounds and options"
+    void = alarms(statement)
+    covered = "" if void else " Whatever is computed from them, the model too, is covered."
+    promise = (bound(statement), guess(statement))
     sentences = [
-        *alarms(statement),
-        bound(statement),
-        guess(statement),
-        f"Released: {numbers:,} noisy numbers. Whatever is computed from them, the model too, is covered. Other "
-        "releases from these data add up with this one.",
-        f"The publisher answers for what was taken as public: {public}. The full statement lists all "
+        *(void or promise),
+        *([f"But for that, this would hold: {' '.join(promise)}"] if void else ()),
+        f"Released: {numbers:,} noisy numbers.{covered} Other releases from these data add up with this one.",
+        f"The publisher answers for all that was taken as public, such as {public}. The full statement lists all "
         f"{len(statement.assumptions)} facts.",
     ]
     if statement.arithmetic != "integer":
@@ -61,7 +63,7 @@ def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
 
 
 def bound(statement: PrivacyStatement) -> str:
-    """The guarantee as a factor, rounded up."""
+    """The guarantee as a factor."""
     person = statement.unit.person
     whom = "one record" if person is None else f"one person with all their rows (column {person})"
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
@@ -69,14 +71,21 @@ def bound(statement: PrivacyStatement) -> str:
     else:
         whom += f", and that {'it is' if person is None else 'they are'} there"
         change = f"had any one {statement.unit.one} not been there, or one more"
-    factor = math.exp(min(statement.eps, _LARGEST_EXPONENT))
-    places = max(0, 2 - math.floor(math.log10(factor)))
-    factor = math.ceil(factor * 10**places) / 10**places
     more = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
+    empty = ": so large a factor protects nobody" if statement.eps >= _LARGEST_FACTOR_EPS else ""
     return (
-        f"Protected is {whom}: {change}, no outcome would be more than {factor:.7g} times as likely "
-        f"(eps = {statement.eps:g}){more}."
+        f"Protected is {whom}: {change}, no outcome would be more than {_factor(statement.eps)} times as likely "
+        f"(eps = {statement.eps:g}){more}{empty}."
     )
+
+
+def _factor(eps: float) -> str:
+    """The number e^eps with three digits or all of its whole ones, rounded up; in words where it means nothing."""
+    if eps >= _LARGEST_FACTOR_EPS:
+        return "e^eps"
+    factor = math.exp(eps) * (1 + 1e-12)  # at least as large as the real number, in spite of rounding
+    places = max(0, 2 - math.floor(math.log10(factor)))
+    return f"{math.ceil(factor * 10**places) / 10**places:.7g}"
 
 
 def guess(statement: PrivacyStatement) -> str:

@@ -10,6 +10,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
 DROWNED = 2.0  # from here on fits to the project's tables were mostly worse than none
+USEFUL = 0.5  # up to here most fits of the study kept at least half of what a model gains
 _LARGEST_EPS = 10.0  # beyond it a larger eps is not a remedy
 # Mean square of a number that is scaled to its bounds, in squared half-widths: real numbers seldom fill their bounds.
 _SPREAD = 0.1
@@ -69,21 +70,32 @@ class Outlook:
 
     @property
     def least_eps(self) -> float:
-        """About the eps at which noise would no longer drown a fit to that many units; it may be beyond any use."""
+        """About the eps below which noise drowns a fit to that many units; it may be beyond any use."""
         return self.eps * self.ratio / DROWNED
 
     @property
-    def least_rows(self) -> float:
-        """About how many units would do at this eps."""
-        return self.n_rows * self.ratio / DROWNED
+    def useful_eps(self) -> float:
+        """About the eps from which on most models are useful; it may be beyond any use."""
+        return self.eps * self.ratio / USEFUL
+
+    @property
+    def useful_rows(self) -> float:
+        """About how many units a useful model takes at this eps."""
+        return self.n_rows * self.ratio / USEFUL
 
     @property
     def least(self) -> str:
-        """Below which eps noise drowns such a fit, as a sentence."""
+        """Below which eps noise drowns such a fit, as a sentence, and what a useful model takes."""
         if self.least_eps <= _LARGEST_EPS:
-            return f"Noise drowns a fit with all defaults (delta = 0) below an eps of about {_figure(self.least_eps)}."
-        rows = f"at eps = {self.eps:g} about {_figure(self.least_rows)} {self.many} would do"
-        return f"Noise drowns a fit with all defaults at any eps up to {_LARGEST_EPS:g}; {rows}."
+            said = f"Noise drowns a fit with all defaults (delta = 0) below an eps of about {_figure(self.least_eps)}"
+        else:
+            said = f"Noise drowns a fit with all defaults at any eps up to {_LARGEST_EPS:g}"
+        return f"{said}; a useful model takes {self._remedy}."
+
+    @property
+    def _remedy(self) -> str:
+        rows = f"about {_figure(self.useful_rows)} {self.many} at eps = {self.eps:g}"
+        return f"an eps of about {_figure(self.useful_eps)}, or {rows}" if self.useful_eps <= _LARGEST_EPS else rows
 
     def __str__(self) -> str:
         """Return a sentence; where noise drowns the fit, with the remedy."""
@@ -91,12 +103,9 @@ class Outlook:
         if not self.drowned:
             return f"Noise in a prediction is expected to be {size}."
         guess = "always giving the most frequent label" if self.classification else "always giving the mean"
-        more = f"about {_figure(self.least_rows)} {self.many} at eps = {self.eps:g}"
-        if self.least_eps <= _LARGEST_EPS:
-            more = f"an eps of about {_figure(self.least_eps)}, or {more}"
         return (
             f"Noise drowns this fit: in a prediction it is expected to be {size}, so the model will probably be no "
-            f"better than {guess}. It needs {more}; fewer columns need less."
+            f"better than {guess}. A useful model takes {self._remedy}; fewer columns take less."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from dplr.bounds.products import centred
 from dplr.fitting.outlook import outlook_of_record
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
@@ -189,7 +190,8 @@ def meaning(model: Model, effects: Effects) -> list[str]:
     elif effects.estimand is Estimand.PROBABILITY:
         said = [f"One unit more of a column, the others unchanged, changes the probability of {one} by its number."]
     else:
-        said = [f"The sum of coefficients times values, plus the intercept, is a score: above 0 means {one}."]
+        values = f"values{_less(model)}"
+        said = [f"The sum of coefficients times {values}, plus the intercept, is a score: above 0 means {one}."]
     if any(effects.against):
         said.append("Levels are compared with a reference level, which has the number 0.")
     return [" ".join(said), _uncertainty(model, effects)]
@@ -235,9 +237,11 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
             "the coefficients" if effects.table is None else "the coefficients that predict (see the exact statement)"
         )
         hints.append(
-            f"Probabilities: multiply {which} by the values and add the intercept. Sums of {scores} predict “{one}” "
-            f"with the probabilities {shares}."
+            f"Probabilities: multiply {which} by the values{_less(model)} and add the intercept. Sums of {scores} "
+            f"predict “{one}” with the probabilities {shares}."
         )
+    if effects.table is None and (centre := _centred(model)):  # a table has it among its notes
+        hints.append(printable(centre))
     if model.reach is not None and len(effects.values) == 1:
         hints.append("Columns have different units. To compare them, look at the effect across their bounds.")
     if model.reach is not None and not model.released:
@@ -258,6 +262,16 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
     hints.append("These are not causal effects. The intercept belongs to a record with zeros in all columns, which may "
                  "lie outside the bounds.")  # fmt: skip
     return hints
+
+
+def _centred(model: Model) -> str:
+    """From where numbers count in products; empty where none does."""
+    layout = None if model.prep is None else model.prep.layout
+    return "" if layout is None else centred(layout.products, layout.features)
+
+
+def _less(model: Model) -> str:
+    return " (a product is that of its columns, each number less the middle of its bounds)" if _centred(model) else ""
 
 
 def _ranges(model: Model) -> str:

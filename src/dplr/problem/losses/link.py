@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-MOST_TURN = 1_000.0
+MOST_TURN = 40.0  # no cut is below 2^-20 of a row's norm, nor so near 1 that 1 - cut is below 2^-53
+_MOST_SOFT_TURN = 8.0  # no soft cut is below 2^-10, whose margin is 7.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,20 @@ class Link:
     Attributes
     ----------
     share : how much of the loss's own link there is, in [0, 1]; the rest is the logistic link.
-    turn : margin from which on the loss is the logistic loss, in [-1000, 1000].
+    turn : margin from which on the loss is the logistic loss, in [-40, 40].
     bend : in [0, 0.5]; 0 for a slope that stays as it is below `turn`.
     """
 
     share: float = 0.0
     turn: float = 0.0
     bend: float = 0.0
+
+    @property
+    def cut(self) -> bool:
+        """Whether a loss has it that is cut softly or clipped: the bend of a soft cut follows from its turn."""
+        after = 1 / (1 + math.exp(-self.turn))
+        soft = self.turn <= _MOST_SOFT_TURN and math.isclose(self.bend, after / (1 + after), abs_tol=1e-9)
+        return self.bend == 0 or soft
 
     def log_odds(self, margins: Vector) -> Vector:
         """Log odds of the label +1, of the shape of the margins; 0 at 0, and never of another sign than the margin."""
