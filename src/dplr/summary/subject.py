@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test, weakness
+from dplr.inference.intervals import (
+    DECLARED,
+    UNBOUNDED,
+    Intervals,
+    ScoreTest,
+    consistent,
+    intervals,
+    score_test,
+    weakness,
+)
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
@@ -93,7 +102,7 @@ def summarise(
         left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if left:
             first = Equation(equation.label, equation.reading, equation.contrasts[:left], equation.added[:left])
-            lines += _lines(subject, first, intervals_of(first, own, False, coef_bound), coef_bound)
+            lines += _lines(subject, first, *intervals_of(first, own, False, coef_bound))
         advice += _warnings(subject, equation)
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
@@ -126,14 +135,17 @@ def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | No
     return [ends_of(equation, own, joint, coef_bound) for equation in subject.equations]
 
 
-def intervals_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> Intervals:
-    """Intervals of every coefficient of a model, before anything is added to them."""
-    return intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+def intervals_of(
+    equation: Equation, level: float, joint: bool, coef_bound: float | None
+) -> tuple[Intervals, NDArray[np.float64]]:
+    """Intervals of every coefficient of a model, before anything is added to them, and p-values of its being 0."""
+    found = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+    return consistent(equation.reading, equation.contrasts, -equation.added, found, coef_bound)
 
 
 def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    found = intervals_of(equation, level, joint, coef_bound)
+    found, _ = intervals_of(equation, level, joint, coef_bound)
     return np.column_stack([found.low, found.high]) + equation.added[:, None]
 
 
@@ -145,12 +157,10 @@ def joint_test(
     return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], coef_bound)
 
 
-def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: float | None) -> list[Line]:
+def _lines(subject: Subject, equation: Equation, found: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
     lines = []
     for k, name in enumerate(subject.names[: len(found.verdict)]):
-        bounded, p_value = found.verdict[k] != UNBOUNDED, math.nan
-        if bounded:
-            p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
+        bounded = found.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
         std_error = float(found.std_error[k]) if bounded else math.nan
         line = Line(
@@ -161,7 +171,7 @@ def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: f
             low=float(found.low[k]) + added,
             high=float(found.high[k]) + added,
             noise_share=float(found.noise_share[k]),
-            p_value=p_value,
+            p_value=float(p_values[k]),
             verdict=str(found.verdict[k]),
             noise=std_error * math.sqrt(float(found.noise_share[k])) if bounded else math.nan,
             reference=subject.against[k],
