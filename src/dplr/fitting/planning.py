@@ -210,7 +210,7 @@ class PublicFacts:
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
         whole = plan_models(mechanism, problem, eps, delta, self._several)
-        if not mechanism.lacks_intervals(whole.plan):  # whoever gets intervals reads them as of the declared columns
+        if mechanism.as_declared(whole.plan):  # whoever gets intervals reads them as of the declared columns
             return whole
         try:
             return self._within(ranges, mechanism, problem, eps, delta)

@@ -35,6 +35,7 @@ _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
 )
+_EQUAL = "The intervals hold if variances are equal; aim='coefficients' does not need it."
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -110,6 +111,8 @@ def summarise(
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
     advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
+    equal = reading.estimand is Estimand.MEAN and not reading.robust
+    advice += [_EQUAL] if equal else []
     return Summary(
         lines=tuple(lines),
         title=about(subject.title, subject.clipped),
@@ -121,6 +124,7 @@ def summarise(
         advice=tuple(advice),
         omitted=len(subject.names) * len(subject.equations) - len(lines),
         clipped=subject.clipped,
+        equal_variances=equal,
     )
 
 
