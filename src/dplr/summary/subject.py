@@ -76,6 +76,7 @@ class Subject:
     alarms : what voids the promise.
     advice : what a reader must know before using the numbers.
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
+    full : columns with a column for each level, of which there are products.
     """
 
     equations: Sequence[Equation]
@@ -88,6 +89,7 @@ class Subject:
     alarms: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
+    full: tuple[str, ...] = ()
 
 
 def summarise(
@@ -199,6 +201,8 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     if weakest > 0 and equation.reading.n_rows:
         needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
+    if subject.full:  # a direction that is zero in every row: rows do not help
+        remedy = f"declare reference= for {', '.join(subject.full)}: products with all levels cannot be told apart"
     found_weak = (
         f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
         "long; 6 are ample."

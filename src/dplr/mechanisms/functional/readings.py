@@ -25,8 +25,8 @@ from dplr.problem.problem import Problem
 
 # Why labels have no intervals without squared residuals: the covariance of the score is then not released.
 UNEQUAL = (
-    "labels have unequal variances; FunctionalMechanism(intervals='robust') (of two labels) or aim='coefficients' makes "
-    "intervals that hold"
+    "labels have unequal variances; FunctionalMechanism(intervals='robust') (of two labels) or aim='coefficients' "
+    "makes intervals that hold"
 )
 # Coefficients are sought within this many times the root of their number: scaled rows and targets have size 1.
 _REACH = 2.0
