@@ -116,7 +116,7 @@ def models():
             "ngd": fitted("ngd", delta=1e-6, with_public=True),
             "score": fitted("score", delta=1e-6, rows=20_000, spread=60),
             "linear": fitted("fm", "linear", rows=20_000),
-            "slopes": fitted("fm", rows=20_000),
+            "slopes": fitted(dplr.FunctionalMechanism(intervals="robust"), rows=20_000),
             "svm": fitted("objective", "svm"),
             "two": fitted("objective", columns=("age", "hours")),
             "add_remove": fitted("fm", neighbouring="add_remove", n_rows=4321),

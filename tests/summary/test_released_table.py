@@ -58,6 +58,8 @@ MODELS = {
     "output of a number": {"mechanism": "output", "model": "linear"},
     "descent": {"mechanism": "ngd", "delta": 1e-6},
     "fm": {"mechanism": "fm"},
+    "fm, robust": {"mechanism": dplr.FunctionalMechanism(intervals="robust")},
+    "three classes, score": {"mechanism": "score", "delta": 1e-6, "classes": 3},
     "fm of a number": {"mechanism": "fm", "model": "linear"},
     "score": {"mechanism": "score", "delta": 1e-6},
     "without noise": {"mechanism": "none", "eps": math.inf},
@@ -155,7 +157,7 @@ def test_log_odds_without_intervals_have_no_odds_ratios(models):
     assert table.odds_ratios() == ()
 
 
-@pytest.mark.parametrize("name", ["fm", "three classes, fm", "fm of a number"])
+@pytest.mark.parametrize("name", ["fm, robust", "three classes, score", "fm of a number"])
 def test_the_first_lines_of_a_table_are_those_of_the_whole_table(models, name):
     est = models[name]
     for joint in (False, True):

@@ -39,7 +39,7 @@ def fitted(eps=math.inf, seed=None, n=N, target="pay", **options):
     model = "linear" if target == "pay" else "logistic"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dplr.PrivacyWarning)
-        return dplr.fit(table, y, eps=eps, model=model, mechanism="fm", bounds=bounds, rng=seed, **options)
+        return dplr.fit(table, y, eps=eps, model=model, bounds=bounds, rng=seed, **({"mechanism": "fm"} | options))
 
 
 @pytest.mark.parametrize("columns", [None, ["age", "work"], ["hours"]])
@@ -57,7 +57,7 @@ def test_without_noise_the_table_is_that_of_least_squares_with_the_first_level_a
 def test_without_noise_the_table_of_a_classifier_has_the_slopes_of_the_probability():
     table, pay = people()
     coef, _ = least_squares(design(table), (pay > 100).astype(float))
-    est = fitted(target="rich")
+    est = fitted(target="rich", mechanism=dplr.FunctionalMechanism(intervals="robust"))
     assert [line.estimate for line in est.summary().lines] == pytest.approx(coef, rel=1e-3, abs=1e-4)
     assert "probability" in str(est.summary())
     assert "not log odds" in str(est.summary())
@@ -182,23 +182,35 @@ def rare(n, seed):
     return x[:, None], rng.random(n) < np.where(x > 0, 0.5, 0.01)
 
 
-def test_robust_intervals_of_a_probability_hold_where_its_variance_differs_and_the_default_warns():
-    held = {"on": [], "robust": []}
+def test_robust_intervals_of_a_probability_hold_where_its_variance_differs_and_others_are_refused():
+    held = []
+    bounds = dplr.Bounds([(0, 1)], target=(False, True))
     for seed in range(50):
         X, y = rare(20_000, seed)
-        for intervals, found in held.items():
-            spec = dplr.FunctionalMechanism(intervals=intervals)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", dplr.PrivacyWarning)
-                bounds = dplr.Bounds([(0, 1)], target=(False, True))
-                est = dplr.fit(X, y, mechanism=spec, eps=5.0, delta=1e-6, bounds=bounds, rng=seed)
-            low, high = est.conf_int()["column 0"]
-            found.append(low <= 0.49 <= high)
-    assert np.mean(held["robust"]) > 0.85
-    assert np.mean(held["on"]) < 0.75
-    assert "may be far too short" not in " ".join(str(est.summary()).split())
-    est = dplr.fit(X, y, mechanism="fm", eps=5.0, delta=1e-6, bounds=bounds)
-    assert "may be far too short" in " ".join(str(est.summary()).split())
+        spec = dplr.FunctionalMechanism(intervals="robust")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dplr.PrivacyWarning)
+            est = dplr.fit(X, y, mechanism=spec, eps=5.0, delta=1e-6, bounds=bounds, rng=seed)
+        low, high = est.conf_int()["column 0"]
+        held.append(low <= 0.49 <= high)
+    assert np.mean(held) > 0.85
+    for options in ({"mechanism": "fm", "delta": 1e-6}, {"neighbouring": "add_remove"}):
+        est = dplr.fit(X, y, eps=5.0, bounds=bounds, **options)
+        assert est.privacy_.mechanism == "fm"
+        assert "unequal variances" in est.summary().obstacle
+        assert "intervals='robust'" in est.summary().obstacle
+        for ask in (est.conf_int, lambda est=est: est.wald_test("column 0"), lambda est=est: est.summary(joint=True)):
+            with pytest.raises(ValueError, match="unequal variances"):
+                ask()
+
+
+def test_intervals_of_a_number_say_where_they_need_equal_variances():
+    X, y = uneven(20_000, 0)
+    for intervals, needed in (("on", True), ("robust", False)):
+        table = robust_fit(X, y, 5.0, intervals=intervals).summary()
+        assert table.equal_variances == needed
+        assert ("if variances are equal" in " ".join(str(table).split())) == needed
+        assert len(str(table).splitlines()) <= 15
 
 
 def test_joint_intervals_of_several_classes_hold_together():
@@ -206,7 +218,7 @@ def test_joint_intervals_of_several_classes_hold_together():
     table, pay = people()
     y = np.select([pay < 50, pay < 120], ["low", "middle"], "high")
     bounds = dplr.Bounds(BOUNDS, target=["high", "low", "middle"])
-    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="fm", bounds=bounds)
+    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="score", bounds=bounds)
     joint, alone = est.conf_int(joint=True)["low"], est.conf_int(1 - 0.05 / 15)["low"]
     for name, ends in joint.items():
         assert ends == pytest.approx(alone[name], rel=1e-6)
@@ -279,7 +291,7 @@ def test_more_than_two_classes_have_a_table_with_a_line_for_each_class():
     table, pay = people()
     y = np.select([pay < 50, pay < 120], ["low", "middle"], "high")
     bounds = dplr.Bounds(BOUNDS, target=["high", "low", "middle"])
-    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="fm", bounds=bounds)
+    est = dplr.fit(table, y, eps=5.0, delta=1e-6, mechanism="score", bounds=bounds)
     assert {line.label for line in est.summary().lines} == {"high", "low", "middle"}
     assert list(est.conf_int()) == ["high", "low", "middle"]
     assert tuple(est.conf_int().to_frame().loc[("low", "age")]) == est.conf_int()["low"]["age"]

@@ -15,6 +15,7 @@ from dplr._validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
+from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
 from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
@@ -275,6 +276,7 @@ class Inference:
             alarms=alarms(fitted.privacy_),
             advice=drowned(fitted),
             clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
+            full=full_factors(prep.layout),
         )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dplr._validation import sentence
+from dplr.bounds.kinds import Bins, Levels
+from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import AIMS, Mechanism
@@ -90,8 +92,28 @@ def expected(mechanism: Mechanism, plan: Plan) -> tuple[float, float]:
     return 0.0, math.sqrt((information + score**2) / (1 - drowned)) / information
 
 
-def check_table(mechanism: Mechanism, plan: Plan) -> None:
+def full_factors(layout: Layout | None) -> tuple[str, ...]:
+    """Columns of the table with a column for each level, of which there are products.
+
+    In every row their products with another column add up to it: no data tell such coefficients apart.
+    """
+    if layout is None:
+        return ()
+    places = sorted({place for product in layout.products for place in product.places})
+    columns = [(layout.features[place], layout.columns[place]) for place in places]
+    return tuple(
+        str(name)
+        for name, column in columns
+        if isinstance(column, (Bins, Levels)) and column.number is None and column.reference is None
+    )
+
+
+def check_table(mechanism: Mechanism, plan: Plan, layout: Layout | None = None) -> None:
     """Raise ValueError where a release of this plan has no table of coefficients."""
+    if full := full_factors(layout):
+        rule = f'must be "{AIMS[0]}" with products of {", ".join(full)} without a reference level'
+        remedy = "Their coefficients cannot be told apart, however many rows there are: declare reference= for them."
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
     lacking = mechanism.lacks_intervals(plan)
     if lacking:
         rule = f'must be "{AIMS[0]}" with mechanism="{mechanism.about.name}"'

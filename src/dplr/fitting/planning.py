@@ -169,7 +169,7 @@ class PublicFacts:
         mechanism, problem = self._taken(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
         if self.aim == COEFFICIENTS:
-            check_table(mechanism, planned.plan)
+            check_table(mechanism, planned.plan, self.layout)
         if self.delta == 0 or math.isinf(eps):
             return planned
         whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
@@ -210,7 +210,7 @@ class PublicFacts:
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
         whole = plan_models(mechanism, problem, eps, delta, self._several)
-        if not mechanism.lacks_intervals(whole.plan):  # whoever gets intervals reads them as of the declared columns
+        if mechanism.as_declared(whole.plan):  # whoever gets intervals reads them as of the declared columns
             return whole
         try:
             return self._within(ranges, mechanism, problem, eps, delta)

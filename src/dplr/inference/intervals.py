@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ _SLACK = 0.25
 _FARTHER, _MOVED = 4.0, 0.2
 # The normal quantile of 99.9 %: an interval is reported where that of this level is bounded too.
 _SURE = 3.2905
+# A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
+# read at two points, the end and the hypothesis, so that they may differ a little.
+_APART = 1.5
 # The second search for an end starts this many half-widths away.
 _BEYOND = 3.0
 
@@ -140,11 +143,49 @@ def intervals(
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def consistent(
+    reading: Reading, contrasts: Array, values: Array, intervals: Intervals, coef_bound: float | None = None
+) -> tuple[Intervals, Array]:
+    """Intervals of contrasts (m, q), and the p-value of each having its value (m,); both cannot say where one cannot.
+
+    Two searches look for the same set, the one for its ends and the other for a point of it. Where it goes on far away
+    along another weak direction only one of them finds that, and what they say is contradictory (`contradictory`).
+    """
+    contrasts, values = _checked_contrasts(reading, contrasts), np.asarray(values, np.float64)
+    m, reach = len(contrasts), _reach(reading, coef_bound)
+    alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
+    p_values = np.full(m, math.nan)
+    for k in np.flatnonzero(intervals.verdict != UNBOUNDED).tolist():
+        declared = bool(intervals.verdict[k] == DECLARED)
+        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, declared).p_value
+    outside = (values < intervals.low) | (intervals.high < values)
+    silent = contradictory(outside, p_values, alpha)
+    return replace(
+        intervals,
+        estimate=np.where(silent, np.nan, intervals.estimate),
+        std_error=np.where(silent, np.inf, intervals.std_error),
+        low=np.where(silent, -np.inf, intervals.low),
+        high=np.where(silent, np.inf, intervals.high),
+        noise_share=np.where(silent, np.nan, intervals.noise_share),
+        verdict=np.where(silent, UNBOUNDED, intervals.verdict),
+    ), np.where(silent, np.nan, p_values)
+
+
+def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
+    """Whether p-values and intervals of level 1 - `alpha`, which a value is `outside` of or not, say opposite things.
+
+    True where there is no p-value.
+    """
+    return np.where(outside, ~(p_values <= _APART * alpha), ~(p_values >= alpha / _APART))
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: float | None = None) -> ScoreTest:
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
     The statistic is the smallest of all coefficients for which they have; its law is that of chi-square with m degrees
-    of freedom, or smaller. Where the interval of one of the contrasts is unbounded the data cannot say.
+    of freedom, or smaller. Where the interval of one of the contrasts is unbounded, or contradicts the test of that one
+    alone, the data cannot say.
 
     Raises
     ------
@@ -157,17 +198,25 @@ def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: fl
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    z = -float(special.ndtri(0.025))
-    reach = _reach(reading, coef_bound)
-    _, verdicts = _surely(reading, contrasts, z, reach, coef_bound is not None)
-    if np.any(verdicts == UNBOUNDED):
+    alone, _ = consistent(
+        reading, contrasts, values, intervals(reading, contrasts, 0.95, False, coef_bound), coef_bound
+    )
+    if np.any(alone.verdict == UNBOUNDED):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    declared = bool(np.any(verdicts == DECLARED))
-    penalty = _SLACK / reach**2 if declared else _SLACK / (_FARTHER * reach) ** 2
+    return _tested(reading, contrasts, values, _reach(reading, coef_bound), bool(np.any(alone.verdict == DECLARED)))
+
+
+def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, declared: bool) -> ScoreTest:
+    """The test of contrasts whose intervals are bounded, some of them by the declared reach alone."""
+    dof, near = len(contrasts), _SLACK / reach**2
     # Any point with these values will do to start from.
     goal = values / reading.factor - contrasts @ reading.center
     start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
-    phi, found = lowest(reading, penalty, start, contrasts)
+    phi, found, penalty = start, False, near
+    for penalty in (near,) if declared else (near / _FARTHER**2, near):  # the nearer where the farther is not found
+        phi, found = lowest(reading, penalty, start, contrasts)
+        if found:
+            break
     if found and not declared:
         free, also = lowest(reading, 0.0, phi, contrasts)
         phi, penalty = (free, 0.0) if also else (phi, penalty)

@@ -185,6 +185,10 @@ class Mechanism(ABC):
         """Say why releases of this plan allow no confidence intervals; empty where they do."""
         return "what it releases does not tell how uncertain the coefficients are"
 
+    def as_declared(self, plan: Plan) -> bool:
+        """Whether `ranges="auto"` leaves columns as declared: where a release is read as an equation of them."""
+        return not self.lacks_intervals(plan)
+
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:

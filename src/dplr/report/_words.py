@@ -206,9 +206,11 @@ def _of_regression(effects: Effects) -> str:
 def _uncertainty(model: Model, effects: Effects) -> str:
     """How far off the numbers may be, or that nobody knows."""
     if effects.kind == "intervals":
+        equal = effects.table is not None and effects.table.equal_variances
+        condition = "If the target varies equally in all rows, the" if equal else "The"
         return (
-            "The true value lies in each interval with a probability of 95 %, sampling and privacy noise counted: one "
-            "that holds 0 leaves open whether the column matters at all."
+            f"{condition} true value lies in each interval with a probability of 95 %, sampling and privacy noise "
+            "counted: one that holds 0 leaves open whether the column matters at all."
         )
     if model.statement is None or math.isinf(model.statement.eps):
         return effects.lacking

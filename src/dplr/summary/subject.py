@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._validation import sentence
-from dplr.inference.intervals import DECLARED, UNBOUNDED, Intervals, ScoreTest, intervals, score_test, weakness
+from dplr.inference.intervals import (
+    DECLARED,
+    UNBOUNDED,
+    Intervals,
+    ScoreTest,
+    consistent,
+    intervals,
+    score_test,
+    weakness,
+)
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
@@ -26,6 +35,7 @@ _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
 )
+_EQUAL = "The intervals hold if variances are equal; aim='coefficients' does not need it."
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -66,6 +76,7 @@ class Subject:
     alarms : what voids the promise.
     advice : what a reader must know before using the numbers.
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
+    full : columns with a column for each level, of which there are products.
     """
 
     equations: Sequence[Equation]
@@ -78,6 +89,7 @@ class Subject:
     alarms: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
+    full: tuple[str, ...] = ()
 
 
 def summarise(
@@ -93,7 +105,7 @@ def summarise(
         left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if left:
             first = Equation(equation.label, equation.reading, equation.contrasts[:left], equation.added[:left])
-            lines += _lines(subject, first, intervals_of(first, own, False, coef_bound), coef_bound)
+            lines += _lines(subject, first, *intervals_of(first, own, False, coef_bound))
         advice += _warnings(subject, equation)
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
@@ -101,6 +113,8 @@ def summarise(
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
     advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
+    equal = reading.estimand is Estimand.MEAN and not reading.robust
+    advice += [_EQUAL] if equal else []
     return Summary(
         lines=tuple(lines),
         title=about(subject.title, subject.clipped),
@@ -112,6 +126,7 @@ def summarise(
         advice=tuple(advice),
         omitted=len(subject.names) * len(subject.equations) - len(lines),
         clipped=subject.clipped,
+        equal_variances=equal,
     )
 
 
@@ -126,14 +141,17 @@ def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | No
     return [ends_of(equation, own, joint, coef_bound) for equation in subject.equations]
 
 
-def intervals_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> Intervals:
-    """Intervals of every coefficient of a model, before anything is added to them."""
-    return intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+def intervals_of(
+    equation: Equation, level: float, joint: bool, coef_bound: float | None
+) -> tuple[Intervals, NDArray[np.float64]]:
+    """Intervals of every coefficient of a model, before anything is added to them, and p-values of its being 0."""
+    found = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+    return consistent(equation.reading, equation.contrasts, -equation.added, found, coef_bound)
 
 
 def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    found = intervals_of(equation, level, joint, coef_bound)
+    found, _ = intervals_of(equation, level, joint, coef_bound)
     return np.column_stack([found.low, found.high]) + equation.added[:, None]
 
 
@@ -145,12 +163,10 @@ def joint_test(
     return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], coef_bound)
 
 
-def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: float | None) -> list[Line]:
+def _lines(subject: Subject, equation: Equation, found: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
     lines = []
     for k, name in enumerate(subject.names[: len(found.verdict)]):
-        bounded, p_value = found.verdict[k] != UNBOUNDED, math.nan
-        if bounded:
-            p_value = joint_test(equation, [k], np.zeros(1), coef_bound).p_value
+        bounded = found.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
         std_error = float(found.std_error[k]) if bounded else math.nan
         line = Line(
@@ -161,7 +177,7 @@ def _lines(subject: Subject, equation: Equation, found: Intervals, coef_bound: f
             low=float(found.low[k]) + added,
             high=float(found.high[k]) + added,
             noise_share=float(found.noise_share[k]),
-            p_value=p_value,
+            p_value=float(p_values[k]),
             verdict=str(found.verdict[k]),
             noise=std_error * math.sqrt(float(found.noise_share[k])) if bounded else math.nan,
             reference=subject.against[k],
@@ -185,6 +201,8 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     if weakest > 0 and equation.reading.n_rows:
         needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
+    if subject.full:  # a direction that is zero in every row: rows do not help
+        remedy = f"declare reference= for {', '.join(subject.full)}: products with all levels cannot be told apart"
     found_weak = (
         f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
         "long; 6 are ample."

@@ -140,6 +140,8 @@ class Summary:
     clipped : mapping of str to object
         Name, and the range to which the fit clipped the column, `low` and `high`, beside its declared bounds, `lower`
         and `upper`; empty where the columns are those declared.
+    equal_variances : bool, default=False
+        Whether the intervals hold only if the target varies equally in all rows.
 
     Privacy
     -------
@@ -173,6 +175,7 @@ class Summary:
     advice: tuple[str, ...] = ()
     omitted: int = 0
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
+    equal_variances: bool = False
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.

@@ -23,12 +23,24 @@ from dplr.privacy.estimand import Estimand
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
+# Why labels have no intervals without squared residuals: the covariance of the score is then not released.
+UNEQUAL = (
+    "labels have unequal variances; FunctionalMechanism(intervals='robust') (of two labels) or aim='coefficients' "
+    "makes intervals that hold"
+)
 # Coefficients are sought within this many times the root of their number: scaled rows and targets have size 1.
 _REACH = 2.0
 
 
 def missing_for_intervals(plan: Plan) -> str:
     """What a release lacks that intervals need; empty for nothing."""
+    lacking = missing_for_equation(plan)
+    squares = meat_cells(plan.problem.geometry).keys() <= plan.statement.released.keys()
+    return UNEQUAL if not lacking and plan.problem.loss.classification and not squares else lacking
+
+
+def missing_for_equation(plan: Plan) -> str:
+    """What a release lacks that the noisy equation and its noise need; empty for nothing."""
     problem = plan.problem
     if problem.unit.person is not None:
         return "rows of one person depend on each other, and what it releases does not show how much"

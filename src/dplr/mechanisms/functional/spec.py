@@ -21,7 +21,7 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
-from dplr.mechanisms.functional.readings import missing_for_intervals, readings
+from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
 from dplr.mechanisms.protocol import AIMS, NOISES, Description, Mechanism, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -405,6 +405,10 @@ class FunctionalMechanism(Mechanism):
         if self.unbounded == "rerun":
             return "noise was drawn until the matrix was positive definite; fit with unbounded='trim'"
         return missing_for_intervals(plan)
+
+    def as_declared(self, plan: Plan) -> bool:
+        """Also of labels, whose equation has no intervals without squared residuals."""
+        return self.unbounded != "rerun" and not missing_for_equation(plan)
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]

@@ -1,0 +1,83 @@
+"""No line of a table contradicts itself: a p-value and an interval say the same of zero, or nothing."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dplr
+from dplr.inference.intervals import UNBOUNDED, contradictory, intervals
+from dplr.summary.columns import user_units
+from dplr.summary.subject import Equation, Subject, all_ends, joint_test, summarise
+
+# Of a column, its products with all levels of a block, and the block, one too many: a direction that is noise alone.
+COLUMNS = ("age", "loan=yes", "age*loan=no", "age*loan=yes", "(intercept)")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng, n = np.random.default_rng(0), 20_000
+    frame = pd.DataFrame({"age": rng.uniform(18, 90, n), "loan": rng.choice(["no", "yes"], n)})
+    yes = frame.loan == "yes"
+    return frame, 10 + 0.1 * frame.age + 2 * yes + 0.05 * yes * (frame.age - 54) + rng.normal(0, 3, n)
+
+
+def with_a_null_direction(table, seed):
+    frame, target = table
+    declared = {"age": (18, 90), "loan": {"levels": ["no", "yes"]}}
+    bounds = dplr.Bounds(declared, products=[("age", "loan")], target=(0, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        est = dplr.fit(frame, target, eps=50.0, model="linear", mechanism="fm", ranges="off", bounds=bounds, rng=seed)
+    record = est._record
+    (reading,) = record.mechanism.readings(record.plan, record.parts, [])
+    keep = [[*est.coef_names_, "(intercept)"].index(name) for name in COLUMNS]
+    units, added = user_units(record.prep, reading)
+    equation = Equation("", reading.subset(np.array(keep)), units[np.ix_(keep, keep)], added[keep])
+    return Subject([equation], COLUMNS, {}, "", {}, (), [""] * len(COLUMNS))
+
+
+def outside(lines):
+    return np.array([not line.low <= 0 <= line.high for line in lines], bool)
+
+
+def test_where_the_search_for_ends_misses_what_the_test_finds_the_data_cannot_say(table):
+    missed = 0
+    for seed in range(40):
+        subject = with_a_null_direction(table, seed)
+        (equation,) = subject.equations
+        alone = intervals(equation.reading, equation.contrasts)
+        lines = summarise(subject, 0.95, False, None).lines
+        shown = [line for line in lines if line.verdict != UNBOUNDED]
+        p_values = np.array([line.p_value for line in shown])
+        assert np.all(p_values[outside(shown)] <= 1.5 * 0.05)
+        assert np.all(p_values[~outside(shown)] >= 0.05 / 1.5)
+        (ends,) = all_ends(subject, 0.95, False, None)
+        for k, line in enumerate(lines):
+            if line.verdict == UNBOUNDED:
+                assert np.isnan([line.estimate, line.std_error, line.p_value]).all()
+                assert np.isinf(ends[k]).all()
+                assert joint_test(equation, [k], np.zeros(1), None).verdict == UNBOUNDED
+            missed += line.verdict != alone.verdict[k]
+    assert missed  # else nothing here is about the rule
+
+
+def test_a_p_value_and_an_interval_may_differ_by_half_of_the_level_and_no_more():
+    p_values = np.array([0.01, 0.07, 0.08, np.nan])
+    np.testing.assert_array_equal(contradictory(np.ones(4, bool), p_values, 0.05), [False, False, True, True])
+    np.testing.assert_array_equal(contradictory(np.zeros(4, bool), p_values, 0.05), [True, False, False, True])
+    assert contradictory(np.ones(1, bool), np.array([0.02]), 0.01).all()  # of intervals of 99 %, or joint ones of five
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_ordinary_tables_lose_nothing(table, level, delta):
+    frame, target = table
+    bounds = dplr.Bounds({"age": (18, 90), "loan": {"levels": ["no", "yes"]}}, target=(0, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        for seed in range(5):
+            est = dplr.LinearRegression(eps=2.0, delta=delta, bounds=bounds, mechanism="fm", rng=seed)
+            lines = est.fit(frame, target - 12 * (seed % 2)).summary(level=level, joint=seed > 2).lines
+            assert all(line.verdict != UNBOUNDED for line in lines)
