@@ -25,7 +25,7 @@ from dplr._validation import sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
-from dplr.estimators._learners import learners, promises
+from dplr.estimators._learners import learners, names_of, promises
 from dplr.estimators._uncovered import strangers
 from dplr.privacy.guarantees import Neighbouring
 
@@ -84,12 +84,12 @@ def _counts_positions(estimator: Any, _: Locals) -> bool:
 def _plain_final(_: Any, found: Locals) -> str:
     """What is fitted to the labels last without noise, in the final estimator of a stack."""
     last = found["self"].final_estimator
-    return "the default" if last is None else ", ".join(learners(last))
+    return "the default" if last is None else ", ".join(names_of(learners(last)))
 
 
 def _plain_members(_: Any, found: Locals) -> str:
     """The members of a stack or a vote, or the estimators inside them, that learn from the rows without noise."""
-    return ", ".join(dict.fromkeys(name for _, member in found["self"].estimators for name in learners(member)))
+    return ", ".join(names_of(each for _, member in found["self"].estimators for each in learners(member)))
 
 
 _CALIBRATED = Client(
