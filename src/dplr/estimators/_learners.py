@@ -62,6 +62,14 @@ def learners(part: Any) -> Iterator[Any]:
     return (each for each in _units(part) if _learns(each))
 
 
+def seeded(part: Any) -> Iterator[Any]:
+    """The models of ours in `part`, or itself, whose noise is a function of a seed."""
+    for each in _units(part):
+        models = each, getattr(each, "estimator", None)
+        if is_ours(type(each)) and any(getattr(model, "rng", None) is not None for model in models):
+            yield each
+
+
 def names_of(estimators: Iterable[Any]) -> list[str]:
     """The names of their types, each once."""
     return list(dict.fromkeys(type(each).__name__ for each in estimators))
