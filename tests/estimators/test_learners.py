@@ -5,19 +5,20 @@ import functools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.ensemble import StackingRegressor, VotingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, scale
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.discovery import all_estimators
 
 import dplr
-from dplr.estimators._learners import learners
+from dplr.estimators._learners import learners, with_functions
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore::{name}") for name in ("dplr.DataWarning", "FutureWarning")]
 
@@ -155,3 +156,46 @@ def test_a_client_that_is_fitting_is_not_named_twice_and_one_beside_it_of_its_ty
     }
     assert set(two.privacy_.uncovered) == {asked, learned}
     assert set(columns.named_transformers_["a"].inside_.privacy_.uncovered) == {asked, beside}
+
+
+FUNCTIONS = {
+    "FunctionTransformer": make_pipeline(FunctionTransformer(scale), MODEL),
+    "ColumnTransformer": make_pipeline(
+        ColumnTransformer([("a", "passthrough", lambda rows: np.flatnonzero(rows.max(axis=0) > 0.2))]), MODEL
+    ),
+    "TransformedTargetRegressor": make_pipeline(
+        FunctionTransformer(),
+        TransformedTargetRegressor(MODEL, func=lambda y: y - y.mean(), inverse_func=np.positive, check_inverse=False),
+    ),
+}
+ROWWISE = {
+    "none": FunctionTransformer(),
+    "a ufunc": FunctionTransformer(np.log1p),
+    "by types": ColumnTransformer([("a", "passthrough", make_column_selector())]),
+    "by places": ColumnTransformer([("a", "passthrough", [0])]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_sees_all_rows_is_told_of(name):
+    fact = f"a function of {name} sees all rows at once, and is covered only if it treats each row by itself"
+    with pytest.warns(dplr.PrivacyWarning, match=fact):
+        fitted = FUNCTIONS[name].fit(X, Y)[-1]
+    assert getattr(fitted, "regressor_", fitted).privacy_.uncovered == (fact,)
+
+
+def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_model():
+    member = make_pipeline(FunctionTransformer(scale), MODEL)
+    with pytest.warns(dplr.PrivacyWarning, match="a function of FunctionTransformer"):
+        fitted = StackingRegressor([("a", member)], MODEL, cv=CV).fit(X, Y)
+    assert len(fitted.final_estimator_.privacy_.uncovered) == 1
+
+
+@pytest.mark.parametrize("name", ROWWISE)
+def test_a_function_of_each_row_is_not_told_of(name):
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    assert statement_of(make_pipeline(ROWWISE[name], MODEL), rows).uncovered == ()
+
+
+def test_a_function_of_matrices_may_mix_rows():
+    assert list(with_functions(FunctionTransformer(np.matmul)))

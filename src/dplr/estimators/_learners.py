@@ -6,10 +6,11 @@ Whatever is not known to learn nothing, or to be private, learns.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.compose import make_column_selector
 
 from dplr.estimators._callers import is_of_sklearn, is_ours
 
@@ -50,6 +51,13 @@ _MADE_OF = {
     "RFE": ("estimator",),
 }
 _OPTIONAL = ("transformer", "remainder")
+_DEFAULT = object()
+# The functions of these see all rows at once.
+_FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
+    "FunctionTransformer": lambda step: [step.func],
+    "TransformedTargetRegressor": lambda client: [client.func],
+    "ColumnTransformer": lambda client: [each[2] for each in client.transformers if callable(each[2])],
+}
 
 
 def promises(estimator: Any) -> bool:
@@ -70,6 +78,25 @@ def seeded(part: Any) -> Iterator[Any]:
             yield each
 
 
+def with_functions(part: Any) -> Iterator[Any]:
+    """The estimators in `part`, or itself, with a function that may mix rows."""
+    if part is None or isinstance(part, str) or not is_of_sklearn(type(part)):
+        return
+    functions = _FUNCTIONS.get(type(part).__name__, lambda _: [])(part)
+    if not all(_keeps_rows(function) for function in functions):
+        yield part
+    if _is_made_of_others(part):
+        for each in _inside(part):
+            yield from with_functions(each)
+
+
+def _keeps_rows(function: Any) -> bool:
+    """Whether a function treats each row by itself: none, a ufunc of numbers, or a choice of columns by their types."""
+    if isinstance(function, np.ufunc):
+        return function.signature is None
+    return function is None or isinstance(function, make_column_selector)
+
+
 def names_of(estimators: Iterable[Any]) -> list[str]:
     """The names of their types, each once."""
     return list(dict.fromkeys(type(each).__name__ for each in estimators))
@@ -79,16 +106,25 @@ def _units(part: Any) -> Iterator[Any]:
     """The estimators in `part`, or itself, that are not made of others; and those whose part is a default."""
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
         return
-    kind = type(part)
-    if not (is_of_sklearn(kind) and kind.__name__ in _MADE_OF):
+    if not _is_made_of_others(part):
         yield part
         return
-    for name in _MADE_OF[kind.__name__]:
+    for each in _inside(part):
+        yield from [part] if each is _DEFAULT else _units(each)
+
+
+def _is_made_of_others(part: Any) -> bool:
+    return is_of_sklearn(type(part)) and type(part).__name__ in _MADE_OF
+
+
+def _inside(part: Any) -> Iterator[Any]:
+    """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
+    for name in _MADE_OF[type(part).__name__]:
         value = getattr(part, name, None)
         if value is None and name not in _OPTIONAL:
-            yield part
-        for each in value if isinstance(value, (list, tuple)) else [(name, value)]:
-            yield from _units(each[1])
+            yield _DEFAULT
+        else:
+            yield from (each[1] for each in value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _learns(unit: Any) -> bool:

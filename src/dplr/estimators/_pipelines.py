@@ -11,7 +11,7 @@ from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures as Fourier
-from dplr.estimators._learners import learners, names_of
+from dplr.estimators._learners import learners, names_of, with_functions
 
 _INSIDE = ("steps", "transformers", "transformer_list")
 _Parts = Callable[[Mapping[str, Any]], list[Any]]
@@ -29,6 +29,10 @@ def _of_the_target(variables: Mapping[str, Any]) -> list[Any]:
     return [variables["self"].transformer]
 
 
+def _members(variables: Mapping[str, Any]) -> list[Any]:
+    return [member for _, member in variables["self"].estimators]
+
+
 def _itself(variables: Mapping[str, Any]) -> list[Any]:
     return [variables["self"]]
 
@@ -44,6 +48,14 @@ _BESIDE: dict[str, _Parts] = {
 }
 
 
+# The functions of scikit-learn that call us, and what of them decides the rows that this fit is given.
+_DECIDING: dict[str, _Parts] = {
+    **_BEFORE,
+    **dict.fromkeys(("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit"), _itself),
+    "_BaseStacking.fit": _members,
+}
+
+
 def learned_before(callers: Callers) -> list[str]:
     """The names of the steps of our callers that learned from the rows which this fit is given."""
     return _learned(callers, _BEFORE)
@@ -52,6 +64,12 @@ def learned_before(callers: Callers) -> list[str]:
 def learned_beside(callers: Callers) -> list[str]:
     """The names of what else our callers fit to the rows."""
     return _learned(callers, _BESIDE)
+
+
+def functions_before(callers: Callers) -> list[str]:
+    """The names of the steps of our callers with a function that may mix the rows which this fit is given."""
+    parts = (part for _, parts in _parts(callers, _DECIDING) for part in parts)
+    return names_of(each for part in parts for each in with_functions(part))
 
 
 def person_before(callers: Callers) -> str | None:
@@ -84,7 +102,7 @@ def _remove_copied(parts: list[Any], kinds: set[type[Any]]) -> None:
 def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[tuple[int, list[Any]]]:
     """The parts of each caller, and its place among the callers."""
     for place, caller in enumerate(callers):
-        if caller.room and caller.function in tables:
+        if caller.room and caller.owner is not None and caller.function in tables:
             yield place, tables[caller.function](caller.variables)
 
 
