@@ -91,8 +91,14 @@ CLIENTS = {
         REFUSED: of_labels(CalibratedClassifierCV(LABELS)),
         WARNED: of_labels(CalibratedClassifierCV(FrozenEstimator(FITTED))),
     },
-    "ClassifierChain": {COVERED: lambda: ClassifierChain(LABELS).fit(X, TWO_LABELS)},
-    "RegressorChain": {COVERED: lambda: RegressorChain(NUMBERS, cv=CV).fit(X, TWO_NUMBERS)},
+    "ClassifierChain": {
+        REFUSED: lambda: ClassifierChain(LABELS, cv=2).fit(X, TWO_LABELS),
+        COVERED: lambda: ClassifierChain(LABELS, cv=CV).fit(X, TWO_LABELS),
+    },
+    "RegressorChain": {
+        REFUSED: lambda: RegressorChain(NUMBERS, cv=model_selection.StratifiedKFold(2)).fit(X, TWO_LABELS),
+        COVERED: lambda: RegressorChain(NUMBERS, cv=CV).fit(X, TWO_NUMBERS),
+    },
     "ColumnTransformer": of_halves(ColumnTransformer, [[0, 1]]),
     "FeatureUnion": of_halves(FeatureUnion, []),
     "FixedThresholdClassifier": {COVERED: of_labels(model_selection.FixedThresholdClassifier(LABELS, threshold=0.4))},

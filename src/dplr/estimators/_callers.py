@@ -7,10 +7,8 @@ fit.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -51,22 +49,11 @@ class Caller:
 
 
 Callers = tuple[Caller, ...]
-_hidden = contextvars.ContextVar("_hidden", default=False)
-
-
-@contextlib.contextmanager
-def no_callers() -> Iterator[None]:
-    """No callers, in this context."""
-    before = _hidden.set(True)
-    try:
-        yield
-    finally:
-        _hidden.reset(before)
 
 
 def call_stack() -> Callers:
     """The callers of our caller, innermost first."""
-    frame: FrameType | None = None if _hidden.get() else sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     stack = []
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")

@@ -25,7 +25,7 @@ from dplr._validation import sentence
 from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
-from dplr.estimators._learners import learners, promises
+from dplr.estimators._learners import learners, names_of, promises, seeded
 from dplr.estimators._uncovered import strangers
 from dplr.privacy.guarantees import Neighbouring
 
@@ -81,15 +81,65 @@ def _counts_positions(estimator: Any, _: Locals) -> bool:
     return bool(estimator.neighbouring == Neighbouring.ADD_REMOVE)
 
 
+def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
+    """The facts of rows by which folds are cut, where they let one record move others; empty where they do not."""
+    from sklearn import model_selection as folds  # the client has imported it; dplr alone has no need of it
+
+    by_labels = (
+        folds.StratifiedKFold,
+        folds.RepeatedStratifiedKFold,
+        folds.StratifiedShuffleSplit,
+        folds.StratifiedGroupKFold,
+    )
+    add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
+    if isinstance(cv, by_labels):
+        return "labels"
+    if isinstance(cv, (folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut)):
+        return "counted persons" if of_persons and not add_remove else ""
+    if of_persons:
+        return "sizes of persons" if isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)) else "rows of persons"
+    return "positions" if add_remove else ""
+
+
+def _folds_inside(estimator: Any, found: Locals) -> str:
+    """The facts by which a stack or a chain cuts the folds that its last models learn from, if one record moves any."""
+    client = found["self"]
+    cv = client.cv
+    chain = not hasattr(client, "final_estimator")
+    if (cv is None and chain) or (isinstance(cv, str) and cv == "prefit"):
+        return ""
+    if chain and isinstance(cv, (int, np.integer)) and _classifies(estimator, found):
+        return "labels"
+    return _cut_by(estimator, cv, _has_persons(estimator) or "person" in (found.get("fit_params") or {}))
+
+
+def _folds_of_labels(estimator: Any, found: Locals) -> bool:
+    return _folds_inside(estimator, found) == "labels"
+
+
+def _folds_of_positions(estimator: Any, found: Locals) -> bool:
+    return _folds_inside(estimator, found) == "positions"
+
+
+def _folds_of_persons(estimator: Any, found: Locals) -> bool:
+    return _folds_inside(estimator, found).endswith("persons")
+
+
 def _plain_final(_: Any, found: Locals) -> str:
     """What is fitted to the labels last without noise, in the final estimator of a stack."""
     last = found["self"].final_estimator
-    return "the default" if last is None else ", ".join(learners(last))
+    return "the default" if last is None else ", ".join(names_of(learners(last)))
 
 
 def _plain_members(_: Any, found: Locals) -> str:
-    """The members of a stack or a vote, or the estimators inside them, that learn from the rows without noise."""
-    return ", ".join(dict.fromkeys(name for _, member in found["self"].estimators for name in learners(member)))
+    """The members of a vote, or the estimators inside them, that learn from the rows without noise."""
+    return ", ".join(names_of(each for _, member in found["self"].estimators for each in learners(member)))
+
+
+def _plain_below(_: Any, found: Locals) -> str:
+    """The members of a stack, or the estimators inside them, that learn without noise, or with noise of a seed."""
+    members = [member for _, member in found["self"].estimators]
+    return ", ".join(names_of(each for member in members for each in (*learners(member), *seeded(member))))
 
 
 _CALIBRATED = Client(
@@ -118,8 +168,26 @@ _STACKED_ON_PLAIN = Client(
     "a stack with a member that is not private",
     "fits the last model to predictions that learned from all rows without noise, so one record moves them all",
     f"{_PRIVATE_ALONE}in FrozenEstimator.",
-    when=_plain_members,
+    when=_plain_below,
 )
+_FOLDED = "cuts folds so that one record moves other records, and their predictions are columns of a later fit"
+_FOLDED_LABELS = Client(
+    "a stack or a chain whose folds are cut by the labels", _FOLDED, "Pass cv=KFold(5).", when=_folds_of_labels
+)
+_FOLDED_POSITIONS = Client(
+    'a stack or a chain with folds under neighbouring="add_remove"',
+    _FOLDED,
+    'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
+    when=_folds_of_positions,
+)
+_FOLDED_PERSONS = Client(
+    "a stack or a chain with folds of persons",
+    _FOLDED,
+    "Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id, and use "
+    'neighbouring="add_remove" with n_rows.',
+    when=_folds_of_persons,
+)
+_FOLDS_INSIDE = _FOLDED_LABELS, _FOLDED_PERSONS, _FOLDED_POSITIONS
 _VOTED_WITH_PLAIN = Client(
     "a vote with a member that is not private",
     "fits a member to the rows without noise",
@@ -217,7 +285,8 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "_fit_classifier_calibrator_pair": _CALIBRATED,
     "TunedThresholdClassifierCV._fit": _TUNED,
     "_fit_and_score_over_thresholds": _TUNED,
-    "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED, _STACKED_ON_PLAIN),
+    "_BaseStacking.fit": (_STACKED_CLASSES, _STACKED, _STACKED_ON_PLAIN, *_FOLDS_INSIDE),
+    "_BaseChain.fit": _FOLDS_INSIDE,
     "VotingClassifier.fit": _VOTED,
     "VotingRegressor.fit": _VOTED_WITH_PLAIN,
     "_fit_single_estimator": _STACKED_CLASSES,  # in workers, which see no frame of the stack
@@ -304,48 +373,27 @@ def _asking(estimator: Any, callers: Callers, own_fit: bool = False) -> tuple[Cl
 
 
 def _check_folds(estimator: Any, found: Locals) -> None:
-    from sklearn import model_selection as folds  # the client has imported it; dplr alone has no need of it
-
-    by_labels = (
-        folds.StratifiedKFold,
-        folds.RepeatedStratifiedKFold,
-        folds.StratifiedShuffleSplit,
-        folds.StratifiedGroupKFold,
-    )
-    by_groups = folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut
     of_persons = _has_persons(estimator) or "person" in (found.get("params") or {})
-    add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
-    where = found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)
-    too_much = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
-    for cv in where:
-        if isinstance(cv, by_labels) and promises(estimator):
-            _warn(
-                f"Folds are cut by the labels (an integer `cv` does it too): one label {too_much} Pass cv=KFold(5).", cv
-            )
-        elif of_persons and hasattr(cv, "split") and not isinstance(cv, by_groups) and promises(estimator):
-            _warn(_cut_persons(isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)), too_much), cv)
-        elif of_persons and isinstance(cv, by_groups) and not add_remove and promises(estimator):
-            _warn(_COUNTED_PERSONS, cv)
-        elif add_remove and hasattr(cv, "split") and not isinstance(cv, by_groups) and promises(estimator):
-            remedy = 'Use neighbouring="replace_one", or a PredefinedSplit by public facts.'
-            _warn(f"Folds are cut by position: one record more or less {too_much} {remedy}", cv)
+    for cv in (found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)):
+        facts = _cut_by(estimator, cv, of_persons) if hasattr(cv, "split") and promises(estimator) else ""
+        if facts:
+            _warn(_CUTS[facts], cv)
 
 
-_COUNTED_PERSONS = (
-    "Folds are cut by a rule of persons: one person with another id is in another fold, and under replace_one how many "
-    'persons a fold has counts as public. Use neighbouring="add_remove" with n_rows.'
-)
-
-
-def _cut_persons(by_groups: bool, too_much: str) -> str:
-    """What to say of folds that a person with other rows would cut in another way."""
-    if by_groups:
-        said = f"Folds hold whole persons, and are cut by their number and their rows: one person {too_much}"
-    else:
-        said = (
-            f"Folds are cut by rows, so a person may lie in several of them, and one person with more rows {too_much}"
-        )
-    return f"{said} Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
+_TOO_MUCH = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
+_BY_A_RULE = "Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
+_CUTS = {
+    "labels": f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} Pass cv=KFold(5).",
+    "positions": f"Folds are cut by position: one record more or less {_TOO_MUCH} "
+    'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
+    "rows of persons": "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "
+    f"{_TOO_MUCH} {_BY_A_RULE}",
+    "sizes of persons": "Folds hold whole persons, and are cut by their number and their rows: one person "
+    f"{_TOO_MUCH} {_BY_A_RULE}",
+    "counted persons": "Folds are cut by a rule of persons: one person with another id is in another fold, and under "
+    "replace_one how many persons a fold has counts as public. "
+    'Use neighbouring="add_remove" with n_rows.',
+}
 
 
 def _warn(said: str, about: Any) -> None:

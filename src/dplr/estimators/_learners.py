@@ -6,21 +6,29 @@ Whatever is not known to learn nothing, or to be private, learns.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
+from sklearn.compose import make_column_selector
 
-from dplr.estimators._callers import is_of_sklearn, is_ours, no_callers
+from dplr.estimators._callers import is_of_sklearn, is_ours
 
-# What these learn is the number of columns, or drawn from a seed.
+# What these learn is nothing, the number of columns, or drawn from a seed. The tag `requires_fit` does not tell: a
+# Gaussian process needs no fit to predict, and learns all the same.
 _LEARN_NOTHING = frozenset(
     {
-        *("PolynomialFeatures", "FrozenEstimator", "SkewedChi2Sampler", "AdditiveChi2Sampler"),
-        *("PolynomialCountSketch", "GaussianRandomProjection", "SparseRandomProjection", "FeatureHasher"),
+        *("PolynomialFeatures", "FrozenEstimator", "SkewedChi2Sampler", "AdditiveChi2Sampler", "FunctionTransformer"),
+        *("PolynomialCountSketch", "FeatureHasher", "HashingVectorizer", "Binarizer", "Normalizer"),
+        *("PatchExtractor", "SparseCoder"),
     }
 )
+# These learn nothing unless a parameter asks for a number that the rows decide.
+_UNLESS = {
+    "RBFSampler": ("gamma", "scale"),
+    "GaussianRandomProjection": ("n_components", "auto"),
+    "SparseRandomProjection": ("n_components", "auto"),
+}
 # With their categories declared these learn nothing, unless rare ones are told apart.
 _ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
 
@@ -43,6 +51,13 @@ _MADE_OF = {
     "RFE": ("estimator",),
 }
 _OPTIONAL = ("transformer", "remainder")
+_DEFAULT = object()
+# The functions of these see all rows at once.
+_FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
+    "FunctionTransformer": lambda step: [step.func],
+    "TransformedTargetRegressor": lambda client: [client.func],
+    "ColumnTransformer": lambda client: [each[2] for each in client.transformers if callable(each[2])],
+}
 
 
 def promises(estimator: Any) -> bool:
@@ -50,41 +65,84 @@ def promises(estimator: Any) -> bool:
     return not (isinstance(estimator.eps, (float, np.floating)) and math.isinf(estimator.eps))
 
 
-def learners(part: Any) -> Iterator[str]:
-    """The names of the estimators in `part`, or of itself, that learn from their rows without noise."""
+def learners(part: Any) -> Iterator[Any]:
+    """The estimators in `part`, or itself, that learn from their rows without noise."""
+    return (each for each in _units(part) if _learns(each))
+
+
+def seeded(part: Any) -> Iterator[Any]:
+    """The models of ours in `part`, or itself, whose noise is a function of a seed."""
+    for each in _units(part):
+        models = each, getattr(each, "estimator", None)
+        if is_ours(type(each)) and any(getattr(model, "rng", None) is not None for model in models):
+            yield each
+
+
+def with_functions(part: Any) -> Iterator[Any]:
+    """The estimators in `part`, or itself, with a function that may mix rows."""
+    if part is None or isinstance(part, str) or not is_of_sklearn(type(part)):
+        return
+    functions = _FUNCTIONS.get(type(part).__name__, lambda _: [])(part)
+    if not all(_keeps_rows(function) for function in functions):
+        yield part
+    if _is_made_of_others(part):
+        for each in _inside(part):
+            yield from with_functions(each)
+
+
+def _keeps_rows(function: Any) -> bool:
+    """Whether a function treats each row by itself: none, a ufunc of numbers, or a choice of columns by their types."""
+    if isinstance(function, np.ufunc):
+        return function.signature is None
+    return function is None or isinstance(function, make_column_selector)
+
+
+def names_of(estimators: Iterable[Any]) -> list[str]:
+    """The names of their types, each once."""
+    return list(dict.fromkeys(type(each).__name__ for each in estimators))
+
+
+def _units(part: Any) -> Iterator[Any]:
+    """The estimators in `part`, or itself, that are not made of others; and those whose part is a default."""
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
         return
-    kind = type(part)
-    if is_ours(kind) and hasattr(part, "predict"):
-        if not promises(getattr(part, "estimator", part)):
-            yield kind.__name__
-    elif is_of_sklearn(kind) and kind.__name__ in _MADE_OF:
-        for name in _MADE_OF[kind.__name__]:
-            value = getattr(part, name, None)
-            if value is None and name not in _OPTIONAL:
-                yield kind.__name__
-            for each in value if isinstance(value, (list, tuple)) else [(name, value)]:
-                yield from learners(each[1])
-    elif _learns(part):
-        yield kind.__name__
+    if not _is_made_of_others(part):
+        yield part
+        return
+    for each in _inside(part):
+        yield from [part] if each is _DEFAULT else _units(each)
 
 
-def _learns(step: Any) -> bool:
-    """Whether not all that a step knows was declared."""
-    try:
-        with no_callers():  # a model inside would ask us again
-            learns = get_tags(step).requires_fit
-    except AttributeError:  # without tags: who knows
-        learns = True
-    return learns and not (is_of_sklearn(type(step)) and _is_declared(step))
+def _is_made_of_others(part: Any) -> bool:
+    return is_of_sklearn(type(part)) and type(part).__name__ in _MADE_OF
 
 
-def _is_declared(step: Any) -> bool:
-    """Whether all that a step knows after its fit was known before."""
-    name = type(step).__name__
+def _inside(part: Any) -> Iterator[Any]:
+    """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
+    for name in _MADE_OF[type(part).__name__]:
+        value = getattr(part, name, None)
+        if value is None and name not in _OPTIONAL:
+            yield _DEFAULT
+        else:
+            yield from (each[1] for each in value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _learns(unit: Any) -> bool:
+    """Whether not all that it knows after its fit was declared, or has noise."""
+    kind = type(unit)
+    if is_ours(kind):
+        return hasattr(unit, "predict") and not promises(getattr(unit, "estimator", unit))
+    return not (is_of_sklearn(kind) and _is_declared(unit))
+
+
+def _is_declared(unit: Any) -> bool:
+    """Whether all that an estimator of scikit-learn knows after its fit was known before."""
+    name = type(unit).__name__
     if name in _ENCODERS:
-        rare = step.min_frequency, step.max_categories
-        return not (isinstance(step.categories, str) and step.categories == "auto") and rare == (None, None)
-    if name == "RBFSampler":
-        return bool(step.gamma != "scale")
+        rare = unit.min_frequency, unit.max_categories
+        return not (isinstance(unit.categories, str) and unit.categories == "auto") and rare == (None, None)
+    if name in _UNLESS:
+        parameter, word = _UNLESS[name]
+        value = getattr(unit, parameter)
+        return not (isinstance(value, str) and value == word)
     return name in _LEARN_NOTHING

@@ -11,7 +11,7 @@ from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures as Fourier
-from dplr.estimators._learners import learners
+from dplr.estimators._learners import learners, names_of, with_functions
 
 _INSIDE = ("steps", "transformers", "transformer_list")
 _Parts = Callable[[Mapping[str, Any]], list[Any]]
@@ -29,6 +29,10 @@ def _of_the_target(variables: Mapping[str, Any]) -> list[Any]:
     return [variables["self"].transformer]
 
 
+def _members(variables: Mapping[str, Any]) -> list[Any]:
+    return [member for _, member in variables["self"].estimators]
+
+
 def _itself(variables: Mapping[str, Any]) -> list[Any]:
     return [variables["self"]]
 
@@ -44,6 +48,14 @@ _BESIDE: dict[str, _Parts] = {
 }
 
 
+# The functions of scikit-learn that call us, and what of them decides the rows that this fit is given.
+_DECIDING: dict[str, _Parts] = {
+    **_BEFORE,
+    **dict.fromkeys(("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit"), _itself),
+    "_BaseStacking.fit": _members,
+}
+
+
 def learned_before(callers: Callers) -> list[str]:
     """The names of the steps of our callers that learned from the rows which this fit is given."""
     return _learned(callers, _BEFORE)
@@ -54,24 +66,44 @@ def learned_beside(callers: Callers) -> list[str]:
     return _learned(callers, _BESIDE)
 
 
+def functions_before(callers: Callers) -> list[str]:
+    """The names of the steps of our callers with a function that may mix the rows which this fit is given."""
+    parts = (part for _, parts in _parts(callers, _DECIDING) for part in parts)
+    return names_of(each for part in parts for each in with_functions(part))
+
+
 def person_before(callers: Callers) -> str | None:
     """The column of ids in the bounds of a step of our callers, which a fit after it does not see."""
-    steps = (step for part in _parts(callers, _BEFORE) for step in _inside(part))
+    steps = (step for _, parts in _parts(callers, _BEFORE) for part in parts for step in _inside(part))
     declared = (as_bounds(step.bounds) for step in steps if isinstance(step, (BoundsEncoder, Fourier)))
     return next((bounds.person for bounds in declared if bounds is not None and bounds.person is not None), None)
 
 
 def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
-    """The names of parts that learned, except those that called us: they are judged as callers."""
-    clients = {caller.client for caller in callers}
-    names = dict.fromkeys(name for part in _parts(callers, tables) for name in learners(part))
-    return [name for name in names if name not in clients]
+    """The names of parts that learned, except those that are fitting now: they are judged as callers."""
+    found = []
+    for place, parts in _parts(callers, tables):
+        learned = [each for part in parts for each in learners(part)]
+        fitting = [caller.variables["self"] for caller in callers[:place] if caller.owner is not None]
+        others = [each for each in learned if not any(each is one for one in fitting)]
+        if len(others) == len(learned):
+            _remove_copied(others, {type(each) for each in fitting})
+        found += others
+    return names_of(found)
 
 
-def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[Any]:
-    for caller in callers:
-        if caller.room and caller.function in tables:
-            yield from tables[caller.function](caller.variables)
+def _remove_copied(parts: list[Any], kinds: set[type[Any]]) -> None:
+    """Remove the part of which a copy is fitting now: the last of its type, since those before it have learned."""
+    places = [place for place, part in enumerate(parts) if type(part) in kinds]
+    if places:
+        del parts[places[-1]]
+
+
+def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[tuple[int, list[Any]]]:
+    """The parts of each caller, and its place among the callers."""
+    for place, caller in enumerate(callers):
+        if caller.room and caller.owner is not None and caller.function in tables:
+            yield place, tables[caller.function](caller.variables)
 
 
 def _inside(step: Any) -> Iterator[Any]:

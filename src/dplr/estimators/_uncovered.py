@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from dplr._warnings import PrivacyWarning, warn
 from dplr.estimators._callers import Caller, Callers, is_of_sklearn
-from dplr.estimators._pipelines import learned_before, learned_beside
+from dplr.estimators._pipelines import functions_before, learned_before, learned_beside
 
 # Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
 _KEEPING = frozenset(
@@ -55,6 +55,7 @@ _BETWEEN = frozenset(
     }
 )
 _PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
+_ROW_BY_ROW = "Give a ufunc of NumPy, such as np.log1p, or declare a transformation in the bounds."
 _OTHERWISE = {
     "parameters": "Fix them by public knowledge, or pay for the choice with dplr.PrivateSearch.",
     "columns": "Choose them by public knowledge, or with RFE, which spends eps in each step.",
@@ -76,6 +77,9 @@ def uncovered(callers: Callers) -> list[Uncovered]:
         if names := ", ".join(name for name in learners if name not in _CHOOSING):
             fact = f"{names} learned from the private rows {when} this fit, without noise"
             doings.append(Uncovered(fact, _PUBLIC_ROWS))
+    if names := ", ".join(functions_before(callers)):
+        fact = f"a function of {names} sees all rows at once, and is covered only if it treats each row by itself"
+        doings.append(Uncovered(fact, _ROW_BY_ROW))
     doings += [_choice_by(name) for name in _choosers(callers)]
     if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
         fact = f"{names} asked for this fit, and what else it does with the private rows is not known"

@@ -1,0 +1,107 @@
+"""Folds inside one client: the last models of a stack or a chain learn from predictions that folds decide."""
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import StackingRegressor
+from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
+from sklearn.multioutput import ClassifierChain, RegressorChain
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import dplr
+
+pytestmark = pytest.mark.filterwarnings("ignore::dplr.DataWarning")
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-0.5, 0.5, (200, 2))
+Y = np.tile([0, 1], 100)
+TWO = np.column_stack([Y, 1 - Y])
+SHUFFLED = StratifiedKFold(2, shuffle=True, random_state=0)
+HALVES = PredefinedSplit(np.arange(200) % 2)
+NUMBERS = dplr.LinearRegression(eps=1.0)
+LABELS = dplr.LogisticRegression(eps=1.0)
+COUNTED = dplr.LinearRegression(eps=1.0, neighbouring="add_remove", n_rows=200)
+TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "id": np.arange(200) // 2})
+BOUNDS = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, person="id", target=(0, 1))
+PERSONS = dplr.LinearRegression(eps=1.0, bounds=BOUNDS, neighbouring="add_remove", n_rows=100)
+FIXED = PERSONS.__class__(eps=1.0, bounds=BOUNDS)
+
+
+def stack(model, cv, last=NUMBERS):
+    return lambda: StackingRegressor([("a", model)], last, cv=cv).fit(TABLE if model.bounds else X, Y)
+
+
+CASES = {
+    "stack by labels": (stack(NUMBERS, SHUFFLED), "cut by the labels"),
+    "chain by labels": (lambda: RegressorChain(NUMBERS, cv=SHUFFLED).fit(X, TWO), "cut by the labels"),
+    "chain by a number": (lambda: ClassifierChain(LABELS, cv=2).fit(X, TWO), "cut by the labels"),
+    "stack in a pipeline": (
+        lambda: make_pipeline(FunctionTransformer(), StackingRegressor([("a", NUMBERS)], NUMBERS, cv=SHUFFLED)).fit(
+            X, Y
+        ),
+        "cut by the labels",
+    ),
+    "stack by position": (stack(COUNTED, KFold(2)), 'folds under neighbouring="add_remove"'),
+    "stack by a number": (stack(COUNTED, 2), 'folds under neighbouring="add_remove"'),
+    "stack by default": (stack(COUNTED, None), 'folds under neighbouring="add_remove"'),
+    "stack by a list": (stack(COUNTED, list(KFold(2).split(X))), 'folds under neighbouring="add_remove"'),
+    "final alone": (stack(NUMBERS, KFold(2), last=COUNTED), 'folds under neighbouring="add_remove"'),
+    "chain by position": (lambda: RegressorChain(COUNTED, cv=3).fit(X, TWO), 'folds under neighbouring="add_remove"'),
+    "stack of persons by rows": (stack(PERSONS, KFold(2)), "folds of persons"),
+    "stack of counted persons": (stack(FIXED, HALVES), "folds of persons"),
+}
+GOOD = {
+    "by position": stack(NUMBERS, KFold(2)),
+    "by public facts": stack(COUNTED, HALVES, last=COUNTED),
+    "chain": lambda: RegressorChain(NUMBERS, cv=KFold(2)).fit(X, TWO),
+    "chain without folds": lambda: RegressorChain(COUNTED).fit(X, TWO),
+    "chain by a number": lambda: RegressorChain(NUMBERS, cv=2).fit(X, X),
+    "of persons": stack(PERSONS, PredefinedSplit([zlib.crc32(b"%d" % each) % 2 for each in TABLE["id"]]), last=COUNTED),
+}
+
+
+def test_one_label_moves_most_rows_of_shuffled_strata():
+    """Why: the strata are shuffled one after the other, so a label more in one of them deals all others anew."""
+    labels = np.repeat([0, 1], 1000)
+    other = labels.copy()
+    other[0] = 1
+    moved = {}
+    for shuffled in (False, True):
+        cv = StratifiedKFold(5, shuffle=shuffled, random_state=0 if shuffled else None)
+        folds = np.empty((2, 2000), int)
+        for row, each in enumerate((labels, other)):
+            for fold, (_, test) in enumerate(cv.split(each, each)):
+                folds[row, test] = fold
+        moved[shuffled] = (folds[0] != folds[1]).sum()
+    assert moved[False] < 20
+    assert moved[True] > 1500
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_folds_by_which_one_record_moves_others_are_refused(case, entropy):
+    run, words = CASES[case]
+    with pytest.raises(ValueError, match=r"in a stack or a chain w.*: it cuts folds") as raised:
+        run()
+    assert words in str(raised.value)
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_folds_by_public_facts_are_taken(case):
+    GOOD[case]()
+
+
+def test_without_noise_any_folds_will_do():
+    stack(dplr.LinearRegression(eps=float("inf")), SHUFFLED, last=dplr.LinearRegression(eps=float("inf")))()
+
+
+def test_a_member_whose_noise_is_known_is_refused_as_a_plain_one():
+    for member in (
+        dplr.LinearRegression(eps=1.0, rng=0),
+        dplr.PrivateSearch(dplr.LinearRegression(eps=1.0, mechanism="fm", rng=0), {"l2": [0.1, 1.0]}),
+    ):
+        with pytest.raises(ValueError, match=r"a stack with a member that is not private"):
+            StackingRegressor([("a", member)], NUMBERS, cv=KFold(2)).fit(X, Y)

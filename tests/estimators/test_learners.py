@@ -1,0 +1,201 @@
+"""Which estimators inside a client learn from their rows: all but those that are known not to."""
+
+import copy
+import functools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
+from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, scale
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.utils.discovery import all_estimators
+
+import dplr
+from dplr.estimators._learners import learners, with_functions
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore::{name}") for name in ("dplr.DataWarning", "FutureWarning")]
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.0, 0.5, (200, 2))
+Y = X[:, 0]
+CV = KFold(2)
+MODEL = dplr.LinearRegression(eps=1.0)
+# They need parameters or rows of another kind: patches of images, hashes of text, codes by a dictionary.
+GIVEN = {
+    "SparseCoder": {"dictionary": np.eye(2)},
+    "FeatureHasher": {"input_type": "string"},
+    "GaussianRandomProjection": {"n_components": 1},
+    "SparseRandomProjection": {"n_components": 1},
+    "RBFSampler": {"gamma": 1.0, "random_state": 0},
+    "SkewedChi2Sampler": {"random_state": 0},
+    "PolynomialCountSketch": {"random_state": 0},
+}
+ROWS = {
+    "PatchExtractor": lambda: RNG.uniform(size=(3, 8, 8)),
+    "FeatureHasher": lambda: [["a"], [str(RNG.integers(9))]],
+    "HashingVectorizer": lambda: ["a b", str(RNG.integers(9))],
+}
+
+
+def statement_of(model, features=X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        return model.fit(features, Y)[-1].privacy_
+
+
+@functools.cache
+def silent():
+    """The estimators of scikit-learn that count as learning nothing, by themselves."""
+    found = {}
+    for name, kind in all_estimators():
+        try:
+            model = kind(**GIVEN.get(name, {}))
+        except TypeError:  # made of others
+            continue
+        if not list(learners(model)):
+            found[name] = model
+    return found
+
+
+def test_no_model_of_scikit_learn_counts_as_learning_nothing():
+    found = silent()
+    predicting = {name for name, model in found.items() if hasattr(model, "predict")}
+    predicting |= {name for name, model in found.items() if is_regressor(model) or is_classifier(model)}
+    assert predicting == set()
+    assert {"Binarizer", "Normalizer", "HashingVectorizer", "PolynomialFeatures"} <= set(found)
+
+
+@pytest.mark.parametrize("name", sorted(silent()))
+def test_what_counts_as_learning_nothing_knows_the_same_after_any_rows(name):
+    rows = ROWS.get(name, lambda: RNG.uniform(size=(9, 2)))
+    states = []
+    for _ in range(2):
+        model = copy.deepcopy(silent()[name])
+        if name in ("GaussianRandomProjection", "SparseRandomProjection"):
+            model.set_params(random_state=0)
+        fitted = model.fit(rows())
+        states.append({key: repr(value) for key, value in vars(fitted).items()})
+    assert states[0] == states[1]
+
+
+def test_a_gaussian_process_needs_no_fit_to_predict_and_learns_all_the_same():
+    """A stack that held one passed a label of one record on at 20 times its eps."""
+    plain = GaussianProcessRegressor(optimizer=None, alpha=0.1)
+    with pytest.raises(ValueError, match=r"a stack with a member that is not private \(GaussianProcessRegressor\)"):
+        StackingRegressor([("a", plain)], MODEL, cv=CV).fit(X, Y)
+    with pytest.raises(ValueError, match=r"a vote with a member that is not private \(GaussianProcessRegressor\)"):
+        VotingRegressor([("a", plain), ("b", MODEL)]).fit(X, Y)
+
+
+def test_a_step_of_another_package_that_says_it_needs_no_fit_is_not_believed():
+    class Scaler(MinMaxScaler):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.requires_fit = False
+            return tags
+
+    fact = "Scaler learned from the private rows before this fit, without noise"
+    assert statement_of(make_pipeline(Scaler(), MODEL)).uncovered == (fact,)
+
+
+def test_a_projection_whose_width_is_a_function_of_the_number_of_rows_learns():
+    assert list(learners(GaussianRandomProjection()))
+    assert not list(learners(GaussianRandomProjection(3)))
+
+
+def test_a_step_is_not_taken_for_a_client_of_its_name():
+    """Elsewhere a pipeline is named Pipeline too. This one only scales."""
+    other = type("Pipeline", (Pipeline,), {"__module__": "imblearn.pipeline"})([("s", MinMaxScaler())])
+    fact = "Pipeline learned from the private rows before this fit, without noise"
+    assert statement_of(make_pipeline(other, MODEL)).uncovered == (fact,)
+
+
+def test_a_search_before_a_fit_is_not_taken_for_the_search_around_it(monkeypatch):
+    from dplr.ledger.budget import NullLedger
+
+    made = []
+    real = NullLedger.reserve
+    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
+    inner = GridSearchCV(make_pipeline(MinMaxScaler()), {}, cv=CV, scoring=lambda *_: 0.0)
+    outer = GridSearchCV(make_pipeline(inner, MODEL), {"linearregression__l2": [0.1, 1.0]}, cv=CV)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outer.fit(X, Y)
+    chosen = "GridSearchCV chose parameters by scores on the private rows, without noise"
+    assert [each.uncovered for each in made] == [(chosen,)] * 5
+
+
+def test_a_client_that_is_fitting_is_not_named_twice_and_one_beside_it_of_its_type_is():
+    class Passing(StandardScaler):
+        def __init__(self, estimator=None):
+            super().__init__()
+            self.estimator = estimator
+
+        def fit(self, X, y=None):
+            self.inside_ = None if self.estimator is None else copy.copy(self.estimator).fit(X, y)
+            return super().fit(X)
+
+    asked = "Passing asked for this fit, and what else it does with the private rows is not known"
+    learned = "Passing learned from the private rows before this fit, without noise"
+    beside = learned.replace("before", "beside")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        alone = make_pipeline(Passing(MODEL), StandardScaler()).fit(X, Y)[0].inside_
+        two = make_pipeline(Passing(), Passing(MODEL), MODEL).fit(X, Y)[1].inside_
+        columns = ColumnTransformer([("a", Passing(MODEL), [0]), ("b", Passing(), [1])]).fit(X, Y)
+    assert set(alone.privacy_.uncovered) == {
+        asked,
+        "StandardScaler learned from the private rows beside this fit, without noise",
+    }
+    assert set(two.privacy_.uncovered) == {asked, learned}
+    assert set(columns.named_transformers_["a"].inside_.privacy_.uncovered) == {asked, beside}
+
+
+FUNCTIONS = {
+    "FunctionTransformer": make_pipeline(FunctionTransformer(scale), MODEL),
+    "ColumnTransformer": make_pipeline(
+        ColumnTransformer([("a", "passthrough", lambda rows: np.flatnonzero(rows.max(axis=0) > 0.2))]), MODEL
+    ),
+    "TransformedTargetRegressor": make_pipeline(
+        FunctionTransformer(),
+        TransformedTargetRegressor(MODEL, func=lambda y: y - y.mean(), inverse_func=np.positive, check_inverse=False),
+    ),
+}
+ROWWISE = {
+    "none": FunctionTransformer(),
+    "a ufunc": FunctionTransformer(np.log1p),
+    "by types": ColumnTransformer([("a", "passthrough", make_column_selector())]),
+    "by places": ColumnTransformer([("a", "passthrough", [0])]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_sees_all_rows_is_told_of(name):
+    fact = f"a function of {name} sees all rows at once, and is covered only if it treats each row by itself"
+    with pytest.warns(dplr.PrivacyWarning, match=fact):
+        fitted = FUNCTIONS[name].fit(X, Y)[-1]
+    assert getattr(fitted, "regressor_", fitted).privacy_.uncovered == (fact,)
+
+
+def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_model():
+    member = make_pipeline(FunctionTransformer(scale), MODEL)
+    with pytest.warns(dplr.PrivacyWarning, match="a function of FunctionTransformer"):
+        fitted = StackingRegressor([("a", member)], MODEL, cv=CV).fit(X, Y)
+    assert len(fitted.final_estimator_.privacy_.uncovered) == 1
+
+
+@pytest.mark.parametrize("name", ROWWISE)
+def test_a_function_of_each_row_is_not_told_of(name):
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    assert statement_of(make_pipeline(ROWWISE[name], MODEL), rows).uncovered == ()
+
+
+def test_a_function_of_matrices_may_mix_rows():
+    assert list(with_functions(FunctionTransformer(np.matmul)))
