@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
+    from dplr.problem.losses.link import Link
     from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
