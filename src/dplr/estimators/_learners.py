@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.compose import make_column_selector
 
 from dplr.estimators._callers import is_of_sklearn, is_ours
 
@@ -92,6 +91,8 @@ def with_functions(part: Any) -> Iterator[Any]:
 
 def _keeps_rows(function: Any) -> bool:
     """Whether a function treats each row by itself: none, a ufunc of numbers, or a choice of columns by their types."""
+    from sklearn.compose import make_column_selector  # the client has imported it; dplr alone has no need of it
+
     if isinstance(function, np.ufunc):
         return function.signature is None
     return function is None or isinstance(function, make_column_selector)
