@@ -13,16 +13,15 @@ from dplr._validation import sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
+from dplr.inference.intervals import SURE
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.problem.losses import LOGISTIC, SQUARED, model_of, models_with
+from dplr.problem.outlook import CURVED, table_noise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
 COEFFICIENTS = AIMS[1]
-# A public guess of the mean Hessian along a weak direction, over the square of half a column's range; and the quantile
-# at which intervals must be bounded to be reported (inference/intervals.md, section 3).
-_CURVED, _QUANTILE = 0.005, 3.29
 _USUAL_DELTA = 1e-6
 
 
@@ -82,11 +81,12 @@ def expected(mechanism: Mechanism, plan: Plan) -> tuple[float, float]:
     Along a direction with information h the deviation w of a coefficient has w^2 h^2 = h + s^2 + q t^2 (z w)^2, with s
     and t the deviations of the noise on the score and on a cell of the Hessian, and z the quantile of the interval.
     """
-    geometry, total = plan.problem.geometry, plan.problem.reference_total
-    score, cell = mechanism.equation_noise(plan)
+    geometry, total, noise = plan.problem.geometry, plan.problem.reference_total, mechanism.equation_noise(plan)
+    assert noise is not None
+    score, cell = noise
     half = geometry.half_width or geometry.radius / math.sqrt(geometry.d)
-    information = _CURVED * (total or 1.0) * half**2
-    drowned = geometry.n_coefs * (_QUANTILE * cell / information) ** 2
+    information = CURVED * (total or 1.0) * half**2
+    drowned = table_noise(plan.problem, cell, SURE)
     if drowned >= 1:
         return drowned, math.inf
     return 0.0, math.sqrt((information + score**2) / (1 - drowned)) / information

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dplr._warnings import UtilityWarning, warn
+from dplr.inference.intervals import SURE
 from dplr.mechanisms.protocol import Mechanism
-from dplr.problem.outlook import Outlook, outlook_of
+from dplr.problem.outlook import SILENT, Outlook, outlook_of, table_noise
 from dplr.problem.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
     return outlook_of(plan.problem, mechanism.gradient_noise(plan), eps)
 
 
+def planned_outlook(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
+    """That of `expected`, which also says whether a table of coefficients that was asked for will be silent."""
+    outlook = expected(mechanism, plan, eps)
+    if outlook is None or (noise := mechanism.equation_noise(plan)) is None:
+        return outlook
+    return replace(outlook, silent=table_noise(plan.problem, noise[1], SURE) >= SILENT)
+
+
 def outlook_of_record(record: Record, eps: float) -> Outlook | None:
     """The outlook that a fitted model had before it was fitted: of its record, and the eps of its statement."""
     return expected(record.mechanism, record.plan, eps)
@@ -32,6 +42,6 @@ def outlook_of_record(record: Record, eps: float) -> Outlook | None:
 
 def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
     """Warn of the fit, of several, that noise drowns most."""
-    drowned = [each for each in outlooks if each is not None and each.drowned]
+    drowned = [each for each in outlooks if each is not None and each.futile]
     if drowned:
         warn(str(max(drowned, key=lambda each: each.ratio)), UtilityWarning)

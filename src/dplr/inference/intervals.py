@@ -23,7 +23,7 @@ _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
 # The normal quantile of 99.9 %: an interval is reported where that of this level is bounded too.
-_SURE = 3.2905
+SURE = 3.2905
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
@@ -243,13 +243,13 @@ def weakness(reading: Reading) -> tuple[float, Array]:
 def _surely(
     reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
 ) -> tuple[Array, NDArray[np.str_]]:
-    """The ends at `z` of what is bounded at the quantile `_SURE` too: by more than noise that made a direction strong.
+    """The ends at `z` of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What only the declared reach bounds at `_SURE` is marked (intervals.md, section 3).
+    What only the declared reach bounds at `SURE` is marked (intervals.md, section 3).
     """
-    points, verdict = _both_ends(reading, contrasts, max(z, _SURE), reach, declared)
+    points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
     left = np.flatnonzero(verdict != UNBOUNDED)
-    if z < _SURE and len(left):
+    if z < SURE and len(left):
         points[:, left], found = _both_ends(reading, contrasts[left], z, reach, declared)
         verdict[left] = np.where(found == UNBOUNDED, UNBOUNDED, verdict[left])
     return points, verdict

@@ -151,9 +151,12 @@ class Mechanism(ABC):
         """
         return self
 
-    def equation_noise(self, plan: Plan) -> tuple[float, float]:
-        """Deviations of the noise on a number of the score, and on a cell of the Hessian, that intervals come from."""
-        raise NotImplementedError("a mechanism with intervals of log odds says here how noisy their equation is")
+    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
+        """Deviations of the noise on a number of the score, and on a cell of the Hessian, that intervals come from.
+
+        None where no table of coefficients was asked for.
+        """
+        return None
 
     def shrinks(self, problem: Problem) -> str:
         """Say what pulls the coefficients towards the start beside the ridge `l2`; empty for nothing."""

@@ -16,6 +16,9 @@ _LARGEST_EPS = 10.0  # beyond it a larger eps is not a remedy
 _SPREAD = 0.1
 # What columns usually explain: standard deviation of the margin, times the curvature of the loss for a slope of 1.
 _LABELS, _NUMBERS = 0.2, 0.12
+# A guess of the mean Hessian along a weak direction, over the square of half a column's range. Numbers have no weights.
+CURVED, _CURVED_NUMBERS = 0.005, 0.035
+SILENT = 4.0  # table_noise from which on at most a tenth of the lines of the study's tables had an interval
 # Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
 _RESIDUAL = 0.4
 
@@ -51,6 +54,8 @@ class Outlook:
         What units are called.
     classification : bool
         Whether labels are predicted.
+    silent : bool, default=False
+        Whether a table of coefficients was asked for, and will probably hold no interval.
 
     Privacy
     -------
@@ -62,6 +67,12 @@ class Outlook:
     n_rows: int
     many: str
     classification: bool
+    silent: bool = False
+
+    @property
+    def futile(self) -> bool:
+        """Whether the fit will probably not serve what it is for."""
+        return self.drowned or self.silent
 
     @property
     def drowned(self) -> bool:
@@ -100,6 +111,11 @@ class Outlook:
     def __str__(self) -> str:
         """Return a sentence; where noise drowns the fit, with the remedy."""
         size = f"about {_figure(self.ratio)} times what columns usually explain"
+        if self.silent and not self.drowned:
+            return (
+                'Noise drowns this table of coefficients: nearly every line will probably be "cannot say". It takes '
+                f"fewer columns or levels, more {self.many}, or a larger eps."
+            )
         if not self.drowned:
             return f"Noise in a prediction is expected to be {size}."
         guess = "always giving the most frequent label" if self.classification else "always giving the mean"
@@ -107,6 +123,17 @@ class Outlook:
             f"Noise drowns this fit: in a prediction it is expected to be {size}, so the model will probably be no "
             f"better than {guess}. A useful model takes {self._remedy}; fewer columns take less."
         )
+
+
+def table_noise(problem: Problem, cell: float, quantile: float) -> float:
+    """The square of the noise on a weak direction of a table's matrix, over its square: from 1 on it has no interval.
+
+    `cell` is the deviation of the noise on a cell. The information of a weak direction is a public guess.
+    """
+    geometry, total = problem.geometry, problem.reference_total
+    half = geometry.half_width or geometry.radius / math.sqrt(geometry.d)
+    information = (CURVED if problem.loss.classification else _CURVED_NUMBERS) * (total or 1.0) * half**2
+    return geometry.n_coefs * (quantile * cell / information) ** 2
 
 
 def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Outlook | None:

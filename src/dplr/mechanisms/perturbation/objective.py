@@ -290,8 +290,10 @@ class ObjectivePerturbation(Mechanism):
         usual = self.calibration == "tight" and self.cut in (None, "auto")
         return replace(self, intervals="on") if logistic and usual else self
 
-    def equation_noise(self, plan: Plan) -> tuple[float, float]:
+    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
         """The linear term's, in coordinates with a ridge each; and that on the cells of the Hessian."""
+        if self.intervals == "off":
+            return None
         assert plan.minimisation is not None
         deviations = self._deviations(plan) / np.asarray(plan.minimisation.weights or 1.0)
         cells = max(block.deviation for name, block in plan.statement.released.items() if name != "coef")
