@@ -12,7 +12,7 @@ SCORES = (
     "Scores, plots and choices made on private rows are not covered by this statement: cross-validation spends eps in "
     "every fold, and its scores are not private."
 )
-# Of a fit in this session; of a model from a file nobody knows.
+# Of a fit in this process; of a model from a file nobody knows.
 UNCOUNTED = "No ledger counted this fit: add up what all releases of these rows cost, or give the next fit a ledger."
 
 
