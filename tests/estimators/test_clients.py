@@ -84,6 +84,7 @@ def test_search_spends_eps_in_every_fit(frame, fits):
     assert search.best_estimator_.privacy_.eps == search.best_params_["eps"]
 
 
+@pytest.mark.filterwarnings("ignore:a function of FunctionTransformer:dplr.PrivacyWarning")
 def test_public_transforms_stand_before_the_model_in_a_pipeline(frame):
     X, y = frame
     scale = FunctionTransformer(lambda X: X / 10, feature_names_out="one-to-one")

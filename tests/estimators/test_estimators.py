@@ -57,6 +57,7 @@ def test_parameters_are_never_rewritten(data):
     assert clone(est).set_params(eps=2.0).eps == 2.0
 
 
+@pytest.mark.filterwarnings("ignore:a function of FunctionTransformer:dplr.PrivacyWarning")
 def test_estimators_work_in_pipelines_and_cross_validation_with_fresh_noise(data):
     X, y, _ = data
     pipe = make_pipeline(FunctionTransformer(lambda X: X / 10), dplr.LogisticRegression(eps=1.0, classes=(0, 1)))

@@ -229,6 +229,7 @@ def test_no_id_stays_in_a_model_in_any_form(tmp_path):
 # Clients of scikit-learn
 
 
+@pytest.mark.filterwarnings("ignore:a function of FunctionTransformer:dplr.PrivacyWarning")
 def test_ids_and_weights_travel_by_metadata_routing_through_pipelines_and_folds():
     with sklearn.config_context(enable_metadata_routing=True):
         est = dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=POSITIONS, weight_bounds=(0, 200))

@@ -273,6 +273,7 @@ def test_public_data_survive_clone_and_are_not_split_by_cross_validation():
     assert_allclose(scores.mean(), non_private(*PUBLIC).score(*PRIVATE), atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:a function of FunctionTransformer:dplr.PrivacyWarning")
 def test_in_a_pipeline_public_data_are_in_the_units_that_the_estimator_sees():
     halve = FunctionTransformer(lambda X: X / 2)
     bounds = dplr.Bounds([(low / 2, high / 2) for low, high in PAIRS.values()])

@@ -211,7 +211,8 @@ def test_a_number_of_records_that_is_private_is_only_about_what_was_counted():
 def test_a_table_with_products_says_from_where_their_numbers_count(aim):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.uniform(18, 90, 900), "loan": rng.choice(["no", "yes"], 900)})
-    columns = {"age": (18, 90), "loan": {"levels": ["no", "yes"]}}
+    levels = {"levels": ["no", "yes"]} | ({"reference": "no"} if aim == "coefficients" else {})
+    columns = {"age": (18, 90), "loan": levels}
     y = frame["age"] > 50
     tables = [
         dplr.fit(frame, y, eps=2.0, bounds=dplr.Bounds(columns, products=products), aim=aim).summary().to_text()

@@ -247,7 +247,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         streaming: Streaming | None,
     ) -> list[Released]:
         ready = self._ready(given, y, bounds, levels, callers, ledger.strict, streaming)
-        check_promise(levels, ready.facts, self.large_delta)
+        check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}

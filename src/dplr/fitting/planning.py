@@ -360,9 +360,10 @@ def public_facts(
     )
 
 
-def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
-    """Check what a fit promises: see `check_loss`."""
-    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit)
+def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool, strict: bool = False) -> None:
+    """Check what a fit promises: see `check_loss`. A strict ledger counts no persons."""
+    counted = not strict or facts.unit.person is None
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit, counted)
 
 
 def check_loss(
@@ -372,13 +373,13 @@ def check_loss(
     n_rows: int | None,
     large_delta: bool,
     unit: Unit = ROW,
+    counted: bool = True,
 ) -> None:
     """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
 
-    Where the number of units is private, or of persons, whom a strict ledger does not count, what was declared must
-    not make a delta look small.
+    Where the number of units is private, or was not counted, what was declared must not make a delta look small.
     """
-    known = neighbouring == Neighbouring.REPLACE_ONE and unit.person is None
+    known = neighbouring == Neighbouring.REPLACE_ONE and counted
     limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
     if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
