@@ -61,7 +61,7 @@ def table(private: Any, exact: Any) -> list[str]:
         text = f"{'cannot say':>9}{'':43}"
         if line.bounded:
             ratio = ratios[line.name]
-            first, second = (f"[{each.low:.2f}, {each.high:.2f}]" for each in (line, ratio))
+            first, second = (f"[{interval.low:.2f}, {interval.high:.2f}]" for interval in (line, ratio))
             text = f"{line.estimate:9.2f}   {first:17}{ratio.estimate:10.2f}   {second:14}"
         lines.append(f"  {line.name:15}{text}{theirs[line.name]:14.2f}")
     return lines

@@ -230,15 +230,15 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         found = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
         return self._sampled(*found, facts.n_rows, source)
 
-    def _take(self, model: Any, known: Known, plan: TablePlan, released: Sampled) -> Self:
+    def _take(self, model: Any, public: Known, plan: TablePlan, released: Sampled) -> Self:
         """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
         positions, weights = released
-        facts = known.facts
+        facts = public.facts
         coef, intercept = facts.prep.to_user_units(fitted(facts, plan.grid, positions, weights))
         model._name_columns(facts)
-        model.target_name_ = known.target_name
-        if known.classes is not None:
-            model.classes_ = known.classes
+        model.target_name_ = public.target_name
+        if public.classes is not None:
+            model.classes_ = public.classes
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
@@ -420,9 +420,9 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
         else:
             _uncovered.remember(self, call_stack())
-        own = model.__sklearn_tags__()  # it looks at who asks
+        model_tags = model.__sklearn_tags__()  # it looks at who asks
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
-            setattr(tags, name, getattr(own, name))
+            setattr(tags, name, getattr(model_tags, name))
         tags.non_deterministic = True
         return tags
 

@@ -146,7 +146,7 @@ def fit(
 
 
 def _say(est: Any, output: str, full: bool) -> None:
-    """What was fitted, what it promises, and the file."""
+    """Print the table of the model, its privacy statement, and the path of its file."""
     from dplr.summary.render import FIRST
 
     click.echo(visible(str(est._summary(most=FIRST))))

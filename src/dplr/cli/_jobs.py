@@ -41,7 +41,7 @@ def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, fo
 
 
 def uncounted(target: str) -> NullLedger:
-    """What stands for a ledger where none is given: a model that its file cannot hold is refused all the same."""
+    """A stand-in where no ledger is given, so that a model that its file cannot hold is refused all the same."""
     from dplr.ledger.budget import NullLedger
 
     return NullLedger(lambda est: _file_of(est, target))

@@ -227,18 +227,18 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         X, y, streaming = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        given = self._taken_apart(X, bounds, callers, sample_weight, person)
+        data = self._taken_apart(X, bounds, callers, sample_weight, person)
         if not ledger.strict:
-            return self._released(given, y, levels, ledger, bounds, callers, streaming)
-        check_types(given.X, y, bounds)
-        check_given(given, self.neighbouring, self.n_rows)
+            return self._released(data, y, levels, ledger, bounds, callers, streaming)
+        check_types(data.X, y, bounds)
+        check_given(data, self.neighbouring, self.n_rows)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(given, y, levels, ledger, bounds, callers, streaming)
+            return self._released(data, y, levels, ledger, bounds, callers, streaming)
 
     def _released(
         self,
-        given: Given,
+        data: Given,
         y: Any,
         levels: Sequence[float],
         ledger: Budget,
@@ -246,21 +246,21 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         callers: Callers,
         streaming: Streaming | None,
     ) -> list[Released]:
-        ready = self._ready(given, y, bounds, levels, callers, ledger.strict, streaming)
+        ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streaming)
         check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
-        warn_of_noise(each.outlook for each in planned.values())
+        warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
         if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
-            self._check_file(ledger.keep, ready, plans[0], given.weight_column)
+            self._check_file(ledger.keep, ready, plans[0], data.weight_column)
         with ready.explaining():
-            keep = functools.partial(self._kept, ledger, ready, given.weight_column)
-            done = release(ready, plans, ledger, self._source(), track, keep)
+            keep = functools.partial(self._kept, ledger, ready, data.weight_column)
+            releases = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
-        self._weight_column, self._counted = given.weight_column, not isinstance(ledger, NullLedger)
-        return done
+        self._weight_column, self._counted = data.weight_column, not isinstance(ledger, NullLedger)
+        return releases
 
     def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:
         """What the ledger keeps of one model: its file, as this estimator will be."""
@@ -312,7 +312,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def _ready(
         self,
-        given: Given,
+        data: Given,
         y: Any,
         bounds: Bounds | None,
         levels: Sequence[float],
@@ -321,7 +321,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         streaming: Streaming | None = None,
     ) -> Ready:
         """Rows whose shapes and types are checked, and all that is public of them: no value but ids is looked at."""
-        X, features = handed_over(given.X)
+        X, features = handed_over(data.X)
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
         bounds = declared(bounds, features)
@@ -334,19 +334,19 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         columns = X.columns if isinstance(X, Table) else None
         class_weight = getattr(self, "class_weight", None)
         if streaming is None:
-            unit, weights = given.counted(n, labels, class_weight, self._loss(), strict)
+            unit, weights = data.counted(n, labels, class_weight, self._loss(), strict)
         else:
             classes = None if labels is None else labels.classes.tolist()
-            streaming, unit = streaming.counted(given, class_weight, classes, self._loss(), strict)
+            streaming, unit = streaming.counted(data, class_weight, classes, self._loss(), strict)
             n, weights = streaming.units, None
         counted = n if weights is None else weights.units
-        known = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
+        n_rows = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
-            self, bounds, known, d, columns, labels, self._said, self._not_covered(levels, callers), features, unit
+            self, bounds, n_rows, d, columns, labels, self._said, self._not_covered(levels, callers), features, unit
         )
         if streaming is not None:
             streaming = streaming.described(facts, rule)
-        return Ready(X, y, facts, labels, named, weights, streaming, given.weight_column)
+        return Ready(X, y, facts, labels, named, weights, streaming, data.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """The columns of X that are seen, in the order of `coef_`."""
@@ -393,7 +393,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """For a strict ledger: nothing that the statement needs may have to be read from the data."""
 
     def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
-        """What a statement must say of those who asked for a fit; the user is warned of it."""
+        """The facts about the callers of a fit that its statement must name; the user is warned of each."""
         return () if all(map(math.isinf, levels)) else _uncovered.facts(self, callers)
 
     def _source(self) -> Source:

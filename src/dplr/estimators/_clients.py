@@ -54,8 +54,8 @@ def _classifies(estimator: Any, _: Locals) -> bool:
     return hasattr(estimator, "classes")
 
 
-def _bootstraps(_: Any, found: Locals) -> bool:
-    return bool(found["ensemble"].bootstrap)
+def _bootstraps(_: Any, variables: Locals) -> bool:
+    return bool(variables["ensemble"].bootstrap)
 
 
 def _has_persons(estimator: Any) -> bool:
@@ -67,14 +67,16 @@ def _has_persons(estimator: Any) -> bool:
     return estimator.person is not None
 
 
-def _draws_persons(estimator: Any, found: Locals) -> bool:
-    return _has_persons(estimator) or "person" in found["fit_params"]
+def _draws_persons(estimator: Any, variables: Locals) -> bool:
+    return _has_persons(estimator) or "person" in variables["fit_params"]
 
 
-def _draws_by_weight(_: Any, found: Locals) -> bool:
+def _draws_by_weight(_: Any, variables: Locals) -> bool:
     """Before scikit-learn 1.8 weights are among the parameters of the fit; a frame with neither is not understood."""
-    given = found["sample_weight"] if "sample_weight" in found else found["fit_params"].get("sample_weight")
-    return given is not None
+    weights = (
+        variables["sample_weight"] if "sample_weight" in variables else variables["fit_params"].get("sample_weight")
+    )
+    return weights is not None
 
 
 def _counts_positions(estimator: Any, _: Locals) -> bool:
@@ -101,45 +103,45 @@ def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
     return "positions" if add_remove else ""
 
 
-def _folds_inside(estimator: Any, found: Locals) -> str:
+def _folds_inside(estimator: Any, variables: Locals) -> str:
     """The facts by which a stack or a chain cuts the folds that its last models learn from, if one record moves any."""
-    client = found["self"]
+    client = variables["self"]
     cv = client.cv
     chain = not hasattr(client, "final_estimator")
     if (cv is None and chain) or (isinstance(cv, str) and cv == "prefit"):
         return ""
-    if chain and isinstance(cv, (int, np.integer)) and _classifies(estimator, found):
+    if chain and isinstance(cv, (int, np.integer)) and _classifies(estimator, variables):
         return "labels"
-    return _cut_by(estimator, cv, _has_persons(estimator) or "person" in (found.get("fit_params") or {}))
+    return _cut_by(estimator, cv, _has_persons(estimator) or "person" in (variables.get("fit_params") or {}))
 
 
-def _folds_of_labels(estimator: Any, found: Locals) -> bool:
-    return _folds_inside(estimator, found) == "labels"
+def _folds_of_labels(estimator: Any, variables: Locals) -> bool:
+    return _folds_inside(estimator, variables) == "labels"
 
 
-def _folds_of_positions(estimator: Any, found: Locals) -> bool:
-    return _folds_inside(estimator, found) == "positions"
+def _folds_of_positions(estimator: Any, variables: Locals) -> bool:
+    return _folds_inside(estimator, variables) == "positions"
 
 
-def _folds_of_persons(estimator: Any, found: Locals) -> bool:
-    return _folds_inside(estimator, found).endswith("persons")
+def _folds_of_persons(estimator: Any, variables: Locals) -> bool:
+    return _folds_inside(estimator, variables).endswith("persons")
 
 
-def _plain_final(_: Any, found: Locals) -> str:
-    """What is fitted to the labels last without noise, in the final estimator of a stack."""
-    last = found["self"].final_estimator
+def _plain_final(_: Any, variables: Locals) -> str:
+    """The final estimator of a stack, or the estimators inside it, that learn from the labels without noise."""
+    last = variables["self"].final_estimator
     return "the default" if last is None else ", ".join(names_of(learners(last)))
 
 
-def _plain_members(_: Any, found: Locals) -> str:
+def _plain_members(_: Any, variables: Locals) -> str:
     """The members of a vote, or the estimators inside them, that learn from the rows without noise."""
-    return ", ".join(names_of(each for _, member in found["self"].estimators for each in learners(member)))
+    return ", ".join(names_of(learner for _, member in variables["self"].estimators for learner in learners(member)))
 
 
-def _plain_below(_: Any, found: Locals) -> str:
+def _plain_below(_: Any, variables: Locals) -> str:
     """The members of a stack, or the estimators inside them, that learn without noise, or with noise of a seed."""
-    members = [member for _, member in found["self"].estimators]
-    return ", ".join(names_of(each for member in members for each in (*learners(member), *seeded(member))))
+    members = [member for _, member in variables["self"].estimators]
+    return ", ".join(names_of(estimator for member in members for estimator in (*learners(member), *seeded(member))))
 
 
 _CALIBRATED = Client(
@@ -321,15 +323,15 @@ _told: dict[int, weakref.ref[Any]] = {}
 
 def refuse(estimator: Any, callers: Callers) -> None:
     """Raise ValueError if a client is asking that breaks the promise."""
-    client, found = _asking(estimator, callers)
+    client, variables = _asking(estimator, callers)
     if client is not None and promises(estimator):
-        part = client.when(estimator, found)
+        part = client.when(estimator, variables)
         of = f"{client.name} ({part})" if isinstance(part, str) else client.name
         rule = f"must not be fitted to private rows in {of}: it {client.what}"
-        said = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
+        message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
-            warn(said, PrivacyWarning)
-        raise ValueError(said)
+            warn(message, PrivacyWarning)
+        raise ValueError(message)
 
 
 def drawn_by_a_bag(sample_weight: Any, callers: Callers) -> NDArray[np.intp] | None:
@@ -342,15 +344,15 @@ def warn_of_own_fit(estimator: Any, callers: Callers) -> None:
     """Warn if a client asks a fitted model about rows and learns from them itself: they may be public."""
     if not promises(estimator):
         return
-    client, found = _asking(estimator, callers, own_fit=True)
+    client, variables = _asking(estimator, callers, own_fit=True)
     if client is not None:
-        said = f"{client.name} {client.what}, which the privacy statement does not cover: give it public rows only."
-        _warn(said, found.get("self", estimator))
+        text = f"{client.name} {client.what}, which the privacy statement does not cover: give it public rows only."
+        _warn(text, variables.get("self", estimator))
         return
     for caller in strangers(callers):
         if caller.owner is not None and "fit" in caller.function.rpartition(".")[2].split("_"):
-            said = f"What {caller.client} learns from its rows is not known, and not covered: give it public rows only."
-            _warn(said, caller.variables["self"])
+            text = f"What {caller.client} learns from its rows is not known, and not covered: give it public rows only."
+            _warn(text, caller.variables["self"])
 
 
 def warn_of_folds(estimator: Any, callers: Callers) -> None:
@@ -362,19 +364,19 @@ def warn_of_folds(estimator: Any, callers: Callers) -> None:
 
 def _asking(estimator: Any, callers: Callers, own_fit: bool = False) -> tuple[Client | None, Locals]:
     """The outermost client among our callers that breaks the promise, and its variables."""
-    asking: tuple[Client | None, Locals] = None, {}
+    outermost: tuple[Client | None, Locals] = None, {}
     for caller in callers:
-        found = REFUSED.get(caller.name, ()) if caller.room else ()
-        for client in found if isinstance(found, tuple) else (found,):
+        clients = REFUSED.get(caller.name, ()) if caller.room else ()
+        for client in clients if isinstance(clients, tuple) else (clients,):
             if client.own_fit >= own_fit and client.when(estimator, caller.variables):
-                asking = client, caller.variables
+                outermost = client, caller.variables
                 break
-    return asking
+    return outermost
 
 
-def _check_folds(estimator: Any, found: Locals) -> None:
-    of_persons = _has_persons(estimator) or "person" in (found.get("params") or {})
-    for cv in (found.get("cv"), found.get("cv_orig"), getattr(found.get("self"), "_checked_cv_orig", None)):
+def _check_folds(estimator: Any, variables: Locals) -> None:
+    of_persons = _has_persons(estimator) or "person" in (variables.get("params") or {})
+    for cv in (variables.get("cv"), variables.get("cv_orig"), getattr(variables.get("self"), "_checked_cv_orig", None)):
         facts = _cut_by(estimator, cv, of_persons) if hasattr(cv, "split") and promises(estimator) else ""
         if facts:
             _warn(_CUTS[facts], cv)

@@ -1,4 +1,4 @@
-"""What a table says of the model that it is about, and the table of a model whose release allows no intervals."""
+"""The title, facts and advice of a table, and the table of a model whose release allows no intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def title_of(fitted: Any) -> str:
 
 
 def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> dict[str, str]:
-    """What was fitted, to how many units, and what it cost."""
+    """The facts of a table: the target, the number of units, and the cost."""
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
     if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:
         n = f"about {n}"  # a noisy count, or a reference that was declared
@@ -58,7 +58,7 @@ def target_of(fitted: Any) -> str:
 
 
 def drowned(fitted: Any) -> tuple[str, ...]:
-    """What to do where noise drowns the fit, by public facts; nothing where it does not."""
+    """The advice of a table where noise drowns the fit, by public facts; empty where it does not."""
     outlook = outlook_of_record(fitted._record, fitted.privacy_.eps)
     return (str(outlook),) if outlook is not None and outlook.drowned else ()
 
@@ -68,7 +68,7 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
     record: Record = fitted._record
     statement = record.plan.statement  # of one model alone
     coef = np.atleast_2d(fitted.coef_)
-    known = Coefficients(
+    coefficients = Coefficients(
         names=fitted.coef_names_,
         coef=coef,
         intercept=np.broadcast_to(np.asarray(fitted.intercept_, np.float64), len(coef)),
@@ -80,5 +80,5 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
     facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)
     estimand = statement.estimand or Estimand.MARGIN  # where a mechanism says nothing
     return released_table(
-        known, estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
+        coefficients, estimand, title_of(fitted), facts, obstacle, alarms(fitted.privacy_), drowned(fitted), notes
     )

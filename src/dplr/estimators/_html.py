@@ -32,17 +32,17 @@ class Drawn:
 def privacy_note(estimator: Any) -> str:
     """The statement of a fitted estimator, or what a fit would spend. Names of columns and labels are escaped."""
     if hasattr(estimator, "privacy_"):
-        said = str(estimator.privacy_)
+        text = str(estimator.privacy_)
         if getattr(estimator, "_counted", None) is False and math.isfinite(estimator.privacy_.eps):
-            said += f"\n{UNCOUNTED}"
+            text += f"\n{UNCOUNTED}"
     else:
         delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
-        said = (
+        text = (
             f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "
             f"({estimator.neighbouring}); "
             + ("its bounds are declared." if estimator.bounds is not None else "it needs public bounds of the columns.")
         )
     return (
-        f'<div class="dplr-privacy"><pre style="white-space: pre-wrap">{html.escape(said)}</pre>'
+        f'<div class="dplr-privacy"><pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
         f"<p>{html.escape(SCORES)}</p></div>"
     )

@@ -100,8 +100,8 @@ class Inference:
         most: int | None = None,
     ) -> Summary:
         """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
-        asked = (columns, level, joint, coef_bound) != (None, 0.95, False, None)
-        if not asked and (obstacle := self._obstacle()):
+        default = (columns, level, joint, coef_bound) == (None, 0.95, False, None)
+        if default and (obstacle := self._obstacle()):
             fitted: Any = self
             return table_without(fitted, obstacle, _notes(fitted, fitted._record))
         subject = self._subject(columns)
@@ -256,35 +256,34 @@ class Inference:
         readings = record.mechanism.readings(record.plan, record.parts, coefs)
         kept = record.mechanism.chosen
         if columns is not None:
-            asked = positions(names, prep.layout, columns)
-            kept = asked if kept is None else within(names, asked, kept)
-        whole = record.mechanism.whole
-        if whole and kept is not None:
+            places = positions(names, prep.layout, columns)
+            kept = places if kept is None else within(names, places, kept)
+        if record.mechanism.whole and kept is not None:
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
             raise ValueError(
                 sentence("columns", f'must be None with mechanism="{record.mechanism.about.name}"', columns, remedy)
             )
-        chosen = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
+        selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
         return Subject(
-            equations=_equations(fitted, record, readings, chosen),
-            names=chosen.names,
-            references=chosen.references,
+            equations=_equations(fitted, record, readings, selection),
+            names=selection.names,
+            references=selection.references,
             title=title_of(fitted),
             facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
             notes=_notes(fitted, record),
-            against=_against(prep.layout, chosen),
+            against=_against(prep.layout, selection),
             alarms=alarms(fitted.privacy_),
             advice=drowned(fitted),
-            clipped={name: each for name, each in clippings(names, prep).items() if name in chosen.names},
+            clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
         )
 
 
-def _against(layout: Layout | None, chosen: Chosen) -> list[str]:
+def _against(layout: Layout | None, selection: Chosen) -> list[str]:
     """The reference level of each coefficient of a table."""
     if layout is None:
-        return [""] * len(chosen.names)
-    return compared_with(layout, chosen.references, chosen.coordinates)
+        return [""] * len(selection.names)
+    return compared_with(layout, selection.references, selection.coordinates)
 
 
 def check_intervals(record: Record) -> None:
@@ -328,7 +327,7 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
 
 
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
-    """What was assumed of the columns."""
+    """The notes of a table: its assumptions about the columns."""
     layout = record.prep.layout
     notes = [] if layout is None else [CLIPPED, *filter(None, [centred(layout.products, layout.features)])]
     facts = fitted.privacy_.assumptions

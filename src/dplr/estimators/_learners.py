@@ -55,7 +55,7 @@ _DEFAULT = object()
 _FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
     "FunctionTransformer": lambda step: [step.func],
     "TransformedTargetRegressor": lambda client: [client.func],
-    "ColumnTransformer": lambda client: [each[2] for each in client.transformers if callable(each[2])],
+    "ColumnTransformer": lambda client: [entry[2] for entry in client.transformers if callable(entry[2])],
 }
 
 
@@ -66,15 +66,15 @@ def promises(estimator: Any) -> bool:
 
 def learners(part: Any) -> Iterator[Any]:
     """The estimators in `part`, or itself, that learn from their rows without noise."""
-    return (each for each in _units(part) if _learns(each))
+    return (unit for unit in _units(part) if _learns(unit))
 
 
 def seeded(part: Any) -> Iterator[Any]:
     """The models of ours in `part`, or itself, whose noise is a function of a seed."""
-    for each in _units(part):
-        models = each, getattr(each, "estimator", None)
-        if is_ours(type(each)) and any(getattr(model, "rng", None) is not None for model in models):
-            yield each
+    for unit in _units(part):
+        models = unit, getattr(unit, "estimator", None)
+        if is_ours(type(unit)) and any(getattr(model, "rng", None) is not None for model in models):
+            yield unit
 
 
 def with_functions(part: Any) -> Iterator[Any]:
@@ -85,8 +85,8 @@ def with_functions(part: Any) -> Iterator[Any]:
     if not all(_keeps_rows(function) for function in functions):
         yield part
     if _is_made_of_others(part):
-        for each in _inside(part):
-            yield from with_functions(each)
+        for child in _inside(part):
+            yield from with_functions(child)
 
 
 def _keeps_rows(function: Any) -> bool:
@@ -100,7 +100,7 @@ def _keeps_rows(function: Any) -> bool:
 
 def names_of(estimators: Iterable[Any]) -> list[str]:
     """The names of their types, each once."""
-    return list(dict.fromkeys(type(each).__name__ for each in estimators))
+    return list(dict.fromkeys(type(estimator).__name__ for estimator in estimators))
 
 
 def _units(part: Any) -> Iterator[Any]:
@@ -110,8 +110,8 @@ def _units(part: Any) -> Iterator[Any]:
     if not _is_made_of_others(part):
         yield part
         return
-    for each in _inside(part):
-        yield from [part] if each is _DEFAULT else _units(each)
+    for child in _inside(part):
+        yield from [part] if child is _DEFAULT else _units(child)
 
 
 def _is_made_of_others(part: Any) -> bool:
@@ -125,7 +125,7 @@ def _inside(part: Any) -> Iterator[Any]:
         if value is None and name not in _OPTIONAL:
             yield _DEFAULT
         else:
-            yield from (each[1] for each in value) if isinstance(value, (list, tuple)) else (value,)
+            yield from (entry[1] for entry in value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _learns(unit: Any) -> bool:

@@ -69,7 +69,7 @@ def learned_beside(callers: Callers) -> list[str]:
 def functions_before(callers: Callers) -> list[str]:
     """The names of the steps of our callers with a function that may mix the rows which this fit is given."""
     parts = (part for _, parts in _parts(callers, _DECIDING) for part in parts)
-    return names_of(each for part in parts for each in with_functions(part))
+    return names_of(estimator for part in parts for estimator in with_functions(part))
 
 
 def person_before(callers: Callers) -> str | None:
@@ -81,15 +81,15 @@ def person_before(callers: Callers) -> str | None:
 
 def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
     """The names of parts that learned, except those that are fitting now: they are judged as callers."""
-    found = []
+    estimators = []
     for place, parts in _parts(callers, tables):
-        learned = [each for part in parts for each in learners(part)]
-        fitting = [caller.variables["self"] for caller in callers[:place] if caller.owner is not None]
-        others = [each for each in learned if not any(each is one for one in fitting)]
-        if len(others) == len(learned):
-            _remove_copied(others, {type(each) for each in fitting})
-        found += others
-    return names_of(found)
+        candidates = [estimator for part in parts for estimator in learners(part)]
+        clients = [caller.variables["self"] for caller in callers[:place] if caller.owner is not None]
+        rest = [estimator for estimator in candidates if not any(estimator is client for client in clients)]
+        if len(rest) == len(candidates):
+            _remove_copied(rest, {type(client) for client in clients})
+        estimators += rest
+    return names_of(estimators)
 
 
 def _remove_copied(parts: list[Any], kinds: set[type[Any]]) -> None:

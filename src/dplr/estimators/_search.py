@@ -218,7 +218,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         else:
             plan = plan_stopping(facts, eps, law_of(self.runs, self.shape))
             search = functools.partial(_random_stopping, trials, plan)
-        warn_of_noise(each.outlook for each in plan.planned)
+        warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 

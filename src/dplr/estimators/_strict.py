@@ -29,23 +29,23 @@ def check_columns(X: Any, bounds: Bounds | None) -> None:
     _check("X", X, kinds, "biuf", _RULE.format(", or of text with declared levels,"))
 
 
-def check_given(given: Given, neighbouring: str, n_rows: int | None) -> None:
+def check_given(data: Given, neighbouring: str, n_rows: int | None) -> None:
     """Ids are whole numbers or text, and weights numbers: arrays or columns, never lists or objects.
 
     Where the number of persons is public it is declared: rows without an id do not say how many they are of, so no
     count of ids is the same for all tables that differ in one person (unit.md, lemma 7).
     """
-    if given.unit.person is not None and neighbouring == Neighbouring.REPLACE_ONE and n_rows is None:
+    if data.unit.person is not None and neighbouring == Neighbouring.REPLACE_ONE and n_rows is None:
         rule = "must be declared where a strict ledger protects persons under replace_one"
         remedy = (
             "Counted ids would tell whether one is missing. Declare the number of persons, which is public, or use "
         )
         raise ValueError(sentence("n_rows", rule, None, f"{remedy}neighbouring='add_remove'."))
-    if given.ids is not None and not declares_text(given.ids):
+    if data.ids is not None and not declares_text(data.ids):
         rule = "must be a column of numbers or text with a strict ledger"
-        _check("person", given.ids, declared_kinds(given.ids), "iufU", rule)
-    if given.weights is not None:
-        _check("sample_weight", given.weights, declared_kinds(given.weights), "biuf", _RULE.format(""))
+        _check("person", data.ids, declared_kinds(data.ids), "iufU", rule)
+    if data.weights is not None:
+        _check("sample_weight", data.weights, declared_kinds(data.weights), "biuf", _RULE.format(""))
 
 
 def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:

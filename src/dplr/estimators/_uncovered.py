@@ -1,4 +1,4 @@
-"""What the statement of a fit must say of the clients that called it: their doings that no noise covers.
+"""Uses of private rows that no noise covers, by the clients that call a fit: its statement must name them.
 
 A client of scikit-learn is on one of the lists here, or among those that `_clients` judges, or nobody knows what it
 does with the rows beside our fit. Then the statement says so. An estimator of other packages that is built on
@@ -97,7 +97,7 @@ def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
 
     `original` is the estimator of which this one is a copy.
     """
-    memory = [each for each in _memory(estimator if original is None else original) if each[0] != _here()]
+    memory = [entry for entry in _memory(estimator if original is None else original) if entry[0] != _here()]
     if doings := uncovered(callers):
         memory.append((_here(), doings))
     if memory:
@@ -107,7 +107,7 @@ def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
 
 
 def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
-    """What the statement of a fit must say; the user is warned of it."""
+    """The facts that the statement of a fit must name; the user is warned of each."""
     remember(estimator, ())
     elsewhere = [doing for _, doings in _memory(estimator) for doing in doings]
     doings = list(dict.fromkeys([*uncovered(callers), *elsewhere]))

@@ -43,10 +43,10 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     if problem.unit.person is not None:
         remedy = "Rows of one person depend on each other, and no mechanism has tables that count it."
         raise ValueError(sentence("aim", f'must be "{AIMS[0]}" with persons', COEFFICIENTS, remedy))
-    usual = as_mechanism("fm").aimed(problem, ())
+    moments = as_mechanism("fm").aimed(problem, ())
     if not problem.loss.classification:
-        return usual, "moments have intervals"
-    found, faults = [], []
+        return moments, "moments have intervals"
+    candidates, faults = [], []
     for name in ("score", "objective") if delta > 0 else ("objective",):
         mechanism = as_mechanism(name).aimed(problem, classes)
         try:
@@ -56,14 +56,14 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
                 faults.append(fault)  # of eps and delta, and not weights or a number of rows that is private
             continue
         if not mechanism.lacks_intervals(plan):
-            found.append((expected(mechanism, plan), mechanism))
-    if not found and faults:
+            candidates.append((expected(mechanism, plan), mechanism))
+    if not candidates and faults:
         raise faults[-1]
-    if not found:
+    if not candidates:
         return as_mechanism("fm").aimed(problem, classes), "no mechanism has intervals of log odds here"
-    if len(found) == 1:
-        return found[0][1], "log odds have intervals"
-    return min(found, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
+    if len(candidates) == 1:
+        return candidates[0][1], "log odds have intervals"
+    return min(candidates, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
 
 
 def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], approximate: bool) -> bool:

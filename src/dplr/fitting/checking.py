@@ -98,10 +98,10 @@ class DataCheck:
     def __str__(self) -> str:
         """Return all findings as text."""
         head = f"Check of {self.rows} records. For the data holder only: it is not private, and nothing was spent."
-        lines = [head, *(f"  {each}" for each in self.units), *([f"  {self.noise}"] if self.noise else [])]
+        lines = [head, *(f"  {finding}" for finding in self.units), *([f"  {self.noise}"] if self.noise else [])]
         lines += ["A fit would refuse:" if self.refused else "A fit would take these data."]
-        lines += [f"  - {each}" for each in self.refused]
-        lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {each}" for each in self.doubts)]
+        lines += [f"  - {finding}" for finding in self.refused]
+        lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {finding}" for finding in self.doubts)]
         if self.doubts:
             lines.append("Correct units and spelling. Where bounds are wrong take others from public knowledge, never "
                          "from what is shown here.")  # fmt: skip
@@ -213,14 +213,14 @@ def check(
     return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units), noise)
 
 
-def _noise(known: Bounds | None, loss: Loss, width: int, count: int, unit: Unit) -> str:
+def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit) -> str:
     """From which eps on noise does not drown a fit; empty where that is not known, or the bounds have no plan."""
     try:
-        classes = known.target_classes() if known is not None and loss.classification else None
+        classes = bounds.target_classes() if bounds is not None and loss.classification else None
         facts = PublicFacts(
-            loss=loss, mechanism=AUTO, delta=0.0, bounds=known, fit_intercept=True, l2="auto", public=None,
+            loss=loss, mechanism=AUTO, delta=0.0, bounds=bounds, fit_intercept=True, l2="auto", public=None,
             ranges="auto", neighbouring=Neighbouring.REPLACE_ONE, n_rows=count,
-            n_features=len(known.columns) if known else width, columns=None if known is None else known.names,
+            n_features=len(bounds.columns) if bounds else width, columns=None if bounds is None else bounds.names,
             classes=classes, unit=unit,
         )  # fmt: skip
         outlook = facts.planned(1.0).outlook

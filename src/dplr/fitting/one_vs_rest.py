@@ -68,7 +68,7 @@ class Planned(NamedTuple):
 
     @property
     def outlook(self) -> Outlook | None:
-        """What noise will do to each model; None where public facts do not tell."""
+        """The expected effect of noise on each model; None where public facts do not tell it."""
         return planned_outlook(self.mechanism, self.plan, self.statement.eps)
 
     def drawn_from(self, source: Source) -> Planned:
@@ -76,7 +76,7 @@ class Planned(NamedTuple):
         return self.stating(reproducible=source.reproducible)
 
     def stating(self, **facts: Any) -> Planned:
-        """The same plan, with these fields in the statement of each model and in that of all."""
+        """A copy of this plan, with these fields in the statement of each model and in that of all models."""
         of_one, of_all = replace(self.plan.statement, **facts), replace(self.statement, **facts)
         return self._replace(plan=replace(self.plan, statement=of_one), statement=of_all)
 

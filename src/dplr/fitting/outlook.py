@@ -1,4 +1,4 @@
-"""What noise will do to a fit, said before eps is spent: a function of public facts."""
+"""The expected effect of noise on a fit, before eps is spent: a function of public facts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
-    """What noise will do to a model with this plan, of a release that costs eps; None where public facts do not tell.
+    """The expected effect of noise on a model with this plan; None where public facts do not tell it.
 
-    Where ranges or other classes have a share of eps, the statement of the plan has less of it than `eps`.
+    `eps` is the cost of the release. Where ranges or other classes have a share of it, the statement of the plan has
+    less.
     """
     if math.isinf(eps):
         return None
@@ -42,6 +43,6 @@ def outlook_of_record(record: Record, eps: float) -> Outlook | None:
 
 def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
     """Warn of the fit, of several, that noise drowns most."""
-    drowned = [each for each in outlooks if each is not None and each.futile]
+    drowned = [outlook for outlook in outlooks if outlook is not None and outlook.futile]
     if drowned:
-        warn(str(max(drowned, key=lambda each: each.ratio)), UtilityWarning)
+        warn(str(max(drowned, key=lambda outlook: outlook.ratio)), UtilityWarning)

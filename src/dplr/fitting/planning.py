@@ -209,13 +209,13 @@ class PublicFacts:
             return plan_models(mechanism, problem, eps, delta, self._several)
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
-        whole = plan_models(mechanism, problem, eps, delta, self._several)
-        if mechanism.as_declared(whole.plan):  # whoever gets intervals reads them as of the declared columns
-            return whole
+        models = plan_models(mechanism, problem, eps, delta, self._several)
+        if mechanism.as_declared(models.plan):  # whoever gets intervals reads them as of the declared columns
+            return models
         try:
             return self._within(ranges, mechanism, problem, eps, delta)
         except ValueError:  # this ridge costs more than ranges leave
-            return whole
+            return models
 
     def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan of ranges, and of models in them with what they leave of eps."""
@@ -286,14 +286,14 @@ def pure_sentence(delta: float) -> str:
 
 
 def unused_sentence(delta: float) -> str:
-    """What a statement says where this delta was asked for, and the mechanism has no noise that uses one."""
+    """The sentence of a statement for a fit with this delta whose mechanism has no noise that uses one."""
     return f"pure noise, which does not use delta = {delta:g}"
 
 
 def _without_delta(planned: Planned, why: str) -> Planned:
-    """The same, whose statement says why it has no delta, or a smaller one."""
-    said = f"{planned.statement.calibration}; {why}"
-    plan, statement = planned.plan, replace(planned.statement, calibration=said)
+    """The plan with a statement that says why it has no delta, or a smaller one."""
+    calibration = f"{planned.statement.calibration}; {why}"
+    plan, statement = planned.plan, replace(planned.statement, calibration=calibration)
     of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
     return planned._replace(plan=of_one, statement=statement)
 
@@ -379,27 +379,27 @@ def check_loss(
 
     Where the number of units is private, or was not counted, what was declared must not make a delta look small.
     """
-    known = neighbouring == Neighbouring.REPLACE_ONE and counted
-    limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if known else _LARGE_DELTA)
+    public = neighbouring == Neighbouring.REPLACE_ONE and counted
+    limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if public else _LARGE_DELTA)
     if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
-        whole = f"At this delta a {unit.one} could be published whole."
-        remedy = f"{whole} Give a far smaller one, or say large_delta=True too."
+        harm = f"At this delta a {unit.one} could be published whole."
+        remedy = f"{harm} Give a far smaller one, or say large_delta=True too."
         raise ValueError(sentence("delta", rule, delta, remedy))
     largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
-        said = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
-        warn(f"{said}. 0.1 to 1 is usual.", PrivacyWarning)
+        text = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
+        warn(f"{text}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
-def public_n_rows(n: int, given: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:
+def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:
     """The number of units is public under replace_one only; under add_remove nothing but a declared reference is.
 
     Where a ledger is strict, ids may be missing, so what was declared of persons is not compared with their count.
     """
     check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
-    declared = None if given is None else check_count("n_rows", given)
+    declared = None if n_rows is None else check_count("n_rows", n_rows)
     if neighbouring == Neighbouring.ADD_REMOVE or (strict and unit.person is not None):
         return declared
     if declared not in (None, n):

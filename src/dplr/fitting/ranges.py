@@ -55,7 +55,7 @@ class Ranges:
 
 
 def choice_for(aim: str, choice: str) -> str:
-    """What a choice comes to: `"auto"` leaves the columns as declared where the coefficients are what a fit is for."""
+    """The choice in force for an aim: with `"auto"` a fit for its coefficients leaves the columns as declared."""
     return "off" if choice == "auto" and aim == AIMS[1] else choice
 
 
@@ -128,8 +128,8 @@ def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
 
     Of numeric targets (decision 23), and as for "auto" not under add_remove; a choice of "on" narrows them before.
     """
-    known = not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
-    if choice != "auto" or not known or missing(problem, prep):
+    eligible = not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
+    if choice != "auto" or not eligible or missing(problem, prep):
         return ()
     return columns_of(prep)
 

@@ -121,7 +121,7 @@ class Released:
         blocks = {id(part): part for part in (*self.record.parts, self.record.ranges)}
         sizes = [np.size(block) for part in blocks.values() for block in part.values()]
         sizes += [np.size(coef) for coef in self.coefs]
-        sizes += [np.size(each.coefs) + 2 * len(each.coefs) for each in self.histories if each is not None]
+        sizes += [np.size(history.coefs) + 2 * len(history.coefs) for history in self.histories if history is not None]
         return sum(sizes)
 
 
@@ -159,10 +159,12 @@ def blank(ready: Ready, planned: Planned) -> Released:
     """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
     plan, about, several = planned.plan, planned.mechanism.about, _several(ready.labels)
     stated = plan.statement.released
-    own = {name: np.zeros(block.shape) for name, block in stated.items() if about.noise_in == "sums" or name != "coef"}
-    parts = [own] * (several or 1) if planned.mechanism.joint else [dict(own) for _ in range(several or 1)]
+    blocks = {
+        name: np.zeros(block.shape) for name, block in stated.items() if about.noise_in == "sums" or name != "coef"
+    }
+    parts = [blocks] * (several or 1) if planned.mechanism.joint else [dict(blocks) for _ in range(several or 1)]
     size = plan.problem.geometry.n_coefs
-    iterates = np.zeros((len(own[about.steps_in]) + 1, size)) if about.steps_in else None
+    iterates = np.zeros((len(blocks[about.steps_in]) + 1, size)) if about.steps_in else None
     fits = [Fit(np.zeros(size), plan.statement, part, iterates) for part in parts]
     numbers, intervals = {}, None
     if (ranges := planned.ranges) is not None:

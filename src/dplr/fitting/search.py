@@ -177,14 +177,15 @@ def _stopping_plan(
 
 
 def _plan(
-    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], said: str, theorem: str
+    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], assumption: str, theorem: str
 ) -> SearchPlan:
     eps, delta = total
-    statements = [each.statement for each in planned]
+    statements = [candidate.statement for candidate in planned]
     naive = basic(statements)
     cost = f"eps = {naive[0]:.6g}" + (f", delta = {naive[1]:.6g}" if naive[1] else "")
-    arithmetic = {each.arithmetic for each in statements}
-    estimands = {each.estimand for each in statements}
+    largest = max(candidate.eps for candidate in statements)
+    arithmetic = {candidate.arithmetic for candidate in statements}
+    estimands = {candidate.estimand for candidate in statements}
     statement = PrivacyStatement(
         mechanism="search",
         eps=eps,
@@ -192,12 +193,12 @@ def _plan(
         guarantee=Approx(eps, delta) if delta else Pure(eps),
         neighbouring=Neighbouring(facts.neighbouring),
         released={},
-        calibration=f"each fit at eps = {max(each.eps for each in statements):.6g}; {theorem.partition(';')[0]}",
-        assumptions=(said, f"one such fit of each candidate, released without a search, would have cost {cost}"),
+        calibration=f"each fit at eps = {largest:.6g}; {theorem.partition(';')[0]}",
+        assumptions=(assumption, f"one such fit of each candidate, released without a search, would have cost {cost}"),
         arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
         reproducible=False,
         estimand=estimands.pop() if len(estimands) == 1 else None,
-        uncovered=tuple(dict.fromkeys(fact for each in statements for fact in each.uncovered)),
+        uncovered=tuple(dict.fromkeys(fact for candidate in statements for fact in candidate.uncovered)),
         source=theorem.partition("; ")[2],
     )
     return SearchPlan(planned, statement, naive)

@@ -295,36 +295,36 @@ class Ledger(Recovery):
         >>> import dplr, tempfile, os
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
         >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm")
-        >>> held = ledger.reserve(plan, fits=7)  # six folds and the last fit of a search: ledger=held
-        >>> held.unused(), ledger.remaining()
+        >>> allotment = ledger.reserve(plan, fits=7)  # six folds and the last fit of a search: ledger=allotment
+        >>> allotment.unused(), ledger.remaining()
         (7, (0.3, 1e-12))
         """
         code = None if fingerprint is None else self._code_of(fingerprint, fits)
         if fits is None:
             return self._begun(statements, code)
-        said, times = statements_of(statements, some=True), check_count("fits", fits)
-        return Allotment(self, self._set_aside(said, None, times=times))
+        releases, times = statements_of(statements, some=True), check_count("fits", fits)
+        return Allotment(self, self._set_aside(releases, None, times=times))
 
     def _begun(self, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
         """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
-        said, holder = statements_of(statements, some=False), secrets.token_hex(16)
-        token = self._set_aside(said, holder, code)
+        releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
+        token = self._set_aside(releases, holder, code)
         recording = None if code is None else Recording(self.path, token, code, holder)
-        return reservation_of(self, token, holder, len(said), recording)
+        return reservation_of(self, token, holder, len(releases), recording)
 
     def _set_aside(
-        self, said: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
+        self, statements: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
     ) -> str:
         """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
         with self._writing() as (connection, terms):
-            costs = [cost_of(statement, terms) for statement in said]
+            costs = [cost_of(statement, terms) for statement in statements]
             if holder is None:
                 costs = [piece_of(cost) for cost in costs]
             room = self._room(connection, terms)
             if not room.takes(counted(costs, times)):
                 raise BudgetExceeded(refusal(self.path, terms, room, costs, times))
             token = secrets.token_hex(16)
-            priced = chain.from_iterable(repeat(tuple(zip(costs, said, strict=True)), times))
+            priced = chain.from_iterable(repeat(tuple(zip(costs, statements, strict=True)), times))
             transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, code)
         return token
 

@@ -105,11 +105,11 @@ class Job:
         """
         self.ledger._sweep()
         if self.resume:
-            held = self.ledger._resumed(None, statements, str(self._code), journalled=True)
+            reservation = self.ledger._resumed(None, statements, str(self._code), journalled=True)
         else:
-            held = self.ledger._begun(statements, self._code)
-        self.token = held.token
-        return held
+            reservation = self.ledger._begun(statements, self._code)
+        self.token = reservation.token
+        return reservation
 
     def file_of(self, est: Any) -> bytes | None:
         """The file that is kept of a model. Private.

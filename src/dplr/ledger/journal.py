@@ -65,12 +65,12 @@ class Journal:
         flags |= os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
-            made = cls(path, descriptor, token, code)
+            journal = cls(path, descriptor, token, code)
             sync_folder(os.path.dirname(path))
         except BaseException:
             os.close(descriptor)
             raise
-        return made
+        return journal
 
     def get(self, key: str) -> bytes | None:
         """What was recorded under that key; None for nothing.

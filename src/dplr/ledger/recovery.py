@@ -380,31 +380,35 @@ class Recovery(Account):
         return token, entries
 
     def _only(
-        self, connection: sqlite3.Connection, said: Sequence[PrivacyStatement], code: str, journalled: bool
+        self, connection: sqlite3.Connection, statements: Sequence[PrivacyStatement], code: str, journalled: bool
     ) -> tuple[str, list[Unended]]:
         """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
         tokens = transactions.resumable(connection, self._share)
         drew = transactions.resumable(connection, self._share, "drawing")
         if journalled:
             tokens += [token for token in drew if has_journal(self.path, token)]
-        found = {token: transactions.unended(connection, token, self._share) for token in {*tokens, *drew}}
-        waiting = {token: found[token] for token in tokens}
-        texts = [statement_text(each) for each in said]
-        alike = {token: held for token, held in waiting.items() if [each.statement for each in held] == texts}
-        same = [token for token, held in alike.items() if held[0].code == code]
-        if len(same) == 1:
-            return same[0], waiting[same[0]]
-        numbers = ", ".join(str(waiting[token][0].number) for token in same or alike or waiting)
-        if same:
+        reservations = {token: transactions.unended(connection, token, self._share) for token in {*tokens, *drew}}
+        waiting = {token: reservations[token] for token in tokens}
+        texts = [statement_text(statement) for statement in statements]
+
+        def has_texts(entries: Sequence[Unended]) -> bool:
+            return [entry.statement for entry in entries] == texts
+
+        matches = {token: entries for token, entries in waiting.items() if has_texts(entries)}
+        resumable = [token for token, entries in matches.items() if entries[0].code == code]
+        if len(resumable) == 1:
+            return resumable[0], waiting[resumable[0]]
+        numbers = ", ".join(str(waiting[token][0].number) for token in resumable or matches or waiting)
+        if resumable:
             rule = "must have one reserved entry with this statement and these data"
             remedy = f"Give all except one back (entries {numbers}); of one that is drawing, remove its journal."
         else:
             rule = "must have a reserved entry with this statement and these data"
-            why = "has this statement and other data" if alike else "has another statement"
+            why = "has this statement and other data" if matches else "has another statement"
             remedy = f"Entry {numbers} {why}." if numbers else "None can be resumed: begin a new fit."
-            for held in (found[token] for token in drew if token not in tokens):
-                if [each.statement for each in held] == texts and held[0].code == code:
-                    remedy += f" Entry {held[0].number} is drawing, and no journal proves what was drawn."
+            for entries in (reservations[token] for token in drew if token not in tokens):
+                if has_texts(entries) and entries[0].code == code:
+                    remedy += f" Entry {entries[0].number} is drawing, and no journal proves what was drawn."
         raise ValueError(sentence("ledger", rule, self.path, remedy))
 
 
@@ -415,7 +419,7 @@ def _why(entries: Sequence[Unended]) -> str:
 
 
 def _check_same(
-    entries: Sequence[Unended], said: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
+    entries: Sequence[Unended], statements: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
 ) -> None:
     """Refuse what is not the same job, and say what differs."""
     states = {entry.state for entry in entries}
@@ -424,10 +428,10 @@ def _check_same(
     if entries[0].code is None:
         remedy = "Give it back, and fit anew."
         raise ValueError(sentence("entry", "must have been reserved with a fingerprint", name, remedy))
-    if len(entries) != len(said):
+    if len(entries) != len(statements):
         rule = f"must be those of entry {name}, which are {len(entries)}"
-        raise ValueError(sentence("statements", rule, len(said)))
-    for entry, statement in zip(entries, said, strict=True):
+        raise ValueError(sentence("statements", rule, len(statements)))
+    for entry, statement in zip(entries, statements, strict=True):
         ours, theirs = json.loads(entry.statement), json.loads(statement_text(statement))
         if differs := sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key)):
             rule = f"must be those of entry {name}"

@@ -215,15 +215,15 @@ def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
 _KINDS = {"pure": "a pure release", "gaussian": "Gaussian noise", "approx": "such a release"}
 
 
-def _about_delta(delta: float, left: tuple[float, float], terms: Terms) -> str:
+def _about_delta(delta: float, rest: tuple[float, float], terms: Terms) -> str:
     if delta > terms.delta and delta >= 2.0**-44:
-        fits = f" A fit without delta= takes next to none, and fits up to eps = {down(left[0])}." if left[1] else ""
+        fits = f" A fit without delta= takes next to none, and fits up to eps = {down(rest[0])}." if rest[1] else ""
         rule = f"The ledger's whole delta is {terms.delta:g}, and its terms never change."
         return f"{rule} Make one with a larger delta, such as delta=1e-5.{fits}"
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
-    if left[1]:
+    if rest[1]:
         return (
-            f"The ledger has no room for this delta. {needs}With a delta of its own a release fits up to {pair(left)}."
+            f"The ledger has no room for this delta. {needs}With a delta of its own a release fits up to {pair(rest)}."
         )
     return (
         f"The ledger has no room for this delta. {needs}Use a ledger that was made with a delta, such as delta=1e-12, "

@@ -57,24 +57,24 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
 
 
 def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement: PrivacyStatement) -> set[float]:
-    """What a fit may state where this delta was asked for, with noise of these laws.
+    """The deltas that the statement of a fit with this `delta` may have, with noise of these laws.
 
     Noise without a delta states what its mechanism needs; of several classes it may be composed at the delta.
     """
-    asked: float = parameters["delta"]
+    delta: float = parameters["delta"]
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
-        return {asked}
-    own = {name: block for name, block in statement.released.items() if name not in BLOCKS}
-    laws = {block.law for name, block in own.items() if name.startswith("coef") or not about.beside}
-    unasked, with_delta = (laws <= set(each) for each in about.laws)
+        return {delta}
+    blocks = {name: block for name, block in statement.released.items() if name not in BLOCKS}
+    laws = {block.law for name, block in blocks.items() if name.startswith("coef") or not about.beside}
+    without_delta, with_delta = (laws <= set(names) for names in about.laws)
     several = is_several(values["classes"])
     least: float = about.least_delta * (len(values["classes"]) if several else 1)
-    said = (pure_sentence(asked), unused_sentence(asked))
-    has_none = asked == 0 or any(why in statement.calibration for why in said)
-    deltas = {least} if unasked and has_none else set()
-    if asked > 0 and (with_delta or (unasked and several)):
-        deltas.add(asked)
+    reasons = (pure_sentence(delta), unused_sentence(delta))
+    has_none = delta == 0 or any(why in statement.calibration for why in reasons)
+    deltas = {least} if without_delta and has_none else set()
+    if delta > 0 and (with_delta or (without_delta and several)):
+        deltas.add(delta)
     return deltas
 
 
@@ -193,8 +193,8 @@ def _check_ranges(
 
 def check_clipped(prep: Prep, statement: PrivacyStatement) -> None:
     """The statement says whether rows were clipped to ranges made of the mechanism's own release."""
-    said = CLIPS in statement.assumptions or CLIPS_ALL in statement.assumptions
-    if said is (prep.limits is None):
+    clips = CLIPS in statement.assumptions or CLIPS_ALL in statement.assumptions
+    if clips is (prep.limits is None):
         where, rule = "model.statement.assumptions", "must say that numbers are clipped where they are, and only there"
         refuse(where, rule, list(statement.assumptions))
 

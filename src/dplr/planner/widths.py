@@ -112,13 +112,13 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
         raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
     assert facts.n_rows is not None
     simulated = simulator(facts, assume)
-    found = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
+    widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
     plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
-    chosen = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen)
-    said = [*simulated.assumed]
+    selection = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen)
+    assumptions = [*simulated.assumed]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:
-        said.append(f"tables of {rows:,} rows stand for {facts.n_rows:,}, so the intervals will be narrower")
-    medians, plains, unsaid = np.median(found, axis=0), np.median(plain, axis=0), np.mean(np.isinf(found), axis=0)
-    columns = zip(chosen.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
-    return Widths(tuple(Width(*each) for each in columns), len(found), tuple(said))
+        assumptions.append(f"tables of {rows:,} rows stand for {facts.n_rows:,}, so the intervals will be narrower")
+    medians, plains, unsaid = np.median(widths, axis=0), np.median(plain, axis=0), np.mean(np.isinf(widths), axis=0)
+    columns = zip(selection.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
+    return Widths(tuple(Width(*column) for column in columns), len(widths), tuple(assumptions))

@@ -131,7 +131,7 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
         best = graph.add("Cast", graph.add("Greater", margin, graph.constant(0.0)), to=graph.types.INT64)
     kind, labels = _labels(graph, classes)
     graph.add("Gather", labels, best, axis=0, made="label")
-    found = [
+    outputs = [
         graph.value("label", kind),
         graph.value("margin", graph.types.DOUBLE, *([len(classes)] if several else [])),
     ]
@@ -140,10 +140,10 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
         if several:  # each over their sum, also where all are tiny
             graph.add("Softmax", _log_chance(graph, log_odds), axis=1, made="probability")
         else:
-            chances = [graph.add("Sigmoid", each) for each in (graph.add("Neg", log_odds), log_odds)]
+            chances = [graph.add("Sigmoid", value) for value in (graph.add("Neg", log_odds), log_odds)]
             graph.add("Concat", *chances, axis=1, made="probability")
-        found.append(graph.value("probability", graph.types.DOUBLE, len(classes)))
-    return found
+        outputs.append(graph.value("probability", graph.types.DOUBLE, len(classes)))
+    return outputs
 
 
 def _blocks(graph: Graph, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
@@ -267,9 +267,9 @@ def _log_odds(graph: Graph, margin: str, link: Link) -> str:
     if not link.share:
         return margin
     minus = graph.add("Neg", margin)
-    own = graph.add("Sub", _log_slope(graph, minus, link), _log_slope(graph, margin, link))
-    parts = ((1 - link.share, margin), (link.share, own))
-    return graph.add("Add", *(graph.add("Mul", graph.constant(factor), each) for factor, each in parts))
+    difference = graph.add("Sub", _log_slope(graph, minus, link), _log_slope(graph, margin, link))
+    parts = ((1 - link.share, margin), (link.share, difference))
+    return graph.add("Add", *(graph.add("Mul", graph.constant(factor), term) for factor, term in parts))
 
 
 def _log_slope(graph: Graph, margin: str, link: Link) -> str:

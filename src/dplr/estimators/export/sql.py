@@ -226,9 +226,9 @@ def _chance(margin: str, link: Link, sign: str = "") -> str:
     if not link.share:
         return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(f'({sign}{margin})' if sign else margin, -_FURTHEST, _FURTHEST)})))"
     minus = f"(-1.0 * {margin})"
-    own = f"({_log_slope(minus, link)} - {_log_slope(margin, link)})"
+    difference = f"({_log_slope(minus, link)} - {_log_slope(margin, link)})"
     rest = f"{number(1 - link.share)} * {_clipped(margin, -_FURTHEST, _FURTHEST)}"
-    return f"(1.0 / (1.0 + EXP(-1.0 * ({sign}({rest} + {number(link.share)} * {own})))))"
+    return f"(1.0 / (1.0 + EXP(-1.0 * ({sign}({rest} + {number(link.share)} * {difference})))))"
 
 
 def _log_slope(margin: str, link: Link) -> str:

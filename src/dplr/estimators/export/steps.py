@@ -272,7 +272,7 @@ def _terms(fitted: Any) -> list[tuple[str, Any]]:
     every = list(range(models))
     sides = [("up", above, []), ("down", above, [_line(0.0, -1.0)]), ("cut down", below, [_line(0.0, -1.0)]),
              ("cut up", below, [])]  # fmt: skip
-    steps = [(name, make_pipeline(*first, *copy.deepcopy(own)), every) for name, own, first in sides]
+    steps = [(name, make_pipeline(*sign, *copy.deepcopy(curve)), every) for name, curve, sign in sides]
     pairs = [[pair + models + k, pair + k] for pair in (0, 2 * models) for k in every]
     difference = make_pipeline(
         ColumnTransformer(steps),
@@ -289,11 +289,11 @@ def _terms(fitted: Any) -> list[tuple[str, Any]]:
 def _of_terms(fitted: Any) -> Any:
     """The last step behind `_terms`: log odds, whose coefficients are the shares of the link."""
     link, models = fitted._record.link, len(np.atleast_2d(fitted.coef_))
-    own = np.kron([1 - link.share, link.share, link.share], np.eye(models))
+    coef = np.kron([1 - link.share, link.share, link.share], np.eye(models))
     if models > 1:
-        return _one_vs_rest(fitted, own, np.zeros(models))
+        return _one_vs_rest(fitted, coef, np.zeros(models))
     model = LogisticRegression(fit_intercept=False)
-    for name, value in {"coef_": own, "intercept_": np.zeros(1), "n_features_in_": 3}.items():
+    for name, value in {"coef_": coef, "intercept_": np.zeros(1), "n_features_in_": 3}.items():
         setattr(model, name, value)
     model.classes_ = copy.deepcopy(fitted.classes_)
     return model
