@@ -208,11 +208,9 @@ def _of_regression(effects: Effects) -> str:
 def _uncertainty(model: Model, effects: Effects) -> str:
     """How far off the numbers may be, or that nobody knows."""
     if effects.kind == "intervals":
-        equal = effects.table is not None and effects.table.equal_variances
-        condition = "If the target varies equally in all rows, the" if equal else "The"
         return (
-            f"{condition} true value lies in each interval with a probability of 95 %, sampling and privacy noise "
-            "counted: one that holds 0 leaves open whether the column matters at all."
+            f"{_condition(effects)} true value lies in each interval with a probability of 95 %, sampling and privacy "
+            "noise counted: one that holds 0 leaves open whether the column matters at all."
         )
     if model.statement is None or math.isinf(model.statement.eps):
         return effects.lacking
@@ -222,6 +220,14 @@ def _uncertainty(model: Model, effects: Effects) -> str:
         "Every number holds noise on purpose, and the release does not tell how much of it is in each: small ones may "
         f"be nothing but noise, their signs and order too. {effects.lacking}"
     )
+
+
+def _condition(effects: Effects) -> str:
+    """The start of the sentence on coverage: the assumption that the intervals need, if any."""
+    if effects.estimand is Estimand.LOG_ODDS:
+        return "If the logistic model is right, the"
+    equal = effects.table is not None and effects.table.equal_variances
+    return "If the target varies equally in all rows, the" if equal else "The"
 
 
 def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:
