@@ -52,7 +52,7 @@ def plot(path, image):
     parts = pd.read_csv(path).set_index(["table", "delta", "map"]).sort_index()
     figure = Figure(figsize=(10, 5.4), layout="constrained")
     axes = figure.subplots(2, len(TABLES), sharex=True, sharey=True)
-    for row, (delta, said) in zip(axes, DELTAS.items(), strict=True):
+    for row, (delta, caption) in zip(axes, DELTAS.items(), strict=True):
         for ax, table in zip(row, TABLES, strict=True):
             ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8)
             for name, color, mark in ((BEFORE, SECOND, "o"), (AFTER, NOISY, "s")):
@@ -61,7 +61,7 @@ def plot(path, image):
                         linestyle="-", linewidth=1)  # fmt: skip
             ax.set_title(table, fontsize=10)
             ax.set_aspect("equal")
-        row[0].set_ylabel(f"{said}\nshare of yes", fontsize=8)
+        row[0].set_ylabel(f"{caption}\nshare of yes", fontsize=8)
     for ax in axes[-1]:
         ax.set_xlabel("probability")
     axes[-1][-1].legend(fontsize=7, loc="upper left", frameon=False)

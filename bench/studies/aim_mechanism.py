@@ -48,8 +48,8 @@ def measured(table: Population, n: int, eps: float, mechanism: str) -> tuple[flo
     return float(np.mean(shares)), float(np.median(widths)) if widths else 0.0
 
 
-def taken(table: Population, n: int, eps: float) -> str:
-    """What the rule takes with its present guess."""
+def choice(table: Population, n: int, eps: float) -> str:
+    """The mechanism that the rule chooses with its present guess."""
     facts = public_facts(
         n_rows=n, n_features=None, bounds=table.bounds("logistic"), model="logistic", mechanism="auto", delta=DELTA,
         fit_intercept=True, l2="auto", neighbouring="replace_one", public=None, ranges="off", aim="coefficients",
@@ -70,12 +70,12 @@ def better(row: dict[str, str]) -> str:
 
 def rule(path: str) -> None:
     """How often each guess takes the better one."""
-    known = {table.name: table for table in populations(os.environ["DPLR_DATA"])}
+    tables = {table.name: table for table in populations(os.environ["DPLR_DATA"])}
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     for guess in GUESSES:
         aims._CURVED = guess
-        right = [better(row) in ("", taken(known[row["table"]], int(row["n"]), float(row["eps"]))) for row in rows]
+        right = [better(row) in ("", choice(tables[row["table"]], int(row["n"]), float(row["eps"]))) for row in rows]
         print(f"{guess}: {sum(right)} of {len(right)}")
 
 

@@ -198,19 +198,19 @@ def by_python(X: pd.DataFrame, y: np.ndarray, model: str, bounds: dplr.Bounds, e
 
 def by_command_line(X: pd.DataFrame, y: np.ndarray, model: str, bounds: dplr.Bounds, eps: float, delta: float) -> tuple:
     with tempfile.TemporaryDirectory() as folder:
-        at = pathlib.Path(folder)
-        bounds.to_toml(at / "bounds.toml")
-        X.assign(target=y).to_parquet(at / "rows.parquet")
-        fit = ["fit", str(at / "rows.parquet"), "--bounds", str(at / "bounds.toml"), "--target", "target", "--model",
-               model, "--eps", str(eps), "--delta", str(delta), "--aim", "coefficients", "-o", str(at / "m.json"),
-               "--quiet"]  # fmt: skip
-        for command in (fit, ["summary", str(at / "m.json"), "-o", str(at / "table.json"), "--quiet"]):
-            done = CliRunner().invoke(dplr_command, command)
-            assert done.exit_code == 0, done.output
-        found = json.loads((at / "table.json").read_text())
-        mechanism = dplr.load_model(at / "m.json").privacy_.mechanism
+        root = pathlib.Path(folder)
+        bounds.to_toml(root / "bounds.toml")
+        X.assign(target=y).to_parquet(root / "rows.parquet")
+        fit = ["fit", str(root / "rows.parquet"), "--bounds", str(root / "bounds.toml"), "--target", "target",
+               "--model", model, "--eps", str(eps), "--delta", str(delta), "--aim", "coefficients", "-o",
+               str(root / "m.json"), "--quiet"]  # fmt: skip
+        for command in (fit, ["summary", str(root / "m.json"), "-o", str(root / "table.json"), "--quiet"]):
+            result = CliRunner().invoke(dplr_command, command)
+            assert result.exit_code == 0, result.output
+        table = json.loads((root / "table.json").read_text())
+        mechanism = dplr.load_model(root / "m.json").privacy_.mechanism
     lines = {
-        line["name"]: (line["low"], line["high"]) for line in found["lines"] if line["low"] is not None
+        line["name"]: (line["low"], line["high"]) for line in table["lines"] if line["low"] is not None
         and line["high"] is not None
     }  # fmt: skip
     return mechanism, lines
@@ -226,61 +226,61 @@ def cell(table: Population, model: str, eps: float, delta: float, route: str, fi
     truth, _ = non_private(model, D, y, np.zeros(D.shape[1]))
     seed = f"{table.name}{model}{eps}{delta}{route}".encode()
     rng = np.random.default_rng(np.frombuffer(seed, np.uint8))
-    said, held, plain, widths, taken = np.zeros((4, fits, len(names))), None, None, None, set()
-    said, held, plain, widths = said
+    intervals, hits, plain_hits, widths = np.zeros((4, fits, len(names)))
+    mechanisms = set()
     for k in range(fits):
         rows = rng.integers(0, len(D), table.n)
         coef, error = non_private(model, D[rows], y[rows], truth)
-        plain[k] = np.abs(coef - truth) <= QUANTILE * error
+        plain_hits[k] = np.abs(coef - truth) <= QUANTILE * error
         targets = table.number[rows] if model == "linear" else np.where(table.label[rows], "yes", "no")
         X = table.X.iloc[rows].reset_index(drop=True)
         mechanism, lines = WAYS[route](X, targets, model, bounds, eps, delta)
-        taken.add(mechanism)
+        mechanisms.add(mechanism)
         if mechanism == "fm" and model == "logistic":
             raise RuntimeError("slopes of probabilities are not what this compares with")
         for j, name in enumerate(names):
             if name in lines:
                 low, high = lines[name]
-                said[k, j], held[k, j] = 1, low <= truth[j] <= high
+                intervals[k, j], hits[k, j] = 1, low <= truth[j] <= high
                 widths[k, j] = (high - low) / (2 * QUANTILE * error[j]) if error[j] > 0 else math.nan
-    counts = said.sum(axis=0)
-    rates = np.divide(held.sum(axis=0), counts, out=np.ones(len(names)), where=counts > 0)
-    ratios = widths[said > 0]
+    counts = intervals.sum(axis=0)
+    rates = np.divide(hits.sum(axis=0), counts, out=np.ones(len(names)), where=counts > 0)
+    ratios = widths[intervals > 0]
     return {
         "table": table.name, "model": model, "eps": eps, "delta": delta, "route": route,
-        "mechanism": "+".join(sorted(taken)), "n": table.n, "fits": fits, "lines": said.size,
-        "bounded": int(said.sum()), "coverage": f"{held.sum() / max(said.sum(), 1):.4f}",
+        "mechanism": "+".join(sorted(mechanisms)), "n": table.n, "fits": fits, "lines": intervals.size,
+        "bounded": int(intervals.sum()), "coverage": f"{hits.sum() / max(intervals.sum(), 1):.4f}",
         "worst": names[int(rates.argmin())], "worst_coverage": f"{rates.min():.3f}",
-        "non_private": f"{plain.mean():.4f}", "worst_non_private": f"{plain.mean(axis=0).min():.3f}",
+        "non_private": f"{plain_hits.mean():.4f}", "worst_non_private": f"{plain_hits.mean(axis=0).min():.3f}",
         "width": f"{np.nanmedian(ratios) if len(ratios) else math.nan:.2f}",
     }  # fmt: skip
 
 
-def low(found: dict) -> bool:
+def low(row: dict) -> bool:
     """Whether a cell covers too little, by more than two standard errors of its fits, beside the non-private one."""
-    deviation = math.sqrt(LEAST * (1 - LEAST) / max(found["bounded"], 1))
-    return float(found["coverage"]) < min(LEAST, float(found["non_private"]) - 0.01) - 2 * deviation
+    deviation = math.sqrt(LEAST * (1 - LEAST) / max(row["bounded"], 1))
+    return float(row["coverage"]) < min(LEAST, float(row["non_private"]) - 0.01) - 2 * deviation
 
 
 def quick() -> None:
     """Two made tables, one eps, twelve fits."""
     for table, model, delta in itertools.product(populations(""), ("linear", "logistic"), DELTAS):
-        found = cell(table, model, 1.0, delta, "python", 12)
-        print(found)
-        if low(found):
-            raise SystemExit(f"covers too little: {found}")
+        row = cell(table, model, 1.0, delta, "python", 12)
+        print(row)
+        if low(row):
+            raise SystemExit(f"covers too little: {row}")
 
 
 def page(path: str) -> None:
     """The table of the documentation: coverage, and the share of intervals that are reported."""
     with open(path, newline="") as file:
-        found = {tuple(row[name] for name in COLUMNS[:5]): row for row in csv.DictReader(file)}
+        rows = {tuple(row[name] for name in COLUMNS[:5]): row for row in csv.DictReader(file)}
     heads = [f"delta {delta:g}, eps {eps:g}" for delta, eps in itertools.product(DELTAS, LEVELS)]
     print(f"| table | model | {' | '.join(heads)} | non-private |\n|{'---|' * (len(heads) + 3)}")
-    for name, model, route in dict.fromkeys((key[0], key[1], key[4]) for key in found):
+    for name, model, route in dict.fromkeys((key[0], key[1], key[4]) for key in rows):
         cells, plain = [], []
         for delta, eps in itertools.product(DELTAS, LEVELS):
-            row = found.get((name, model, str(eps), str(delta), route))
+            row = rows.get((name, model, str(eps), str(delta), route))
             if row is None:
                 cells.append("")
                 continue
@@ -308,10 +308,10 @@ def main() -> None:
         quick()
         return
     path = pathlib.Path(options.out)
-    done = set()
+    keys = set()
     if path.exists():
         with path.open(newline="") as file:
-            done = {tuple(row[name] for name in COLUMNS[:5]) for row in csv.DictReader(file)}
+            keys = {tuple(row[name] for name in COLUMNS[:5]) for row in csv.DictReader(file)}
     else:
         path.write_text(",".join(COLUMNS) + "\n")
     routes = (options.route,) if options.route else ROUTES
@@ -319,11 +319,11 @@ def main() -> None:
         if options.table and table.name != options.table:
             continue
         for route, model, eps, delta in itertools.product(routes, ("linear", "logistic"), LEVELS, DELTAS):
-            if (table.name, model, str(eps), str(delta), route) in done:
+            if (table.name, model, str(eps), str(delta), route) in keys:
                 continue
-            found = cell(table, model, eps, delta, route, options.fits)
+            row = cell(table, model, eps, delta, route, options.fits)
             with path.open("a", newline="") as file:
-                csv.DictWriter(file, COLUMNS).writerow(found)
+                csv.DictWriter(file, COLUMNS).writerow(row)
 
 
 if __name__ == "__main__":

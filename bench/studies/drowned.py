@@ -58,7 +58,7 @@ def error(model: str, predicted: Any, y: np.ndarray) -> float:
 
 
 def ratio(facts: dict[str, Any]) -> float:
-    """What is foreseen; ranges, whose rule is another decision, have no share."""
+    """The ratio that a plan foresees without ranges, as those follow a rule of their own."""
     outlook = dplr.plan(large_delta=True, ranges="off", **facts).outlook
     assert outlook is not None
     return outlook.ratio
@@ -67,10 +67,10 @@ def ratio(facts: dict[str, Any]) -> float:
 def cells(design: str, model: str, n: int, d: int) -> Iterator[dict[str, Any]]:
     """Every mechanism, delta and eps on the same tables."""
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if model == "linear" else (0, 1))
-    made = [(rows(design, model, n, d, 1001 * k), rows(design, model, HELD, d, 10**6 + k)) for k in range(TABLES)]
+    samples = [(rows(design, model, n, d, 1001 * k), rows(design, model, HELD, d, 10**6 + k)) for k in range(TABLES)]
     plain = {"mechanism": "fm", "ranges": "off"} if model == "linear" else {"mechanism": "none"}
     bests, guesses = [], []
-    for k, (_, (X, y)) in enumerate(made):
+    for k, (_, (X, y)) in enumerate(samples):
         est = dplr.fit(*rows(design, model, MOST, d, 10**8 + k), model=model, eps=np.inf, bounds=bounds, **plain)
         bests.append(error(model, est.predict(X), y))
         guesses.append(error(model, y.mean() if model == "linear" else float(y.mean() > 0.5), y))
@@ -80,66 +80,68 @@ def cells(design: str, model: str, n: int, d: int) -> Iterator[dict[str, Any]]:
             facts = {"model": model, "bounds": bounds, "mechanism": mechanism, "delta": delta}
             errors = []
             try:
-                for (X, y), (held, targets) in made:
-                    done = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **facts)
-                    errors += [error(model, est.predict(held), targets) for est in done]
+                for (X, y), (test_X, test_y) in samples:
+                    models = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **facts)
+                    errors += [error(model, est.predict(test_X), test_y) for est in models]
             except ValueError:  # no plan: `score` knows labels alone, and some noise cannot be drawn
                 continue
             mean = float(np.mean(errors))
-            found = (
+            scores = (
                 mean,
                 baseline,
                 best,
                 (baseline - mean) / (baseline - best),
                 ratio({**facts, "eps": eps, "n_rows": n}),
             )
-            yield dict(zip(FIELDS, (design, model, mechanism, delta, n, d, eps, *found), strict=True))
+            yield dict(zip(FIELDS, (design, model, mechanism, delta, n, d, eps, *scores), strict=True))
 
 
 def of_tables(folder: str) -> Iterator[dict[str, Any]]:
     """The errors of auto.csv, beside what a plan foresees."""
     with open("bench/results/auto.csv", newline="") as file:
-        measured = list(csv.DictReader(file))
+        results = list(csv.DictReader(file))
     for table in tables(folder, official=False):
-        own = [line for line in measured if line["table"] == table.name]
-        means, linear = [float(line["mean"]) for line in own], table.model == "linear"
-        held = np.asarray(table.held_y, float)
-        baseline = 0.0 if linear else min(held.mean(), 1 - held.mean())
-        for line, mean in zip(own, means, strict=True):
+        lines = [line for line in results if line["table"] == table.name]
+        means, linear = [float(line["mean"]) for line in lines], table.model == "linear"
+        test_y = np.asarray(table.held_y, float)
+        baseline = 0.0 if linear else min(test_y.mean(), 1 - test_y.mean())
+        for line, mean in zip(lines, means, strict=True):
             best = max(means) if linear else min(means)
             facts: dict[str, Any] = {"model": table.model, "bounds": table.bounds, "mechanism": line["mechanism"]}
             facts |= {"delta": float(line["delta"]), "eps": float(line["eps"]), "n_rows": int(line["n"])}
-            kept = (mean - baseline) / (best - baseline)
-            known = (table.name, table.model, *(line[name] for name in ("mechanism", "delta", "n")))
+            share = (mean - baseline) / (best - baseline)
+            key = (table.name, table.model, *(line[name] for name in ("mechanism", "delta", "n")))
             yield dict(
-                zip(OF_TABLES, (*known, len(table.bounds.layout.names), line["eps"], kept, ratio(facts)), strict=True)
+                zip(OF_TABLES, (*key, len(table.bounds.layout.names), line["eps"], share, ratio(facts)), strict=True)
             )
 
 
-def rates(path: str, of: str, limit: float = 2.0) -> list[tuple[Any, ...]]:
+def rates(path: str, column: str, limit: float = 2.0) -> list[tuple[Any, ...]]:
     """Of each value of a column: missed among fits no better than none, and warned among those that keep half."""
     with open(path, newline="") as file:
         lines = list(csv.DictReader(file))
-    found = []
-    for name in dict.fromkeys((line[of], line["model"]) for line in lines):
-        own = [(float(each["kept"]), float(each["ratio"])) for each in lines if (each[of], each["model"]) == name]
-        bad, good = [r for kept, r in own if kept <= 0], [r for kept, r in own if kept >= 0.5]
-        found.append((*name, sum(r <= limit for r in bad), len(bad), sum(r > limit for r in good), len(good)))
-    return found
+    counts = []
+    for name in dict.fromkeys((line[column], line["model"]) for line in lines):
+        scores = [
+            (float(line["kept"]), float(line["ratio"])) for line in lines if (line[column], line["model"]) == name
+        ]
+        bad, good = [r for share, r in scores if share <= 0], [r for share, r in scores if share >= 0.5]
+        counts.append((*name, sum(r <= limit for r in bad), len(bad), sum(r > limit for r in good), len(good)))
+    return counts
 
 
 def main(path: str) -> None:
     warnings.simplefilter("ignore")
     real = "--tables" in sys.argv
-    made = itertools.product(SIZES, COLUMNS, ("linear", "logistic"), DESIGNS)
-    every = of_tables(os.environ["DPLR_DATA"]) if real else (
-        cell for n, d, model, design in made for cell in cells(design, model, n, d)
+    designs = itertools.product(SIZES, COLUMNS, ("linear", "logistic"), DESIGNS)
+    records = of_tables(os.environ["DPLR_DATA"]) if real else (
+        record for n, d, model, design in designs for record in cells(design, model, n, d)
     )  # fmt: skip
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, OF_TABLES if real else FIELDS)
         writer.writeheader()
-        for cell in every:
-            writer.writerow({key: f"{v:.4g}" if isinstance(v, float) else v for key, v in cell.items()})
+        for record in records:
+            writer.writerow({key: f"{v:.4g}" if isinstance(v, float) else v for key, v in record.items()})
             file.flush()
 
 

@@ -41,13 +41,13 @@ COLUMNS = (
 
 def questions(folder: str, official: bool) -> Iterator[Table]:
     """Every table with labels, and three with few of one label, up to a size; large ones last."""
-    found = [table for table in tables(folder, official) if table.model == "logistic"]
-    found += [_rarer(found[0]), *_rich(folder, official)]
-    yield from sorted((table for table in found if len(table.y) <= MOST), key=lambda table: len(table.y))
+    candidates = [table for table in tables(folder, official) if table.model == "logistic"]
+    candidates += [_rarer(candidates[0]), *_rich(folder, official)]
+    yield from sorted((table for table in candidates if len(table.y) <= MOST), key=lambda table: len(table.y))
 
 
 def _rarer(table: Table) -> Table:
-    """The same table, from which most rows with the label are left out."""
+    """A table without most of its rows that have the label."""
     rng, parts = np.random.default_rng(5), []
     for X, y in ((table.X, table.y), (table.held_X, table.held_y)):
         no, yes = np.flatnonzero(~y), rng.permutation(np.flatnonzero(y))
@@ -60,9 +60,9 @@ def _rich(folder: str, official: bool) -> Iterator[Table]:
     """Income above 100,000."""
     frame = pd.read_parquet(os.path.join(folder, "acs2024_fm_370k.parquet"))
     X, y = np.ascontiguousarray(frame[list(FEATURES)].to_numpy(float)), frame["AnnualIncome"].to_numpy() > 100_000
-    held, bounds = slice(TRAIN, None) if official else slice(max(SIZES), TRAIN), dplr.Bounds(list(FEATURES.values()))
+    test, bounds = slice(TRAIN, None) if official else slice(max(SIZES), TRAIN), dplr.Bounds(list(FEATURES.values()))
     for n in SIZES:
-        yield Table(f"ACS rich {n // 1000}k", "logistic", bounds, X[:n], y[:n], X[held], y[held])
+        yield Table(f"ACS rich {n // 1000}k", "logistic", bounds, X[:n], y[:n], X[test], y[test])
 
 
 def log_loss(chances: np.ndarray, y: np.ndarray) -> float:
@@ -81,30 +81,30 @@ def encoded(table: Table, X: Any) -> np.ndarray:
     return np.asarray(dplr.BoundsEncoder(table.bounds).fit(table.X[:2]).transform(X), np.float64)
 
 
-def measured(est: Any, held: np.ndarray, fitted: np.ndarray, table: Table) -> tuple[float, ...]:
+def scores_of(est: Any, test: np.ndarray, training: np.ndarray, table: Table) -> tuple[float, ...]:
     """The error, and each score before and after."""
-    margins = [columns @ est.coef_[0] + est.intercept_[0] for columns in (held, fitted)]
-    both = [(expit(z), expit(est._record.link.log_odds(z))) for z in margins]
-    found = [np.mean((margins[0] > 0) != table.held_y)]
-    found += [log_loss(each, table.held_y) for each in both[0]]
-    found += [calibration_error(each, table.held_y) for each in both[0]]
-    return (*found, *(each.mean() / table.y.mean() for each in both[1]))
+    margins = [columns @ est.coef_[0] + est.intercept_[0] for columns in (test, training)]
+    chances = [(expit(z), expit(est._record.link.log_odds(z))) for z in margins]
+    scores = [np.mean((margins[0] > 0) != table.held_y)]
+    scores += [log_loss(p, table.held_y) for p in chances[0]]
+    scores += [calibration_error(p, table.held_y) for p in chances[0]]
+    return (*scores, *(p.mean() / table.y.mean() for p in chances[1]))
 
 
 def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
     """One row for each mechanism, delta and eps: means over fits."""
-    held, fitted = encoded(table, table.held_X), encoded(table, table.X)
+    test, training = encoded(table, table.held_X), encoded(table, table.X)
     for mechanism, delta in MECHANISMS:
         facts = {"bounds": table.bounds, "eps": list(LEVELS), "delta": delta, "repeats": FITS, "classes": [False, True]}
         if table.bounds.target is not None:
             del facts["classes"]
-        done = dplr.fit_many(table.X, table.y, model="logistic", mechanism=mechanism, **facts)
-        assert np.allclose(held[:50] @ done[0].coef_[0] + done[0].intercept_[0],
-                           done[0].decision_function(table.held_X[:50]))  # fmt: skip
+        models = dplr.fit_many(table.X, table.y, model="logistic", mechanism=mechanism, **facts)
+        assert np.allclose(test[:50] @ models[0].coef_[0] + models[0].intercept_[0],
+                           models[0].decision_function(table.held_X[:50]))  # fmt: skip
         for eps in LEVELS:
-            found = np.array([measured(est, held, fitted, table) for est in done if est.eps == eps])
-            error = found[:, 0].std(ddof=1) / FITS**0.5
-            means = [f"{value:.5f}" for value in (found[:, 0].mean(), error, *found[:, 1:].mean(axis=0))]
+            scores = np.array([scores_of(est, test, training, table) for est in models if est.eps == eps])
+            error = scores[:, 0].std(ddof=1) / FITS**0.5
+            means = [f"{value:.5f}" for value in (scores[:, 0].mean(), error, *scores[:, 1:].mean(axis=0))]
             yield (table.name, len(table.y), f"{table.y.mean():.4f}", mechanism, delta, eps, FITS, *means)
 
 
@@ -113,17 +113,17 @@ SHOWN = {("objective", 0.0): "`objective`", ("ngd", 1e-6): "`ngd`"}
 
 def page(path: str) -> str:
     """The rows of the page's table: eps = 1, of the two mechanisms that the default takes."""
-    found = pd.read_csv(path)
-    found = found[found["eps"] == 1.0].set_index(["table", "mechanism", "delta"])
+    results = pd.read_csv(path)
+    results = results[results["eps"] == 1.0].set_index(["table", "mechanism", "delta"])
     lines = []
-    for name in found.index.unique("table"):
-        for key, said in SHOWN.items():
-            row = found.loc[(name, *key)]
+    for name in results.index.unique("table"):
+        for key, label in SHOWN.items():
+            row = results.loc[(name, *key)]
             scores = " | ".join(
                 f"{row[f'{score}_before']:.{digits}f} → {row[f'{score}_after']:.{digits}f}"
                 for score, digits in (("mean", 2), ("log_loss", 4), ("ece", 3))
             )
-            lines.append(f"| {name} | {int(row['n']):,} | {row['share_of_yes']:.3f} | {said} | {scores} |")
+            lines.append(f"| {name} | {int(row['n']):,} | {row['share_of_yes']:.3f} | {label} | {scores} |")
     return "\n".join(lines)
 
 

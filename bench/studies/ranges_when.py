@@ -37,9 +37,9 @@ RUNS = {
 
 def wide(table, times=4):
     """Every bound that is not a flag's reaches that many times as far."""
-    known = [(c.lower, c.upper) for c in table.bounds.layout.columns]
-    known = [pair if pair == (0, 1) else (pair[0], pair[0] + times * (pair[1] - pair[0])) for pair in known]
-    bounds = dplr.Bounds(known, target=table.bounds.target_pair() if table.model == "linear" else None)
+    pairs = [(c.lower, c.upper) for c in table.bounds.layout.columns]
+    pairs = [pair if pair == (0, 1) else (pair[0], pair[0] + times * (pair[1] - pair[0])) for pair in pairs]
+    bounds = dplr.Bounds(pairs, target=table.bounds.target_pair() if table.model == "linear" else None)
     return replace(table, name=f"{table.name} wide", bounds=bounds)
 
 
@@ -85,11 +85,11 @@ def ranges_of(choice):
 def scores(table, eps, mechanism, delta, choice, fits):
     """Scores of that many fits, and the number of columns that have ranges."""
     options = {"model": table.model, "mechanism": mechanism, "bounds": table.bounds, "delta": delta}
-    with ranges_of(choice) as asked:
-        found = dplr.fit_many(table.X, table.y, eps=[eps], repeats=fits, ranges=asked, **options)
-    held = table.held_X[:HELD], table.held_y[:HELD]
-    got = np.array([est.score(*held) for est in found])
-    return (got if table.model == "linear" else 1 - got), len(ranges.columns_of(found[0]._record.prep))
+    with ranges_of(choice) as setting:
+        models = dplr.fit_many(table.X, table.y, eps=[eps], repeats=fits, ranges=setting, **options)
+    test = table.held_X[:HELD], table.held_y[:HELD]
+    values = np.array([est.score(*test) for est in models])
+    return (values if table.model == "linear" else 1 - values), len(ranges.columns_of(models[0]._record.prep))
 
 
 def main(path, kind):
@@ -103,12 +103,12 @@ def main(path, kind):
             for eps in LEVELS:
                 for mechanism, delta, choices in RUNS[kind]:
                     for choice in choices:
-                        found, columns = scores(table, eps, mechanism, delta, choice, fits)
+                        values, columns = scores(table, eps, mechanism, delta, choice, fits)
                         noise = math.sqrt(2) * 2.25 * columns / eps / len(table.X)
                         cells = (table.name, len(table.X), columns, eps, delta, mechanism, choice, f"{noise:.5f}")
-                        writer.writerow((*cells, f"{found.mean():.4f}", f"{found.std(ddof=1) / fits**0.5:.4f}", fits))
+                        writer.writerow((*cells, f"{values.mean():.4f}", f"{values.std(ddof=1) / fits**0.5:.4f}", fits))
                         file.flush()
-                        print(*cells, f"{found.mean():.4f}", flush=True)
+                        print(*cells, f"{values.mean():.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -574,6 +574,20 @@ def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbou
     assert all(sentence in text for sentence in promised)
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("score", "If the logistic model is right, the true value"),
+        ("slopes", "The true value"),
+        ("linear", "If the target varies equally in all rows, the true value"),
+    ],
+)
+def test_coverage_is_promised_under_the_assumption_of_the_intervals(pages, name, start):
+    words = Page(pages[name]).words
+    sentence = words[: words.index(" lies in each interval")].rpartition(". ")[2]
+    assert sentence == start
+
+
 @pytest.mark.filterwarnings("ignore::dplr.UtilityWarning")
 @pytest.mark.parametrize("aim", ["prediction", "coefficients"])
 def test_a_page_says_from_where_numbers_count_in_products_and_its_recipe_minds_it(aim):

@@ -84,9 +84,9 @@ class Layout:
     @cached_property
     def quantities(self) -> tuple[int, ...]:
         """Those of the numbers that measure something, and products of two such: not flags or codes."""
-        known = zip(self.firsts, self.columns, strict=False)
-        own = (first for first, column in known if isinstance(column, Numeric) and column.quantity)
-        return (*own, *(first for first, product in self._products if product.quantity))
+        pairs = zip(self.firsts, self.columns, strict=False)
+        singles = (first for first, column in pairs if isinstance(column, Numeric) and column.quantity)
+        return (*singles, *(first for first, product in self._products if product.quantity))
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:

@@ -148,12 +148,12 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
                 starts[_names(factor, features[place])[0]] = f"{middle(factor.number):.6g}"
     if not starts:
         return ""
-    named = [f"{name} counts from {start}" for name, start in list(starts.items())[:_NAMED]]
-    others = f", and so do {len(starts) - _NAMED} more" if len(starts) > _NAMED else ""
+    clauses = [f"{name} counts from {start}" for name, start in list(starts.items())[:_NAMED]]
+    remainder = f", and so do {len(starts) - _NAMED} more" if len(starts) > _NAMED else ""
     whose, there = ("their", "these middles") if len(starts) > 1 else ("its", "that middle")
     return (
-        f"In products {', '.join(named)}{others}: the middle of {whose} bounds. The coefficient of a column that is "
-        f"multiplied is its effect at {there}."
+        f"In products {', '.join(clauses)}{remainder}: the middle of {whose} bounds. The coefficient of a column "
+        f"that is multiplied is its effect at {there}."
     )
 
 

@@ -67,8 +67,8 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open(path, "rb") as file:
             values = tomllib.load(file)
     except FileNotFoundError:
-        said = sentence("bounds", "must be the path of a file that exists", str(path), _INIT)
-        raise FileNotFoundError(said) from None
+        message = sentence("bounds", "must be the path of a file that exists", str(path), _INIT)
+        raise FileNotFoundError(message) from None
     except (ValueError, RecursionError) as error:  # of the text's encoding, its syntax, its numbers, its nesting
         raise ValueError(sentence(str(path), "must be a TOML file", str(error) or type(error).__name__)) from None
     try:

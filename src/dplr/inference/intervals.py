@@ -212,17 +212,17 @@ def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, dec
     # Any point with these values will do to start from.
     goal = values / reading.factor - contrasts @ reading.center
     start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
-    phi, found, penalty = start, False, near
+    phi, success, penalty = start, False, near
     for penalty in (near,) if declared else (near / _FARTHER**2, near):  # the nearer where the farther is not found
-        phi, found = lowest(reading, penalty, start, contrasts)
-        if found:
+        phi, success = lowest(reading, penalty, start, contrasts)
+        if success:
             break
-    if found and not declared:
-        free, also = lowest(reading, 0.0, phi, contrasts)
-        phi, penalty = (free, 0.0) if also else (phi, penalty)
+    if success and not declared:
+        free, free_success = lowest(reading, 0.0, phi, contrasts)
+        phi, penalty = (free, 0.0) if free_success else (phi, penalty)
     local = statistic(reading, phi[None], penalty)
     value = max(0.0, float(local.value[0]) - (_SLACK if penalty else 0.0))
-    if not found or not math.isfinite(value):
+    if not success or not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
     return ScoreTest(value, dof, _p_value(value, dof, tails), DECLARED if declared else BOUNDED)
@@ -248,10 +248,10 @@ def _surely(
     What only the declared reach bounds at `SURE` is marked (intervals.md, section 3).
     """
     points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
-    left = np.flatnonzero(verdict != UNBOUNDED)
-    if z < SURE and len(left):
-        points[:, left], found = _both_ends(reading, contrasts[left], z, reach, declared)
-        verdict[left] = np.where(found == UNBOUNDED, UNBOUNDED, verdict[left])
+    places = np.flatnonzero(verdict != UNBOUNDED)
+    if z < SURE and len(places):
+        points[:, places], verdict_at_z = _both_ends(reading, contrasts[places], z, reach, declared)
+        verdict[places] = np.where(verdict_at_z == UNBOUNDED, UNBOUNDED, verdict[places])
     return points, verdict
 
 

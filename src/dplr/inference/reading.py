@@ -93,9 +93,9 @@ class Reading:
         at the others that are. Along them coefficients may move without changing any margin: to where those that are
         left out are 0 (intervals.md, section 10). `keep` is increasing.
         """
-        left = np.setdiff1d(np.arange(len(self.vector)), keep)
-        moved = replace(self, center=self.center - self.center[left] @ null)
-        return moved._cut(np.asarray(keep, np.intp))
+        references = np.setdiff1d(np.arange(len(self.vector)), keep)
+        equation = replace(self, center=self.center - self.center[references] @ null)
+        return equation._cut(np.asarray(keep, np.intp))
 
     def _cut(self, keep: NDArray[np.intp]) -> Reading:
         """The rows and columns of the equation at these coordinates; what is left out must be 0 in the coefficients."""

@@ -218,9 +218,9 @@ class Mechanism(ABC):
 
 
 def instead(plan: Plan) -> str:
-    """What to fit where a mechanism has no intervals, as the end of the sentence that says so."""
-    whole = plan.problem.loss.name in ("logistic", "squared") and plan.problem.unit.person is None
-    return '; use mechanism="auto" with aim="coefficients"' if whole else ""
+    """The remedy where a mechanism has no intervals, as the end of the sentence that says so."""
+    has_intervals = plan.problem.loss.name in ("logistic", "squared") and plan.problem.unit.person is None
+    return '; use mechanism="auto" with aim="coefficients"' if has_intervals else ""
 
 
 class Joint(Protocol):

@@ -190,7 +190,7 @@ class MomentModel(Inference):
 
     @property
     def _advice(self) -> tuple[str, ...]:
-        """What the promise rests on."""
+        """The condition of the promise for sums of several parties; none for those of one."""
         parties = len(self._released.parties)
         return (f"{parties} parties: the promise holds if nobody is in the rows of two.",) if parties > 1 else ()
 

@@ -118,7 +118,7 @@ def effect_words(model: Model, effects: Effects, per: str) -> str:
 
 
 def changed_words(model: Model, effects: Effects) -> str:
-    """What changes by a coefficient."""
+    """The name of the quantity that a coefficient changes."""
     if not model.labels:
         return "logarithm of the prediction" if effects.estimand is Estimand.LOG_RATE else "prediction"
     whose = f"“{_label(model, 0)}”" if len(effects.values) == 1 else "the label"

@@ -69,18 +69,18 @@ def read_effects(est: Any, model: Model) -> Effects:
     table, lacking = _table(est, model)
     if table is not None:
         return _of_table(table, model)
-    found = contrasts(model.names, model.coef, model.intercept, model.prep)
+    model_contrasts = contrasts(model.names, model.coef, model.intercept, model.prep)
     reach = intercept_reach = None
     if model.deviation is not None and model.prep is not None:
-        noise, last = deviations(model.names, model.deviation, model.prep)
-        reach = found.coef[:, :, None] + 2 * noise[:, None] * _SIDES
-        intercept_reach = found.intercept[:, None] + 2 * last * _SIDES
+        noise, intercept_noise = deviations(model.names, model.deviation, model.prep)
+        reach = model_contrasts.coef[:, :, None] + 2 * noise[:, None] * _SIDES
+        intercept_reach = model_contrasts.intercept[:, None] + 2 * intercept_noise * _SIDES
     return Effects(
-        names=found.names,
-        places=found.positions,
-        against=_against(model, found),
-        values=found.coef,
-        intercept=found.intercept,
+        names=model_contrasts.names,
+        places=model_contrasts.positions,
+        against=_against(model, model_contrasts),
+        values=model_contrasts.coef,
+        intercept=model_contrasts.intercept,
         reach=reach,
         intercept_reach=intercept_reach,
         estimand=model.estimand,
@@ -89,12 +89,12 @@ def read_effects(est: Any, model: Model) -> Effects:
     )
 
 
-def _against(model: Model, found: Contrasts) -> tuple[str, ...]:
+def _against(model: Model, model_contrasts: Contrasts) -> tuple[str, ...]:
     """The reference level that each level is compared with; empty for other columns."""
     layout = None if model.prep is None else model.prep.layout
-    if layout is None or not found.references:
-        return ("",) * len(found.names)
-    return tuple(compared_with(layout, found.references, found.positions))
+    if layout is None or not model_contrasts.references:
+        return ("",) * len(model_contrasts.names)
+    return tuple(compared_with(layout, model_contrasts.references, model_contrasts.positions))
 
 
 def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
@@ -115,19 +115,19 @@ def _table(est: Any, model: Model) -> tuple[Summary | None, str]:
 
 def _of_table(table: Summary, model: Model) -> Effects:
     labels = list(dict.fromkeys(line.label for line in table.lines))
-    lines = [[line for line in table.lines if line.label == label and line.name != INTERCEPT] for label in labels]
-    last = [line for line in table.lines if line.name == INTERCEPT]
-    names = tuple(line.name for line in lines[0])
-    known = {name: position for position, name in enumerate(model.names)}
-    places = tuple(known[name] for name in names)
+    groups = [[line for line in table.lines if line.label == label and line.name != INTERCEPT] for label in labels]
+    intercepts = [line for line in table.lines if line.name == INTERCEPT]
+    names = tuple(line.name for line in groups[0])
+    positions = {name: position for position, name in enumerate(model.names)}
+    places = tuple(positions[name] for name in names)
     return Effects(
         names=names,
         places=places,
-        against=tuple(line.reference for line in lines[0]),
-        values=np.array([[_estimate(line) for line in each] for each in lines]),
-        intercept=np.array([_estimate(line) for line in last]) if last else np.full(len(labels), math.nan),
-        reach=np.array([[(line.low, line.high) for line in each] for each in lines]),
-        intercept_reach=np.array([(line.low, line.high) for line in last]) if last else None,
+        against=tuple(line.reference for line in groups[0]),
+        values=np.array([[_estimate(line) for line in group] for group in groups]),
+        intercept=np.array([_estimate(line) for line in intercepts]) if intercepts else np.full(len(labels), math.nan),
+        reach=np.array([[(line.low, line.high) for line in group] for group in groups]),
+        intercept_reach=np.array([(line.low, line.high) for line in intercepts]) if intercepts else None,
         estimand=table.estimand,
         table=table,
         lacking="",

@@ -100,7 +100,7 @@ def discrete_laplace(
 
 
 def rest_of(eps: float, part: float) -> float:
-    """What a part leaves of eps: both add up to it at most, as rationals."""
+    """The rest of eps after a part, rounded down: both add up to eps at most, as rationals."""
     rest = eps - part
     while Fraction(rest) + Fraction(part) > Fraction(eps):
         rest = math.nextafter(rest, 0.0)

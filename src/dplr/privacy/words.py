@@ -17,7 +17,7 @@ _LARGEST_FACTOR_EPS = 10.0  # a factor of 22,027; from here on its digits say no
 
 
 def delta_words(delta: float) -> str:
-    """What follows "delta": the number, or the power of ten that it is below where no reader could tell them apart."""
+    """The value of delta: a number or, for one too small to tell from others, the power of ten just above it."""
     if 0 < delta < _TINY:
         return f"below 10^{math.floor(math.log10(delta)) + 1}"
     return f"= {delta:g}"
@@ -55,11 +55,11 @@ def brief(statement: PrivacyStatement) -> tuple[str, ...]:
 
 
 def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
-    """What voids the promise, as sentences; none where nothing does."""
-    found = [f"NOT COVERED: {fact}." for fact in statement.uncovered]
+    """A sentence for each fact that voids the promise; none where nothing does."""
+    sentences = [f"NOT COVERED: {fact}." for fact in statement.uncovered]
     if statement.reproducible:
-        found.append("Not private: the noise came from a seed, and whoever knows the seed can take it away.")
-    return tuple(found)
+        sentences.append("Not private: the noise came from a seed, and whoever knows the seed can take it away.")
+    return tuple(sentences)
 
 
 def bound(statement: PrivacyStatement) -> str:
@@ -71,11 +71,11 @@ def bound(statement: PrivacyStatement) -> str:
     else:
         whom += f", and that {'it is' if person is None else 'they are'} there"
         change = f"had any one {statement.unit.one} not been there, or one more"
-    more = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
+    delta_clause = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
     empty = ": so large a factor protects nobody" if statement.eps >= _LARGEST_FACTOR_EPS else ""
     return (
         f"Protected is {whom}: {change}, no outcome would be more than {_factor(statement.eps)} times as likely "
-        f"(eps = {statement.eps:g}){more}{empty}."
+        f"(eps = {statement.eps:g}){delta_clause}{empty}."
     )
 
 

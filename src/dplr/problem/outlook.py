@@ -1,4 +1,4 @@
-"""What noise will do to a fit, by public facts alone: an estimate, calibrated in decision record 50."""
+"""The expected effect of noise on a fit, by public facts alone: an estimate, calibrated in decision record 50."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GradientNoise(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What noise will do to the predictions of a fit, expected from public facts alone.
+    """The effect of noise on the predictions of a fit, expected from public facts alone.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class Outlook:
 
     @property
     def least(self) -> str:
-        """Below which eps noise drowns such a fit, as a sentence, and what a useful model takes."""
+        """A sentence with the eps below which noise drowns such a fit, and with what a useful model takes."""
         if self.least_eps <= _LARGEST_EPS:
-            said = f"Noise drowns a fit with all defaults (delta = 0) below an eps of about {_figure(self.least_eps)}"
+            limit = f"Noise drowns a fit with all defaults (delta = 0) below an eps of about {_figure(self.least_eps)}"
         else:
-            said = f"Noise drowns a fit with all defaults at any eps up to {_LARGEST_EPS:g}"
-        return f"{said}; a useful model takes {self._remedy}."
+            limit = f"Noise drowns a fit with all defaults at any eps up to {_LARGEST_EPS:g}"
+        return f"{limit}; a useful model takes {self._remedy}."
 
     @property
     def _remedy(self) -> str:
@@ -137,7 +137,7 @@ def table_noise(problem: Problem, cell: float, quantile: float) -> float:
 
 
 def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Outlook | None:
-    """What noise will do to a fit; None where public facts do not tell.
+    """The expected effect of noise on a fit; None where public facts do not tell.
 
     They do not without a number of units, for a public start, from which nobody knows how far good coefficients are,
     and for counts, whose rates have no usual size.

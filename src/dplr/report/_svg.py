@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"(^|url\()#([A-Za-z][\w.-]*)(?=$|\))")  # a colour such
 
 
 def inline_svg(draw: Callable[[Axes], object], name: str, description: str, height: float = HEIGHT) -> str:
-    """What `draw` draws on the Axes that it is given, as an `<svg>` element whose identifiers begin with `name`.
+    """The drawing that `draw` makes on an Axes, as an `<svg>` element whose identifiers begin with `name`.
 
     The figure is one that pyplot does not know, so nothing is left open. Styles become attributes, so that the page's
     Content-Security-Policy need not allow them. Everything but drawing is dropped: metadata, comments, style sheets,
@@ -43,7 +43,7 @@ def inline_svg(draw: Callable[[Axes], object], name: str, description: str, heig
     for parent in list(root.iter()):
         for child in [child for child in parent if _tag(child) in ("metadata", "style")]:
             parent.remove(child)
-    used = {found[1] for part in root.iter() for value in part.attrib.values() for found in _REFERENCE.findall(value)}
+    used = {match[1] for part in root.iter() for value in part.attrib.values() for match in _REFERENCE.findall(value)}
     for part in root.iter():
         _clean(part, used, name)
     root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": description}

@@ -53,7 +53,7 @@ def alarms(statement: PrivacyStatement) -> list[Alarm]:
 
 
 def headline(model: Model, statement: PrivacyStatement) -> str:
-    """What the page is about."""
+    """The model, its level of privacy, and the content of the page, in two sentences."""
     if math.isinf(statement.eps):
         level = "without privacy"
     else:
@@ -129,7 +129,7 @@ def _group(statement: PrivacyStatement) -> str:
 
 
 def released(statement: PrivacyStatement) -> str:
-    """What the list of blocks is."""
+    """The introduction to the list of released blocks."""
     if math.isinf(statement.eps):
         return "These numbers, without noise, and the model on this page."
     return (
@@ -176,25 +176,27 @@ def _estimand(model: Model, effects: Effects) -> Estimand:
 
 
 def meaning(model: Model, effects: Effects) -> list[str]:
-    """What the numbers of the table are, before it."""
-    one = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
+    """Two paragraphs before the table: the meaning of its numbers, and how far off they may be."""
+    label = f"“{printable(model.labels[0], 60)}”" if model.labels else ""
     if len(effects.values) > 1:
-        said = [
+        sentences = [
             "There is one column of numbers for each label, which stands against all others: each is the "
             f"{_CHANGES[_estimand(model, effects)]} per unit. The label with the largest sum is predicted."
         ]
     elif not model.labels:
-        said = [_of_regression(effects)]
+        sentences = [_of_regression(effects)]
     elif effects.estimand is Estimand.LOG_ODDS:
-        said = [f"One unit more of a column, the others unchanged, adds its number to the log odds of {one}."]
+        sentences = [f"One unit more of a column, the others unchanged, adds its number to the log odds of {label}."]
     elif effects.estimand is Estimand.PROBABILITY:
-        said = [f"One unit more of a column, the others unchanged, changes the probability of {one} by its number."]
+        sentences = [
+            f"One unit more of a column, the others unchanged, changes the probability of {label} by its number."
+        ]
     else:
         values = f"values{_less(model)}"
-        said = [f"The sum of coefficients times {values}, plus the intercept, is a score: above 0 means {one}."]
+        sentences = [f"The sum of coefficients times {values}, plus the intercept, is a score: above 0 means {label}."]
     if any(effects.against):
-        said.append("Levels are compared with a reference level, which has the number 0.")
-    return [" ".join(said), _uncertainty(model, effects)]
+        sentences.append("Levels are compared with a reference level, which has the number 0.")
+    return [" ".join(sentences), _uncertainty(model, effects)]
 
 
 def _of_regression(effects: Effects) -> str:
@@ -206,11 +208,9 @@ def _of_regression(effects: Effects) -> str:
 def _uncertainty(model: Model, effects: Effects) -> str:
     """How far off the numbers may be, or that nobody knows."""
     if effects.kind == "intervals":
-        equal = effects.table is not None and effects.table.equal_variances
-        condition = "If the target varies equally in all rows, the" if equal else "The"
         return (
-            f"{condition} true value lies in each interval with a probability of 95 %, sampling and privacy noise "
-            "counted: one that holds 0 leaves open whether the column matters at all."
+            f"{_condition(effects)} true value lies in each interval with a probability of 95 %, sampling and privacy "
+            "noise counted: one that holds 0 leaves open whether the column matters at all."
         )
     if model.statement is None or math.isinf(model.statement.eps):
         return effects.lacking
@@ -220,6 +220,14 @@ def _uncertainty(model: Model, effects: Effects) -> str:
         "Every number holds noise on purpose, and the release does not tell how much of it is in each: small ones may "
         f"be nothing but noise, their signs and order too. {effects.lacking}"
     )
+
+
+def _condition(effects: Effects) -> str:
+    """The start of the sentence on coverage: the assumption that the intervals need, if any."""
+    if effects.estimand is Estimand.LOG_ODDS:
+        return "If the logistic model is right, the"
+    equal = effects.table is not None and effects.table.equal_variances
+    return "If the target varies equally in all rows, the" if equal else "The"
 
 
 def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:
@@ -279,12 +287,12 @@ def _less(model: Model) -> str:
 def _ranges(model: Model) -> str:
     """The range of each column that has one, inside its declared bounds."""
     declared = {} if model.ranges is None else dict(zip(model.names, model.ranges.tolist(), strict=True))
-    said = []
+    clauses = []
     for name, (low, high) in model.released.items():
         ends = declared.get(name)
         bounds = f" of {ends[0]:g} to {ends[1]:g}" if ends else ""
-        said.append(f"{printable(name)} {low:.4g} to {high:.4g}{bounds}")
-    return f"Ranges: {'; '.join(said)}."
+        clauses.append(f"{printable(name)} {low:.4g} to {high:.4g}{bounds}")
+    return f"Ranges: {'; '.join(clauses)}."
 
 
 def secrets(statement: PrivacyStatement) -> list[str]:

@@ -107,9 +107,9 @@ def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
     with np.errstate(invalid="ignore"):  # faulty numbers are refused later
         share = float(np.std(np.clip(y.as_float(), low, high))) / (high - low)
     if share < _NARROW:
-        said = f"the standard deviation of y is {share:.2g} of its declared range [{low:g}, {high:g}]"
+        fact = f"the standard deviation of y is {share:.2g} of its declared range [{low:g}, {high:g}]"
         advice = "Noise grows with that range. Are the units right?"
-        warn(f"{said}. {advice} (For the data holder: this share is not private.)", DataWarning)
+        warn(f"{fact}. {advice} (For the data holder: this share is not private.)", DataWarning)
 
 
 def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:

@@ -102,14 +102,14 @@ def null_directions(geometry: Geometry, keep: NDArray[np.intp]) -> NDArray[np.fl
 
     In every row one column of the block is the half-width: their sum, less its multiple of the constant, is 0.
     """
-    sizes, found = dict(geometry.blocks), []
+    sizes, directions = dict(geometry.blocks), []
     for first in np.setdiff1d(np.arange(geometry.n_coefs), keep).tolist():
         assert geometry.half_width is not None
         direction = np.zeros(geometry.n_coefs)
         direction[first : first + sizes[first]] = 1.0
         direction[-1] = -geometry.half_width / geometry.intercept
-        found.append(direction)
-    return np.array(found)
+        directions.append(direction)
+    return np.array(directions)
 
 
 def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -70,14 +70,14 @@ def contrasts(names: Sequence[str], coef: Matrix, intercept: Matrix, prep: Prep 
             left_out |= _move_product(layout, first, product, full, coef, intercept)
         for place in full:
             first = layout.firsts[place]
-            others = np.arange(first + 1, first + layout.columns[place].block)
+            levels = np.arange(first + 1, first + layout.columns[place].block)
             intercept += coef[:, first]
-            coef[:, others] -= coef[:, [first]]
+            coef[:, levels] -= coef[:, [first]]
             left_out.add(first)
             references[layout.features[place]] = levels_of(layout.columns[place])[0]
-    kept = tuple(j for j in range(len(names)) if j not in left_out)
+    positions = tuple(j for j in range(len(names)) if j not in left_out)
     in_order = {feature: references[feature] for feature in layout.features if feature in references}
-    return Contrasts(tuple(names[j] for j in kept), kept, in_order, coef[:, list(kept)], intercept)
+    return Contrasts(tuple(names[j] for j in positions), positions, in_order, coef[:, list(positions)], intercept)
 
 
 def deviations(names: Sequence[str], deviation: float, prep: Prep) -> tuple[Matrix, float]:
@@ -91,22 +91,22 @@ def deviations(names: Sequence[str], deviation: float, prep: Prep) -> tuple[Matr
     squares, square = 0.0, 0.0
     for begin in range(0, size, _MOST):
         units = np.eye(min(_MOST, size - begin), size, begin)
-        found = [prep.to_user_units(unit) for unit in units]
-        moved = contrasts(
+        models = [prep.to_user_units(unit) for unit in units]
+        unit_contrasts = contrasts(
             names,
-            np.array([slopes - start for slopes, _ in found]).reshape(-1, d),
-            np.array([constant - offset for _, constant in found]),
+            np.array([slopes - start for slopes, _ in models]).reshape(-1, d),
+            np.array([constant - offset for _, constant in models]),
             prep,
         )
-        squares = squares + (moved.coef**2).sum(axis=0)
-        square += float((moved.intercept**2).sum())
+        squares = squares + (unit_contrasts.coef**2).sum(axis=0)
+        square += float((unit_contrasts.intercept**2).sum())
     return deviation * np.sqrt(squares), float(deviation * np.sqrt(square))
 
 
 def _full(layout: Layout) -> tuple[int, ...]:
     """Places of the columns of the table each level of which has a column."""
-    known = enumerate(layout.columns)
-    return tuple(place for place, column in known if levels_of(column) and declared_reference(column) is None)
+    columns = enumerate(layout.columns)
+    return tuple(place for place, column in columns if levels_of(column) and declared_reference(column) is None)
 
 
 def _narrow(prep: Prep) -> set[int]:
@@ -133,18 +133,18 @@ def _move_product(
 ) -> set[int]:
     """Take the reference levels of a product to 0, in place; the columns that this leaves out."""
     columns = [_columns(layout, place) for place in product.places]
-    block = first + np.arange(product.width).reshape([len(each) for each in columns])
+    block = first + np.arange(product.width).reshape([len(group) for group in columns])
     for axis in (0, 1):
         if product.places[axis] not in full:
             continue
         block = np.moveaxis(block, axis, 0)
-        reference, others, target = block[0], block[1:], columns[1 - axis]
-        moved = coef[:, reference]
-        coef[:, others] -= moved[:, np.newaxis]
-        coef[:, target] += moved
+        reference, rest, target = block[0], block[1:], columns[1 - axis]
+        shift = coef[:, reference]
+        coef[:, rest] -= shift[:, np.newaxis]
+        coef[:, target] += shift
         if (number := layout.columns[product.places[1 - axis]].number) is not None:
-            intercept -= middle(number) * moved[:, 0]
-        block, columns[axis] = np.moveaxis(others, 0, axis), columns[axis][1:]
+            intercept -= middle(number) * shift[:, 0]
+        block, columns[axis] = np.moveaxis(rest, 0, axis), columns[axis][1:]
     return set(range(first, first + product.width)) - set(block.ravel().tolist())
 
 

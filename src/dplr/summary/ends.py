@@ -12,7 +12,7 @@ class Ends(dict[Any, Any]):
         """A pandas data frame with the columns `low` and `high`, indexed by name, or by label and name."""
         import pandas as pd
 
-        nested = {label: each.to_frame() for label, each in self.items() if isinstance(each, Ends)}
+        nested = {label: ends.to_frame() for label, ends in self.items() if isinstance(ends, Ends)}
         if nested:
             return pd.concat(nested, names=["class"])
         return pd.DataFrame.from_dict(self, orient="index", columns=["low", "high"]).rename_axis("name")

@@ -19,7 +19,7 @@ from dplr.summary.table import NO_INTERVAL, Line, Summary
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Coefficients:
-    """What was released of a model, or of one for each class.
+    """The released coefficients of a model, or of one model for each class.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Coefficients:
 
 
 def released_table(
-    found: Coefficients,
+    coefficients: Coefficients,
     estimand: Estimand,
     title: str,
     facts: Mapping[str, str],
@@ -50,33 +50,39 @@ def released_table(
     notes: tuple[str, ...],
 ) -> Summary:
     """The table; `obstacle` is why there are no intervals."""
-    shown = contrasts(found.names, found.coef, found.intercept, found.prep)
-    lines = tuple(_lines(found, shown))
-    clipped = clippings(found.names, found.prep)
+    model_contrasts = contrasts(coefficients.names, coefficients.coef, coefficients.intercept, coefficients.prep)
+    lines = tuple(_lines(coefficients, model_contrasts))
+    clipped = clippings(coefficients.names, coefficients.prep)
     return Summary(
         lines=lines,
         title=about(title, clipped),
         facts=dict(facts) | {"coefficients": estimand.words},
-        references=dict(shown.references),
+        references=dict(model_contrasts.references),
         notes=noted(notes, clipped),
         estimand=estimand,
         obstacle=obstacle,
         alarms=alarms,
-        advice=(*advice, _advice(found, obstacle)),
+        advice=(*advice, _advice(coefficients, obstacle)),
         clipped=clipped,
     )
 
 
-def _lines(found: Coefficients, shown: Contrasts) -> Iterator[Line]:
+def _lines(coefficients: Coefficients, model_contrasts: Contrasts) -> Iterator[Line]:
     """The columns of each model, then its intercept where it has one."""
-    layout = found.prep.layout
-    against = [""] * len(shown.names) if layout is None else compared_with(layout, shown.references, shown.positions)
-    noise, last = np.full(len(shown.names), math.nan), math.nan
-    if found.deviation is not None:
-        noise, last = deviations(found.names, found.deviation, found.prep)
-    for label, coef, intercept in zip(found.labels, shown.coef.tolist(), shown.intercept.tolist(), strict=True):
-        rows = list(zip(shown.names, coef, noise.tolist(), against, strict=True))
-        rows += [(INTERCEPT, intercept, last, "")] if found.prep.geometry.intercept else []
+    layout = coefficients.prep.layout
+    against = (
+        [""] * len(model_contrasts.names)
+        if layout is None
+        else compared_with(layout, model_contrasts.references, model_contrasts.positions)
+    )
+    noise, intercept_noise = np.full(len(model_contrasts.names), math.nan), math.nan
+    if coefficients.deviation is not None:
+        noise, intercept_noise = deviations(coefficients.names, coefficients.deviation, coefficients.prep)
+    for label, coef, intercept in zip(
+        coefficients.labels, model_contrasts.coef.tolist(), model_contrasts.intercept.tolist(), strict=True
+    ):
+        rows = list(zip(model_contrasts.names, coef, noise.tolist(), against, strict=True))
+        rows += [(INTERCEPT, intercept, intercept_noise, "")] if coefficients.prep.geometry.intercept else []
         for name, value, deviation, level in rows:
             yield Line(
                 name=name,
@@ -93,11 +99,11 @@ def _lines(found: Coefficients, shown: Contrasts) -> Iterator[Line]:
             )
 
 
-def _advice(found: Coefficients, obstacle: str) -> str:
+def _advice(coefficients: Coefficients, obstacle: str) -> str:
     """Why there are no intervals, and what the digits are."""
-    if found.deviation is None:
+    if coefficients.deviation is None:
         digits = "How much noise is in each number is not known: two digits are shown, and even these may be noise."
-    elif found.deviation:
+    elif coefficients.deviation:
         digits = "The noise is the standard deviation of what was added to each number; sampling error comes on top."
     else:
         digits = ""

@@ -75,12 +75,12 @@ def _clipping(table: Summary, line: Line) -> list[str]:
     """The range and the declared bounds of a column, where the table has any."""
     if not table.clipped:
         return []
-    found = table.clipped.get(line.name)
-    if found is None:
+    clipping = table.clipped.get(line.name)
+    if clipping is None:
         return ["", ""]
-    places = decimals((found.high - found.low) / 10)
-    low, high = rounded(found.low, places), rounded(found.high, places)
-    return [f"[{low}, {high}]", f"[{short(found.lower)}, {short(found.upper)}]"]
+    places = decimals((clipping.high - clipping.low) / 10)
+    low, high = rounded(clipping.low, places), rounded(clipping.high, places)
+    return [f"[{low}, {high}]", f"[{short(clipping.lower)}, {short(clipping.upper)}]"]
 
 
 def _noisy(table: Summary) -> bool:
@@ -108,7 +108,7 @@ def _facts(table: Summary) -> str:
 
 
 def _about(table: Summary) -> str:
-    """What the coefficients are."""
+    """The meaning of the coefficients, as a sentence."""
     return f"Coefficients: {table.estimand.words}."
 
 
@@ -160,7 +160,7 @@ def as_text(table: Summary) -> str:
     """Everything, in lines of at most 100 characters, except for long names."""
     rows = _grid(table, cells(table))
     rule = "-" * min(max(len(row) for row in rows), _WIDTH)
-    remarks = [line for each in _remarks(table) for line in _filled(each)]
+    remarks = [line for remark in _remarks(table) for line in _filled(remark)]
     top = [table.title, *_filled(_facts(table)), *_filled(_about(table))]
     return "\n".join([*top, rule, rows[0], rule, *rows[1:], rule, *remarks])
 
@@ -171,19 +171,19 @@ def as_brief(table: Summary) -> str:
     values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
     subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
     top = _filled(subject) + _filled(_about(table))
-    remarks = [line for each in table.alarms for line in _filled(_seen(each))]
-    for lines in (_filled(_seen(each)) for each in table.advice):
+    remarks = [line for sentence in table.alarms for line in _filled(_seen(sentence))]
+    for lines in (_filled(_seen(sentence)) for sentence in table.advice):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
-    shown = table.lines[:room]
-    left = len(table.lines) - len(shown) + table.omitted
-    more = f"{left:,} more coefficients" if left else ""
-    rest = " and ".join(each for each in (more, "notes" if table.notes else "") if each)
+    excerpt = table.lines[:room]
+    surplus = len(table.lines) - len(excerpt) + table.omitted
+    surplus_words = f"{surplus:,} more coefficients" if surplus else ""
+    rest = " and ".join(part for part in (surplus_words, "notes" if table.notes else "") if part)
     where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
-    grid = _first_rows(table, shown)
+    grid = _first_rows(table, excerpt)
     if table.clipped and max(map(len, grid)) > _WIDTH:
-        grid = _first_rows(replace(table, clipped={}), shown)  # the title says that columns are clipped
+        grid = _first_rows(replace(table, clipped={}), excerpt)  # the title says that columns are clipped
     return "\n".join([*top, *grid, *where, *remarks])
 
 
@@ -250,13 +250,13 @@ def _latex(text: str) -> str:
 def records(table: Summary) -> list[dict[str, Any]]:
     """One mapping of names to values for each line, numbers in full; with the range and the declared bounds, if any."""
     names = [name for name in type(table.lines[0]).__slots__ if name != "label" or _classes(table)]
-    found = [{name: getattr(line, name) for name in names} for line in table.lines]
+    rows = [{name: getattr(line, name) for name in names} for line in table.lines]
     if not table.clipped:
-        return found
+        return rows
     ends = {"clipped_low": "low", "clipped_high": "high", "declared_lower": "lower", "declared_upper": "upper"}
     return [
         record | {name: getattr(table.clipped.get(record["name"]), end, math.nan) for name, end in ends.items()}
-        for record in found
+        for record in rows
     ]
 
 

@@ -96,16 +96,16 @@ def summarise(
     subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
 ) -> Summary:
     """The regression table; with `most` only that many lines of it, as each of them takes time."""
-    own = _each(subject, level, joint)
+    model_level = _each(subject, level, joint)
     if joint:  # of all lines, whether or not they are asked for
-        own = 1 - (1 - own) / len(subject.names)
+        model_level = 1 - (1 - model_level) / len(subject.names)
     lines: list[Line] = []
     advice = list(subject.advice)
     for equation in subject.equations:
-        left = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
-        if left:
-            first = Equation(equation.label, equation.reading, equation.contrasts[:left], equation.added[:left])
-            lines += _lines(subject, first, *intervals_of(first, own, False, coef_bound))
+        count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
+        if count:
+            first = Equation(equation.label, equation.reading, equation.contrasts[:count], equation.added[:count])
+            lines += _lines(subject, first, *intervals_of(first, model_level, False, coef_bound))
         advice += _warnings(subject, equation)
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
@@ -145,14 +145,14 @@ def intervals_of(
     equation: Equation, level: float, joint: bool, coef_bound: float | None
 ) -> tuple[Intervals, NDArray[np.float64]]:
     """Intervals of every coefficient of a model, before anything is added to them, and p-values of its being 0."""
-    found = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
-    return consistent(equation.reading, equation.contrasts, -equation.added, found, coef_bound)
+    estimates = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
+    return consistent(equation.reading, equation.contrasts, -equation.added, estimates, coef_bound)
 
 
 def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    found, _ = intervals_of(equation, level, joint, coef_bound)
-    return np.column_stack([found.low, found.high]) + equation.added[:, None]
+    estimates, _ = intervals_of(equation, level, joint, coef_bound)
+    return np.column_stack([estimates.low, estimates.high]) + equation.added[:, None]
 
 
 def joint_test(
@@ -163,23 +163,23 @@ def joint_test(
     return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], coef_bound)
 
 
-def _lines(subject: Subject, equation: Equation, found: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
+def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
     lines = []
-    for k, name in enumerate(subject.names[: len(found.verdict)]):
-        bounded = found.verdict[k] != UNBOUNDED
+    for k, name in enumerate(subject.names[: len(estimates.verdict)]):
+        bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
-        std_error = float(found.std_error[k]) if bounded else math.nan
+        std_error = float(estimates.std_error[k]) if bounded else math.nan
         line = Line(
             name=name,
             label=equation.label,
-            estimate=float(found.estimate[k]) + added,
+            estimate=float(estimates.estimate[k]) + added,
             std_error=std_error,
-            low=float(found.low[k]) + added,
-            high=float(found.high[k]) + added,
-            noise_share=float(found.noise_share[k]),
+            low=float(estimates.low[k]) + added,
+            high=float(estimates.high[k]) + added,
+            noise_share=float(estimates.noise_share[k]),
             p_value=float(p_values[k]),
-            verdict=str(found.verdict[k]),
-            noise=std_error * math.sqrt(float(found.noise_share[k])) if bounded else math.nan,
+            verdict=str(estimates.verdict[k]),
+            noise=std_error * math.sqrt(float(estimates.noise_share[k])) if bounded else math.nan,
             reference=subject.against[k],
         )
         lines.append(line)

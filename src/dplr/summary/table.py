@@ -285,7 +285,7 @@ class Summary:
             "obstacle": self.obstacle,
             "alarms": list(self.alarms),
             "advice": list(self.advice),
-            "clipped": {name: asdict(each) for name, each in self.clipped.items()},
+            "clipped": {name: asdict(clipping) for name, clipping in self.clipped.items()},
         }
 
     def to_json(self) -> str:

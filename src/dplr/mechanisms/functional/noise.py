@@ -50,16 +50,16 @@ def _with_pure_meat(
 ) -> tuple[dict[str, Release], str]:
     """The moments with most of eps, then the squared residuals at their solution with `PURE_MEAT_SHARE` of it."""
     moments = {name: size for name, size in sizes.items() if name not in meat}
-    left = eps * (1 - PURE_MEAT_SHARE)
-    released, named = laplace_release(problem, moments, left, coef_norm, classes, False)
-    own = meat_sensitivity(problem)
-    equal = dict.fromkeys(meat, 1.0)
+    moments_eps = eps * (1 - PURE_MEAT_SHARE)
+    released, moments_words = laplace_release(problem, moments, moments_eps, coef_norm, classes, False)
+    meat_change = meat_sensitivity(problem)
+    weights = dict.fromkeys(meat, 1.0)
     charged, noises = calibration.discrete_laplace(
-        own, calibration.rest_of(eps, left), tuple(equal.values()), tuple(meat.values())
+        meat_change, calibration.rest_of(eps, moments_eps), tuple(weights.values()), tuple(meat.values())
     )
-    released |= _releases(meat, charged, "discrete Laplace", noises, equal)
-    words = f"{100 * PURE_MEAT_SHARE:g} % of eps for the squared residuals times rows, L1 sensitivity {own:.6g}"
-    return released, f"{named}; {words}"
+    released |= _releases(meat, charged, "discrete Laplace", noises, weights)
+    share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the squared residuals times rows"
+    return released, f"{moments_words}; {share}, L1 sensitivity {meat_change:.6g}"
 
 
 def meat_sensitivity(problem: Problem) -> float:

@@ -40,7 +40,7 @@ def missing_for_intervals(plan: Plan) -> str:
 
 
 def missing_for_equation(plan: Plan) -> str:
-    """What a release lacks that the noisy equation and its noise need; empty for nothing."""
+    """Why a release does not suffice for the noisy equation and its noise; empty where it does."""
     problem = plan.problem
     if problem.unit.person is not None:
         return "rows of one person depend on each other, and what it releases does not show how much"

@@ -220,8 +220,8 @@ class FunctionalMechanism(Mechanism):
             rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
             raise ValueError(sentence("aim", rule, AIMS[1], remedy))
         spec = self.unbiased(problem.loss)
-        usual = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
-        return replace(spec, intervals="robust") if usual and problem.unit.person is None else spec
+        robust = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
+        return replace(spec, intervals="robust") if robust and problem.unit.person is None else spec
 
     def unbiased(self, loss: Loss) -> FunctionalMechanism:
         """Without a ridge, directions dropped where noise is half of them; logistic: Stein's lengths. Private."""
@@ -268,8 +268,9 @@ class FunctionalMechanism(Mechanism):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
-        chosen = self.noise == "smaller"
-        return gradient_noise(plan.statement.released, self.coef_norm) if chosen else None
+        if self.noise != "smaller":
+            return None
+        return gradient_noise(plan.statement.released, self.coef_norm)
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """That of the noisy quadratic, at coefficients of norm `coef_norm`."""

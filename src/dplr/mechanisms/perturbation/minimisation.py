@@ -83,11 +83,11 @@ def check_cut(cut: float) -> float:
     return value
 
 
-def instead(asked: Loss, minimised: Loss) -> str:
-    """What the statement says of a loss that took the place of another."""
-    if minimised == asked:
+def instead(original: Loss, surrogate: Loss) -> str:
+    """A clause of the statement about a surrogate loss; empty where the original loss is minimised."""
+    if surrogate == original:
         return ""
-    return f"; minimises the {minimised.label} loss instead of the {asked.label} one"
+    return f"; minimises the {surrogate.label} loss instead of the {original.label} one"
 
 
 def no_reference(mechanism: str) -> ValueError:

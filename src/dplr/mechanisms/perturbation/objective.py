@@ -148,7 +148,7 @@ class ObjectivePerturbation(Mechanism):
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         self._check_unit(problem)
-        asked, problem = problem.loss, self._cut(problem, eps, delta)
+        original, problem = problem.loss, self._cut(problem, eps, delta)
         minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
@@ -170,7 +170,7 @@ class ObjectivePerturbation(Mechanism):
             offset = 2 * solved.tolerance / noise.ridge
             solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
             delta = delta or minimisation.MISSED
-        return Plan(problem, self._statement(problem, asked, noise, solved, stated, delta), solved)
+        return Plan(problem, self._statement(problem, original, noise, solved, stated, delta), solved)
 
     def _tolerance(self, problem: Problem, noise: LinearTerm, eps: float) -> float:
         """The tolerance as a share of one record's largest gradient."""
@@ -219,7 +219,7 @@ class ObjectivePerturbation(Mechanism):
         return objective_ridge(problem.loss, total, size, eps, delta, norm, records, self.coef_norm), ()
 
     def _statement(
-        self, problem: Problem, asked: Loss, noise: LinearTerm, solved: Minimisation, eps: float, delta: float
+        self, problem: Problem, original: Loss, noise: LinearTerm, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
         law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
         weights = np.asarray(solved.weights or 1.0)
@@ -240,7 +240,7 @@ class ObjectivePerturbation(Mechanism):
             calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
             f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
-            f"{minimisation.instead(asked, problem.loss)}",
+            f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -287,8 +287,8 @@ class ObjectivePerturbation(Mechanism):
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> ObjectivePerturbation:
         """With the Hessian and without a cut, where the loss is logistic and the calibration is not a printed one."""
         logistic = problem.loss.name == "logistic" and not problem.unit.weighted
-        usual = self.calibration == "tight" and self.cut in (None, "auto")
-        return replace(self, intervals="on") if logistic and usual else self
+        tight = self.calibration == "tight" and self.cut in (None, "auto")
+        return replace(self, intervals="on") if logistic and tight else self
 
     def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
         """The linear term's, in coordinates with a ridge each; and that on the cells of the Hessian."""

@@ -103,7 +103,7 @@ class OutputPerturbation(Mechanism):
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
-        asked, problem = problem.loss, self._cut(problem, eps, delta)
+        original, problem = problem.loss, self._cut(problem, eps, delta)
         n_rows = minimisation.check(problem, self.about.name)
         geometry = problem.geometry
         size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
@@ -132,7 +132,7 @@ class OutputPerturbation(Mechanism):
             calibration=f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, "
             "the tolerance by 2 tau/Lam: "
             f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
-            f"{minimisation.instead(asked, problem.loss)}",
+            f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",
             reproducible=False,
@@ -176,7 +176,7 @@ class OutputPerturbation(Mechanism):
         return deviation * plan.minimisation.ridge if self.noise == "smaller" else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """What the ridge makes of the noise on coefficients; it is behind the ridge."""
+        """The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink."""
         if plan.minimisation is None:
             plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)  # from a file
         assert plan.minimisation is not None

@@ -43,8 +43,8 @@ class Link:
         """Log odds of the label +1, of the shape of the margins; 0 at 0, and never of another sign than the margin."""
         if not self.share:
             return margins
-        own = self._log_slope(-margins) - self._log_slope(margins)
-        return np.asarray((1 - self.share) * margins + self.share * own, np.float64)
+        loss_log_odds = self._log_slope(-margins) - self._log_slope(margins)
+        return np.asarray((1 - self.share) * margins + self.share * loss_log_odds, np.float64)
 
     def _log_slope(self, margins: Vector) -> Vector:
         cut = np.log1p(-self.bend * np.exp(np.minimum(margins - self.turn, 0.0)))

@@ -99,7 +99,7 @@ class Loss:
 
     @property
     def estimand(self) -> Estimand:
-        """What coefficients at the minimum of the loss are a change of: see `PrivacyStatement.estimand`."""
+        """The meaning of coefficients at the minimum of the loss, as in `PrivacyStatement.estimand`."""
         if self.name in _ESTIMANDS:
             return _ESTIMANDS[self.name]
         if self.link == "log":

@@ -8,18 +8,20 @@ from collections.abc import Collection, Sequence
 _DELIMITERS = (";", "\t", "|", ",")
 
 
-def check_columns(path: str, header: Sequence[str], wanted: Collection[str]) -> None:
+def check_columns(path: str, header: Sequence[str], names: Collection[str]) -> None:
     """Raise ValueError where a column is missing, or is there twice."""
-    missing = [name for name in wanted if name not in header]
+    missing = [name for name in names if name not in header]
     if missing:
-        listed = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
+        header_words = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
         close = difflib.get_close_matches(missing[0], header, 1)
         hint = f" Did you mean {close[0]}?" if close else ""
-        absent = ", ".join(missing[:12])
-        divided = [each for each in _DELIMITERS if len(header) == 1 and each in header[0]]
-        if divided:
-            hint = f" Are its fields divided by {divided[0]!r}? Say so: --delimiter {divided[0]!r}."
-        raise ValueError(f"`{path}` must have a column for {absent}; its header has {listed or 'nothing'}.{hint}")
-    twice = [name for name in wanted if list(header).count(name) > 1]
-    if twice:
-        raise ValueError(f"`{path}` must have every column once; {', '.join(twice)} is there twice.")
+        missing_words = ", ".join(missing[:12])
+        delimiters = [delimiter for delimiter in _DELIMITERS if len(header) == 1 and delimiter in header[0]]
+        if delimiters:
+            hint = f" Are its fields divided by {delimiters[0]!r}? Say so: --delimiter {delimiters[0]!r}."
+        raise ValueError(
+            f"`{path}` must have a column for {missing_words}; its header has {header_words or 'nothing'}.{hint}"
+        )
+    duplicates = [name for name in names if list(header).count(name) > 1]
+    if duplicates:
+        raise ValueError(f"`{path}` must have every column once; {', '.join(duplicates)} is there twice.")

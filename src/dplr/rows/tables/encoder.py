@@ -209,13 +209,13 @@ def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder]:
     return matrix, encoder
 
 
-def _lacks(missing: list[str], seen: list[str]) -> str:
-    """What to say of a table without columns of the model, and which of its own is one of them misspelt."""
-    near = difflib.get_close_matches(missing[0].casefold(), [name.casefold() for name in seen], 1)
-    close = [name for name in seen if name.casefold() in near and name not in missing]
+def _lacks(missing: list[str], columns: list[str]) -> str:
+    """The error of a table without columns of the model; it points to a column that may be one of them misspelt."""
+    near = difflib.get_close_matches(missing[0].casefold(), [name.casefold() for name in columns], 1)
+    close = [name for name in columns if name.casefold() in near and name not in missing]
     remedy = f"Rename {close[0]!r} to {missing[0]!r}." if close else "Columns are found by name: add it."
     rule = f"must have the columns that the model was fitted on, and lacks {missing[:_SHOWN]}"
-    return sentence("X", rule, seen[:_SHOWN], remedy)
+    return sentence("X", rule, columns[:_SHOWN], remedy)
 
 
 def _kind(dtype: Any) -> str:
