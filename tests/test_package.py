@@ -168,7 +168,7 @@ def test_demo_prints_an_answer_that_one_would_publish_with_its_intervals_probabi
     lines = text.splitlines()
     assert len(lines) <= 45
     assert max(map(len, lines)) <= 100
-    order = ["log odds", "rate_marriage", "promised", "Protected is one record", "Are its probabilities right", "AUC"]
+    order = ["log odds", "rate_marriage", "promised", "One record is protected", "Are its probabilities right", "AUC"]
     places = [text.index(piece) for piece in order]
     assert places == sorted(places)
     for name in demo.BOUNDS:

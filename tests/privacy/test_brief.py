@@ -61,7 +61,7 @@ def test_beside_what_voids_it_the_promise_is_conditional_and_nothing_is_called_c
     said = dataclasses.replace(one, **void).brief
     assert "is covered" in text(one)
     assert not any("is covered" in each for each in said)
-    assert not any(each.startswith(("Protected", "Whoever")) for each in said)
+    assert not any(each.startswith(("One record is protected", "Whoever")) for each in said)
     assert said[1] == f"But for that, this would hold: {one.brief[0]} {one.brief[1]}"
 
 
@@ -87,13 +87,13 @@ def test_a_tiny_delta_is_a_power_of_ten_that_it_is_below(delta, words):
 
 def test_it_says_whom_the_unit_and_the_relation_protect():
     one = statement("fm")
-    assert "Protected is one record: had any one record said anything else" in text(one)
+    assert "One record is protected: had any one record said anything else" in text(one)
     assert "the number of records" in text(one)
     there = dataclasses.replace(one, neighbouring=Neighbouring.ADD_REMOVE)
-    assert "and that it is there: had any one record not been there" in text(there)
+    assert "and whether it is there, is protected: had any one record been missing" in text(there)
     assert "the number of" not in text(there)
     person = dataclasses.replace(one, unit=Unit(person="patient"))
-    assert "one person with all their rows (column patient)" in text(person)
+    assert "One person with all their rows (column patient) is protected: had the rows" in text(person)
     assert "the number of persons" in text(person)
 
 

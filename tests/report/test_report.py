@@ -284,7 +284,7 @@ def test_with_intervals_the_first_table_is_that_of_the_summary_to_two_digits_of_
     lines = {line.name: line for line in est.summary().lines}
     assert any(line.bounded for line in lines.values())
     heads, texts, values = tables_of(pages[name])[0]
-    assert "its interval of 95 %" in heads[0]
+    assert "its 95 % interval" in heads[0]
     for label, line in lines.items():
         if not line.bounded:
             assert texts[label][0] == "cannot say"
@@ -466,7 +466,7 @@ def test_a_model_without_noise_is_nowhere_called_private(pages):
     assert "No privacy." in words
     assert "Nothing: the numbers may tell everything about a record." in words
     assert "There is no promise. Neither this page nor the following may be published" in words
-    assert "holds noise on purpose" not in words
+    assert "contains deliberate noise" not in words
 
 
 @pytest.mark.parametrize("name", ["fm", "add_remove", "ngd", "two"])

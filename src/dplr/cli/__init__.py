@@ -42,7 +42,7 @@ def main() -> None:
       dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
       dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
       dplr report model.json -o report.html
-      dplr summary model.json    # confidence intervals; fit with --mechanism fm
+      dplr summary model.json    # confidence intervals, if fitted with --aim coefficients
 
     What eps means: whatever a model shows, it would have shown with almost the same probability if any one record had
     been different. Almost: the two probabilities differ by a factor of at most exp(eps). eps = 0.1 is strong (1.1

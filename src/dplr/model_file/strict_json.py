@@ -64,7 +64,7 @@ def parse(data: bytes) -> Any:
     except RecursionError:
         refuse("file", "must be a model file", "brackets in brackets without end")
     except ValueError as error:  # of its encoding, of its syntax
-        refuse("file", "must be complete JSON in UTF-8", str(error), "It is damaged, or no model file.")
+        refuse("file", "must be complete JSON in UTF-8", str(error), "It is damaged, or not a model file.")
 
 
 def canonical(value: Any) -> bytes:

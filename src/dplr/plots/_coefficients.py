@@ -37,7 +37,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
     matplotlib.axes.Axes
         The intercept is not drawn, nor are reference levels (the declared one, else the first), to which the others
         are differences. Where the release has confidence intervals, points are the estimates of `summary()` and grey
-        bars its intervals of 95 %. Else points are the coefficients, which predict; where noise was added to them
+        bars its 95 % intervals. Else points are the coefficients, which predict; where noise was added to them
         alone (output perturbation), grey bars are two of its standard deviations to either side, which do not count
         sampling error.
 

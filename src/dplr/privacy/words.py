@@ -45,7 +45,7 @@ def brief(statement: PrivacyStatement) -> tuple[str, ...]:
     sentences = [
         *(void or promise),
         *([f"But for that, this would hold: {' '.join(promise)}"] if void else ()),
-        f"Released: {numbers:,} noisy numbers.{covered} Other releases from these data add up with this one.",
+        f"Released: {numbers:,} noisy numbers.{covered} The losses of all releases from these data add up.",
         f"The publisher answers for all that was taken as public, such as {public}. The full statement lists all "
         f"{len(statement.assumptions)} facts.",
     ]
@@ -65,16 +65,16 @@ def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
 def bound(statement: PrivacyStatement) -> str:
     """The guarantee as a factor."""
     person = statement.unit.person
-    whom = "one record" if person is None else f"one person with all their rows (column {person})"
+    whom = "One record" if person is None else f"One person with all their rows (column {person})"
     if statement.neighbouring is Neighbouring.REPLACE_ONE:
         change = f"had {'any one record' if person is None else 'the rows of any one person'} said anything else"
     else:
-        whom += f", and that {'it is' if person is None else 'they are'} there"
-        change = f"had any one {statement.unit.one} not been there, or one more"
+        whom += f", and whether {'it is' if person is None else 'they are'} there,"
+        change = f"had any one {statement.unit.one} been missing, or one more been there"
     delta_clause = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
     empty = ": so large a factor protects nobody" if statement.eps >= _LARGEST_FACTOR_EPS else ""
     return (
-        f"Protected is {whom}: {change}, no outcome would be more than {_factor(statement.eps)} times as likely "
+        f"{whom} is protected: {change}, no outcome would be more than {_factor(statement.eps)} times as likely "
         f"(eps = {statement.eps:g}){delta_clause}{empty}."
     )
 

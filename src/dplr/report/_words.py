@@ -86,7 +86,7 @@ def promise(statement: PrivacyStatement) -> list[str]:
 def _holds(statement: PrivacyStatement) -> str:
     return (
         f"This holds whatever else a reader knows, all other {statement.unit.many} included, as long as the publisher "
-        "is right in what follows; other releases from the same data add up with this one."
+        "is right in what follows; the losses of all releases from these data add up."
     )
 
 
@@ -117,7 +117,7 @@ def _protected(statement: PrivacyStatement) -> str:
     column = printable(statement.unit.person)
     return (
         f"What is protected is one person with all their records, however many: all that have one value of “{column}”. "
-        f"Of persons together the protection is weaker: {_group(statement)}."
+        f"For several persons together the protection is weaker: {_group(statement)}."
     )
 
 
@@ -140,7 +140,7 @@ def released(statement: PrivacyStatement) -> str:
 
 # What follows the caption of a picture with bars of each kind.
 BARS = {
-    "intervals": "Grey bars: intervals of 95 %, which count sampling and privacy noise.",
+    "intervals": "Grey bars: 95 % intervals, which count sampling and privacy noise.",
     "noise": "Grey bars: two standard deviations of the noise to either side; sampling error comes on top.",
     "": "",
 }
@@ -152,7 +152,7 @@ _CHANGES = {
     Estimand.LOCATION: "change of the prediction",
     Estimand.MARGIN: "change of the score",
 }
-_UNSURE = {"intervals": ", and its interval of 95 %", "noise": ", ± two deviations of the noise", "": ""}
+_UNSURE = {"intervals": ", with its 95 % interval", "noise": ", ± two deviations of the noise", "": ""}
 NO_ODDS = "There are no odds ratios here, as there are no intervals to show them with."
 NO_LOG_ODDS = (
     "Coefficients are not log odds, and there are no odds ratios here: up to "
@@ -209,15 +209,15 @@ def _uncertainty(model: Model, effects: Effects) -> str:
     """How far off the numbers may be, or that nobody knows."""
     if effects.kind == "intervals":
         return (
-            f"{_condition(effects)} true value lies in each interval with a probability of 95 %, sampling and privacy "
-            "noise counted: one that holds 0 leaves open whether the column matters at all."
+            f"{_condition(effects)} true value lies in each interval with a probability of 95 %, counting sampling and "
+            "privacy noise. An interval that contains 0 leaves open whether the column matters at all."
         )
     if model.statement is None or math.isinf(model.statement.eps):
         return effects.lacking
     if effects.kind == "noise":
         return "A number within its ± of 0 may be nothing but noise, its sign too; sampling error comes on top."
     return (
-        "Every number holds noise on purpose, and the release does not tell how much of it is in each: small ones may "
+        "Every number contains deliberate noise, and the release does not tell how much: small ones may "
         f"be nothing but noise, their signs and order too. {effects.lacking}"
     )
 
@@ -300,7 +300,7 @@ def secrets(statement: PrivacyStatement) -> list[str]:
     kept = [
         "warnings and errors of the fit: they depend on the data, such as the share of values outside the bounds;",
         "scores of this model on private rows, cross-validation included, and choices made by looking at them;",
-        "coefficients of a non-private fit, and differences to it;",
+        "coefficients of a non-private fit, and differences from it;",
         "the time and memory that the fit took, progress bars, and logs;",
         "a seed of the noise, where one was set;",
     ]
