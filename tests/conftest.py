@@ -8,6 +8,7 @@ import zlib
 import pytest
 
 import dplr.noise
+from dplr.ledger.budget import NullLedger
 
 # Not on every Python: a library below it has no wheels for the newest ones.
 LACKS_ACCOUNTING = importlib.util.find_spec("dp_accounting") is None
@@ -79,3 +80,12 @@ def entropy(monkeypatch):
 
     monkeypatch.setattr(dplr.noise, "_operating_system", counted)
     return Spy
+
+
+@pytest.fixture
+def reserved(monkeypatch):
+    """The statements that this process reserved for without a ledger, in order."""
+    made = []
+    real = NullLedger.reserve
+    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
+    return made

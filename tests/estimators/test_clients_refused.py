@@ -112,17 +112,6 @@ def data():
     return X, (X[:, 0] > 0).astype(int)
 
 
-@pytest.fixture
-def reserved(monkeypatch):
-    """Every reservation of this process."""
-    from dplr.ledger.budget import NullLedger
-
-    made = []
-    real = NullLedger.reserve
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
-    return made
-
-
 def calibrators(model, X, y):
     """The numbers that a calibrator took from the labels, for fitted margins."""
     with warnings.catch_warnings():

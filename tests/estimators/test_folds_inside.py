@@ -90,12 +90,17 @@ def test_folds_by_which_one_record_moves_others_are_refused(case, entropy):
 
 
 @pytest.mark.parametrize("case", GOOD)
-def test_folds_by_public_facts_are_taken(case):
+def test_folds_by_public_facts_are_taken_and_every_fit_is_covered(case, reserved):
     GOOD[case]()
+    assert len(reserved) == (2 if case == "chain without folds" else 4)  # two models, and the two folds of the first
+    assert {each.uncovered for each in reserved} == {()}
 
 
-def test_without_noise_any_folds_will_do():
-    stack(dplr.LinearRegression(eps=float("inf")), SHUFFLED, last=dplr.LinearRegression(eps=float("inf")))()
+def test_without_noise_any_folds_will_do(reserved):
+    exact = dplr.LinearRegression(eps=float("inf"))
+    client = stack(exact, SHUFFLED, last=exact)()
+    assert client.final_estimator_.privacy_.uncovered == ()
+    assert [each.eps for each in reserved] == [float("inf")] * 4
 
 
 def test_a_member_whose_noise_is_known_is_refused_as_a_plain_one():

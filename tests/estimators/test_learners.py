@@ -117,19 +117,20 @@ def test_a_step_is_not_taken_for_a_client_of_its_name():
     assert statement_of(make_pipeline(other, MODEL)).uncovered == (fact,)
 
 
-def test_a_search_before_a_fit_is_not_taken_for_the_search_around_it(monkeypatch):
-    from dplr.ledger.budget import NullLedger
+def test_a_step_of_the_name_of_one_with_functions_is_not_asked_for_them():
+    other = type("FunctionTransformer", (MinMaxScaler,), {"__module__": "elsewhere"})()
+    assert list(with_functions(other)) == []
+    assert list(learners(other)) == [other]
 
-    made = []
-    real = NullLedger.reserve
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
+
+def test_a_search_before_a_fit_is_not_taken_for_the_search_around_it(reserved):
     inner = GridSearchCV(make_pipeline(MinMaxScaler()), {}, cv=CV, scoring=lambda *_: 0.0)
     outer = GridSearchCV(make_pipeline(inner, MODEL), {"linearregression__l2": [0.1, 1.0]}, cv=CV)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outer.fit(X, Y)
     chosen = "GridSearchCV chose parameters by scores on the private rows, without noise"
-    assert [each.uncovered for each in made] == [(chosen,)] * 5
+    assert [each.uncovered for each in reserved] == [(chosen,)] * 5
 
 
 def test_a_client_that_is_fitting_is_not_named_twice_and_one_beside_it_of_its_type_is():

@@ -238,17 +238,6 @@ def rows():
     return found
 
 
-@pytest.fixture
-def statements(monkeypatch):
-    """Every statement that this process reserved for, in order."""
-    from dplr.ledger.budget import NullLedger
-
-    made = []
-    real = NullLedger.reserve
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
-    return made
-
-
 def verdict_of(run, statements):
     refusal = None
     with warnings.catch_warnings(record=True) as caught:
@@ -278,9 +267,9 @@ def test_every_client_of_scikit_learn_has_a_verdict():
 
 
 @pytest.mark.parametrize(("name", "verdict"), CASES, ids=[f"{name} {verdict}" for name, verdict in CASES])
-def test_a_client_gets_its_verdict(name, verdict, statements, request):
+def test_a_client_gets_its_verdict(name, verdict, reserved, request):
     request.addfinalizer(lambda: pyplot.close("all"))
-    assert verdict_of(CLIENTS[name][verdict], statements) == verdict
+    assert verdict_of(CLIENTS[name][verdict], reserved) == verdict
 
 
 def test_the_attack_model_lists_the_verdicts():

@@ -40,17 +40,6 @@ def vote(*members):
     return VotingRegressor([(f"m{place}", member) for place, member in enumerate(members)])
 
 
-@pytest.fixture
-def reserved(monkeypatch):
-    """Every reservation of this process."""
-    from dplr.ledger.budget import NullLedger
-
-    made = []
-    real = NullLedger.reserve
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
-    return made
-
-
 # Why
 
 

@@ -121,6 +121,14 @@ def test_the_outlook_reads_no_row():
     assert texts[0] == texts[1]
 
 
+def test_whether_a_table_will_be_silent_is_told_of_any_rows():
+    rng = np.random.default_rng(0)
+    X, bounds = rng.uniform(0, 1, (20_000, 10)), dplr.Bounds([(0, 1)] * 10)
+    for rows, labels in ((X, X[:, 0] > 0.5), (np.zeros_like(X), np.ones(20_000, bool)), (X, np.zeros(20_000, bool))):
+        with pytest.warns(dplr.UtilityWarning, match="Noise drowns this table of coefficients"):
+            dplr.fit(rows, labels, eps=0.5, bounds=bounds, classes=[False, True], aim="coefficients")
+
+
 def test_it_is_said_before_the_budget_is_touched(tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
     X, y, bounds = _rows(80)
@@ -134,9 +142,11 @@ def test_it_is_said_before_the_budget_is_touched(tmp_path):
 def test_a_strict_ledger_is_silent(tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
     X, y, bounds = _rows(80)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", dplr.UtilityWarning)
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
         dplr.fit(X, y, model="linear", bounds=bounds, eps=0.1, ledger=ledger)
+    assert dplr.UtilityWarning not in [each.category for each in raised]
+    assert ledger.spent()[0] == 0.1
 
 
 def test_classes_persons_ranges_and_a_reference_have_an_outlook():

@@ -1,7 +1,6 @@
 """Private ranges: what they cost, when they are released, and that fit, predictions and file use the same ones."""
 
 import itertools
-import json
 import math
 import warnings
 from fractions import Fraction
@@ -24,6 +23,7 @@ from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 from dplr.rows.queries.moments import Moments
+from forgeries import forgery
 
 BOUNDS = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": ["x", "y"]}}, target=(-100, 200))
 NUMBERS = dplr.Bounds([(0, 100), (-50, 50)], target=(-100, 200))
@@ -362,18 +362,6 @@ def test_plain_numbers_of_a_table_and_of_its_array_give_the_same_ranges():
 # ---- files ----
 
 
-def changed(est, path, change):
-    """The file of a model after a change, its hash made anew."""
-    from dplr.model_file.strict_json import digest
-
-    dplr.save_model(est, path)
-    whole = json.loads(path.read_text())
-    change(whole["model"])
-    whole["sha256"] = digest(whole["model"])
-    path.write_text(json.dumps(whole))
-    return path
-
-
 def drop(model):
     model["ranges"] = None
 
@@ -419,7 +407,7 @@ def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
     X, y = table(2_000)
     est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
     with pytest.raises(dplr.ModelFileError):
-        dplr.load_model(changed(est, tmp_path / "model.json", change))
+        dplr.load_model(forgery(est, tmp_path / "model.json", change))
 
 
 def test_a_column_is_released_whatever_the_others_hold():

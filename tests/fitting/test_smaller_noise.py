@@ -1,6 +1,5 @@
 """Where a delta was asked for, a mechanism has its pure noise if that is smaller, and says so."""
 
-import json
 import warnings
 
 import numpy as np
@@ -9,9 +8,9 @@ from numpy.testing import assert_array_equal
 
 import dplr
 from dplr.mechanisms import as_mechanism
-from dplr.model_file.strict_json import digest
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
+from forgeries import forgery
 
 BOTH = ("fm", "objective", "output")
 SPECS = {
@@ -110,13 +109,9 @@ def test_a_file_has_the_delta_that_was_asked_for(tmp_path):
     X, y = table()
     bounds = dplr.Bounds([(-1, 1)] * 2)
     est = dplr.fit(X, y, bounds=bounds, eps=1.0, delta=1e-6, mechanism="objective", classes=[0, 1])
-    dplr.save_model(est, tmp_path / "model.json")
-    whole = json.loads((tmp_path / "model.json").read_text())
-    whole["model"]["parameters"]["delta"] = 1e-5
-    whole["sha256"] = digest(whole["model"])
-    (tmp_path / "model.json").write_text(json.dumps(whole))
+    path = forgery(est, tmp_path / "model.json", lambda model: model["parameters"].update(delta=1e-5))
     with pytest.raises(ValueError, match="delta` must be that of the statement"):
-        dplr.load_model(tmp_path / "model.json")
+        dplr.load_model(path)
 
 
 def test_ranges_are_those_of_pure_noise():

@@ -1,6 +1,5 @@
 """Standardised noisy gradient descent clips numbers to ranges made of its own sums, for no further eps."""
 
-import json
 import math
 
 import numpy as np
@@ -14,7 +13,6 @@ from dplr.bounds.scaling import box_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd.frame import frame_of, intervals_of
 from dplr.mechanisms.protocol import CLIPS
-from dplr.model_file.strict_json import digest
 from dplr.noise import Source
 from dplr.plots._view import read_model
 from dplr.privacy.guarantees import Neighbouring
@@ -22,6 +20,7 @@ from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import as_rows
 from dplr.rows.queries.clipped import ClippedGradient
+from forgeries import forgery
 
 pytestmark = pytest.mark.filterwarnings("ignore:missing values of X count", "ignore::dplr.PrivacyWarning")
 
@@ -277,12 +276,7 @@ def claim(model):
 
 @pytest.mark.parametrize(("ranges", "change"), [("auto", forbid), ("auto", hide), ("off", claim)])
 def test_files_that_do_not_say_what_was_clipped_are_refused(ranges, change, tmp_path):
-    path = tmp_path / "model.json"
-    dplr.save_model(fit(*table(500), ranges=ranges), path)
-    whole = json.loads(path.read_text())
-    change(whole["model"])
-    whole["sha256"] = digest(whole["model"])
-    path.write_text(json.dumps(whole))
+    path = forgery(fit(*table(500), ranges=ranges), tmp_path / "model.json", change)
     with pytest.raises(dplr.ModelFileError, match="numbers are clipped where they are, and only there"):
         dplr.load_model(path)
 

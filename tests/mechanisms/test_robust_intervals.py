@@ -1,5 +1,6 @@
 """Squared residuals for pure noise: their sensitivity, what both parts cost, and intervals where variances differ."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -8,12 +9,17 @@ import pytest
 
 import dplr
 from dplr.mechanisms.functional import noise as fm_noise
+from dplr.mechanisms.functional import spec as fm
+from dplr.mechanisms.functional.moments import largest_residual, meat_cells
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
+from dplr.rows import as_rows
+from dplr.rows.queries.clipped import on_coef_grid
+from dplr.rows.queries.meat import meat_moments
 
 ROBUST = dplr.FunctionalMechanism(intervals="robust")
 GEOMETRIES = {
@@ -65,7 +71,42 @@ def test_both_parts_of_a_pure_release_cost_eps_together(eps):
     rest = calibration.rest_of(eps, left)
     assert block.law == "discrete Laplace"
     assert Fraction(left) + Fraction(rest) <= Fraction(eps)
+    assert block.sensitivity >= fm_noise.meat_sensitivity(plan.problem)
     assert block.scale >= block.sensitivity / rest * (1 - 1e-12)
+
+
+def fitted_to_six_columns(eps=1.0, **options):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 1, (2000, 6))
+    y = X[:, 0] - X[:, 1] + rng.uniform(-0.5, 0.5, 2000)
+    bounds = dplr.Bounds([(0, 1)] * 6, target=(-2, 2))
+    return X, y, dplr.fit(X, y, eps=eps, model="linear", bounds=bounds, mechanism=ROBUST, **options)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_every_block_has_noise_of_its_own(delta):
+    """Also those of the squared residuals, at the point that was released."""
+    X, y, est = fitted_to_six_columns(delta=delta, large_delta=True)
+    record, exact = est._record, fitted_to_six_columns(eps=math.inf)[2].released_
+    geometry, released = record.plan.problem.geometry, record.parts[0]
+    query = meat_moments(geometry.d, True, geometry.row_norm, largest_residual(record.plan.problem))
+    point = on_coef_grid(ROBUST._least_squares(record.plan, released))
+    squares = as_rows(X, y, record.prep).total(query, point).integers(-40) * 2.0**-40
+    exact = exact | {name: squares[cells] for name, cells in meat_cells(geometry).items()}
+    noises = {name: released[name] - exact[name] for name in released if len(released[name]) > 1}
+    assert len(noises) == 5
+    assert all(np.std(noise) > 1e-3 * record.plan.statement.released[name].deviation for name, noise in noises.items())
+    for one, other in itertools.combinations(noises.values(), 2):
+        size = min(len(one), len(other))
+        assert abs(np.corrcoef(one[:size], other[:size])[0, 1]) < 1 - 1e-6
+
+
+def test_squared_residuals_are_those_of_the_solution_that_was_released(monkeypatch):
+    points = []
+    monkeypatch.setattr(fm, "on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
+    record = fitted_to_six_columns()[2]._record
+    (point,) = points
+    np.testing.assert_array_equal(point, ROBUST._least_squares(record.plan, record.parts[0]))
 
 
 def test_pure_noise_is_taken_where_it_is_smaller_than_that_for_the_delta():

@@ -84,6 +84,24 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
     assert fits >= 4
 
 
+@pytest.mark.parametrize("mechanism", ["fm", "objective"])
+@pytest.mark.parametrize("target", ["three", "linear"])
+def test_the_file_that_is_tried_is_the_same_for_any_rows(target, mechanism, tmp_path):
+    """It is made before the reservation, and an error may show it: public facts alone are in it."""
+    table, y = made(target)
+    table = table.drop(columns=["id", "w"])
+    tried = []
+    for rows, values in ((table, y), (table.assign(age=18, kind="q"), np.full_like(y, y[0]))):
+        files = []
+        job = dplr.Ledger(tmp_path / f"{len(tried)}", eps=9.0, delta=1e-3).job(
+            keep=lambda est, files=files: files.append(encode_model(est)) or files[-1]
+        )
+        dplr.fit(rows, values, bounds=bounds_of(target), ledger=job, **options_of(target, "rows", 0.0, mechanism))
+        assert len(files) == 2
+        tried.append(files[0])
+    assert tried[0] == tried[1]
+
+
 @pytest.mark.parametrize(
     ("unit", "target"), [("rows", "three"), ("persons", "two"), ("persons", "linear"), ("weights", "two")]
 )

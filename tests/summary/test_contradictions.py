@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import dplr
@@ -15,16 +14,8 @@ from dplr.summary.subject import Equation, Subject, all_ends, joint_test, summar
 COLUMNS = ("age", "loan=yes", "age*loan=no", "age*loan=yes", "(intercept)")
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng, n = np.random.default_rng(0), 20_000
-    frame = pd.DataFrame({"age": rng.uniform(18, 90, n), "loan": rng.choice(["no", "yes"], n)})
-    yes = frame.loan == "yes"
-    return frame, 10 + 0.1 * frame.age + 2 * yes + 0.05 * yes * (frame.age - 54) + rng.normal(0, 3, n)
-
-
-def with_a_null_direction(table, seed):
-    frame, target = table
+def with_a_null_direction(loans, seed):
+    frame, target = loans
     declared = {"age": (18, 90), "loan": {"levels": ["no", "yes"]}}
     bounds = dplr.Bounds(declared, products=[("age", "loan")], target=(0, 40))
     with warnings.catch_warnings():
@@ -42,10 +33,10 @@ def outside(lines):
     return np.array([not line.low <= 0 <= line.high for line in lines], bool)
 
 
-def test_where_the_search_for_ends_misses_what_the_test_finds_the_data_cannot_say(table):
+def test_where_the_search_for_ends_misses_what_the_test_finds_the_data_cannot_say(loans):
     missed = 0
     for seed in range(40):
-        subject = with_a_null_direction(table, seed)
+        subject = with_a_null_direction(loans, seed)
         (equation,) = subject.equations
         alone = intervals(equation.reading, equation.contrasts)
         lines = summarise(subject, 0.95, False, None).lines
@@ -72,8 +63,8 @@ def test_a_p_value_and_an_interval_may_differ_by_half_of_the_level_and_no_more()
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_ordinary_tables_lose_nothing(table, level, delta):
-    frame, target = table
+def test_ordinary_tables_lose_nothing(loans, level, delta):
+    frame, target = loans
     bounds = dplr.Bounds({"age": (18, 90), "loan": {"levels": ["no", "yes"]}}, target=(0, 40))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dplr.PrivacyWarning)

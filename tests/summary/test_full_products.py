@@ -1,18 +1,8 @@
 """Products with all levels of a column: no number of rows tells their coefficients apart, and a reference does."""
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import dplr
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng, n = np.random.default_rng(0), 20_000
-    frame = pd.DataFrame({"age": rng.uniform(18, 90, n), "loan": rng.choice(["no", "yes"], n)})
-    yes = frame.loan == "yes"
-    return frame, 10 + 0.1 * frame.age + 2 * yes + 0.05 * yes * (frame.age - 54) + rng.normal(0, 3, n)
 
 
 def declared(target=(0, 40), **reference):
@@ -21,22 +11,22 @@ def declared(target=(0, 40), **reference):
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_the_aim_of_coefficients_refuses_them_before_it_spends_and_names_the_remedy(table, model):
-    frame, target = table
+def test_the_aim_of_coefficients_refuses_them_before_it_spends_and_names_the_remedy(loans, model):
+    frame, target = loans
     y = target if model == "linear" else target > 15
     bounds = declared() if model == "linear" else declared(target=None)
     with pytest.raises(ValueError, match=r"products of loan without a reference.*declare reference="):
         dplr.fit(frame, y, eps=50.0, model=model, bounds=bounds, aim="coefficients")
 
 
-def test_with_a_reference_every_coefficient_has_an_interval(table):
-    frame, target = table
+def test_with_a_reference_every_coefficient_has_an_interval(loans):
+    frame, target = loans
     est = dplr.fit(frame, target, eps=50.0, model="linear", bounds=declared(reference="no"), aim="coefficients")
     assert all(line.bounded for line in est.summary().lines)
 
 
-def test_the_table_of_moments_advises_a_reference_and_not_rows(table):
-    frame, target = table
+def test_the_table_of_moments_advises_a_reference_and_not_rows(loans):
+    frame, target = loans
     advice = {}
     for name, bounds in (("full", declared()), ("reference", declared(reference="no"))):
         est = dplr.fit(frame, target, eps=0.05, model="linear", mechanism="fm", bounds=bounds)
