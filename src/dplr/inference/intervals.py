@@ -16,14 +16,17 @@ from dplr.inference.score import Flags, ends, kurtosis, lowest, quantile, statis
 
 Array = NDArray[np.float64]
 
-# What bounds an interval: the released numbers; these and the declared `coef_bound`; nothing, and there is no interval.
-BOUNDED, DECLARED, UNBOUNDED = "bounded", "bounded by coef_bound", "unbounded"
+# What bounds an interval: the released numbers; they do, narrowly; they and the declared `coef_bound`; nothing, and
+# there is no interval.
+BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by coef_bound", "unbounded"
 # The statistic may exceed its quantile by this much where the coefficients are as far from 0 as the reach.
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
-# The normal quantile of 99.9 %: an interval is reported where that of this level is bounded too.
-SURE = 3.2905
+# An interval is reported where that of 99.9 % is bounded too, and counts as one of `_CHOICES` where that of the quantile
+# `_FIRM` is not: noise that made a direction strong is why it is reported (intervals.md, section 3).
+_CHOICES = 50
+SURE, _FIRM = -float(special.ndtri(0.05 / _CHOICES / 2)), 5.25
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
@@ -42,7 +45,7 @@ class Intervals:
     std_error : half the width over the normal quantile: of the interval, so also where the law is not normal.
     low, high : ends; infinite where the released numbers do not bound the contrast.
     noise_share : the part of the estimate's variance that is privacy noise, the mean of both ends; nan where unbounded.
-    verdict : `BOUNDED`, `DECLARED` or `UNBOUNDED`.
+    verdict : `BOUNDED`, `NARROWLY`, `DECLARED` or `UNBOUNDED`.
     level : of each interval, or of all together where `joint`.
     joint : whether all intervals hold together with that probability (Bonferroni).
     weakest : the smallest eigenvalue of the released matrix, in deviations of the noise along its direction.
@@ -119,8 +122,8 @@ def intervals(
     """
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - _checked_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    z = -float(special.ndtri(alpha / 2))
-    points, verdict = _surely(reading, contrasts, z, _reach(reading, coef_bound), coef_bound is not None)
+    z = _quantile(alpha)
+    points, verdict = _surely(reading, contrasts, alpha, _reach(reading, coef_bound), coef_bound is not None)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -156,8 +159,7 @@ def consistent(
     alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
     p_values = np.full(m, math.nan)
     for k in np.flatnonzero(intervals.verdict != UNBOUNDED).tolist():
-        declared = bool(intervals.verdict[k] == DECLARED)
-        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, declared).p_value
+        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, str(intervals.verdict[k])).p_value
     outside = (values < intervals.low) | (intervals.high < values)
     silent = contradictory(outside, p_values, alpha)
     return replace(
@@ -203,12 +205,13 @@ def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: fl
     )
     if np.any(alone.verdict == UNBOUNDED):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    return _tested(reading, contrasts, values, _reach(reading, coef_bound), bool(np.any(alone.verdict == DECLARED)))
+    verdict = next((word for word in (DECLARED, NARROWLY) if word in alone.verdict), BOUNDED)
+    return _tested(reading, contrasts, values, _reach(reading, coef_bound), verdict)
 
 
-def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, declared: bool) -> ScoreTest:
-    """The test of contrasts whose intervals are bounded, some of them by the declared reach alone."""
-    dof, near = len(contrasts), _SLACK / reach**2
+def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, verdict: str) -> ScoreTest:
+    """The test of contrasts whose intervals have this verdict, the weakest of them."""
+    dof, near, declared = len(contrasts), _SLACK / reach**2, verdict == DECLARED
     # Any point with these values will do to start from.
     goal = values / reading.factor - contrasts @ reading.center
     start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
@@ -225,7 +228,8 @@ def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, dec
     if not success or not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
-    return ScoreTest(value, dof, _p_value(value, dof, tails), DECLARED if declared else BOUNDED)
+    choices = _CHOICES if verdict == NARROWLY else 1
+    return ScoreTest(value, dof, min(1.0, choices * _p_value(value, dof, tails)), verdict)
 
 
 def weakness(reading: Reading) -> tuple[float, Array]:
@@ -241,18 +245,32 @@ def weakness(reading: Reading) -> tuple[float, Array]:
 
 
 def _surely(
-    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+    reading: Reading, contrasts: Array, alpha: float, reach: float, declared: bool
 ) -> tuple[Array, NDArray[np.str_]]:
-    """The ends at `z` of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
+    """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What only the declared reach bounds at `SURE` is marked (intervals.md, section 3).
+    What `_FIRM` does not bound has the ends of alpha / `_CHOICES`. With a declared reach everything is reported, so that
+    nothing is chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
     """
-    points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
-    places = np.flatnonzero(verdict != UNBOUNDED)
-    if z < SURE and len(places):
-        points[:, places], verdict_at_z = _both_ends(reading, contrasts[places], z, reach, declared)
-        verdict[places] = np.where(verdict_at_z == UNBOUNDED, UNBOUNDED, verdict[places])
+    z, wide = _quantile(alpha), _quantile(alpha / _CHOICES)
+    gate = max(z, SURE) if declared else max(wide, SURE)
+    points, verdict = _both_ends(reading, contrasts, gate, reach, declared)
+    reported = np.flatnonzero(verdict != UNBOUNDED)
+    firm = reported
+    if not declared and len(reported):
+        _, at_firm = _both_ends(reading, contrasts[reported], max(z, _FIRM), reach, False)
+        firm = reported[at_firm != UNBOUNDED]
+        verdict[np.setdiff1d(reported, firm)] = NARROWLY
+    for places, end in ((firm, z), (np.setdiff1d(reported, firm), wide)):
+        if end < gate and len(places):
+            points[:, places], at_end = _both_ends(reading, contrasts[places], end, reach, declared)
+            verdict[places] = np.where(at_end == UNBOUNDED, UNBOUNDED, verdict[places])
     return points, verdict
+
+
+def _quantile(alpha: float) -> float:
+    """The normal quantile of both tails together."""
+    return -float(special.ndtri(alpha / 2))
 
 
 def _both_ends(
