@@ -12,7 +12,7 @@ from scipy import special
 from dplr._validation import real_number, sentence
 from dplr.inference.noise import weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import Flags, ends, kurtosis, lowest, quantile, statistic, variances
+from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, quantile, statistic, variances
 
 Array = NDArray[np.float64]
 
@@ -23,8 +23,8 @@ BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
-# An interval is reported where that of 99.9 % is bounded too, and counts as one of `_CHOICES` where that of the quantile
-# `_FIRM` is not: noise that made a direction strong is why it is reported (intervals.md, section 3).
+# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile `_FIRM` is not, noise on the
+# matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
 _CHOICES = 50
 SURE, _FIRM = -float(special.ndtri(0.05 / _CHOICES / 2)), 5.25
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
@@ -75,7 +75,8 @@ class ScoreTest:
     dof : int
         Degrees of freedom: the number of coefficients.
     p_value : float
-        Of the chi-square law with that many degrees of freedom. nan where the released numbers cannot say.
+        Of the chi-square law with that many degrees of freedom; larger where the interval of one of the coefficients is
+        bounded narrowly. nan where the released numbers cannot say.
     verdict : str
         What the test says, in words.
 
@@ -228,8 +229,10 @@ def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, ver
     if not success or not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
-    choices = _CHOICES if verdict == NARROWLY else 1
-    return ScoreTest(value, dof, min(1.0, choices * _p_value(value, dof, tails)), verdict)
+    p_value = _p_value(value, dof, tails)
+    if verdict == NARROWLY:
+        p_value = _of_a_choice(p_value, float(correlation(reading, local.weights, phi[None])[0]))
+    return ScoreTest(value, dof, p_value, verdict)
 
 
 def weakness(reading: Reading) -> tuple[float, Array]:
@@ -249,23 +252,27 @@ def _surely(
 ) -> tuple[Array, NDArray[np.str_]]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What `_FIRM` does not bound has the ends of alpha / `_CHOICES`. With a declared reach everything is reported, so that
-    nothing is chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
+    What `_FIRM` does not bound has wider ends. With a declared reach every interval is reported, so that none is
+    chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
     """
-    z, wide = _quantile(alpha), _quantile(alpha / _CHOICES)
-    gate = max(z, SURE) if declared else max(wide, SURE)
-    points, verdict = _both_ends(reading, contrasts, gate, reach, declared)
-    reported = np.flatnonzero(verdict != UNBOUNDED)
-    firm = reported
+    z = _quantile(alpha)
+    points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
+    firm = reported = np.flatnonzero(verdict != UNBOUNDED)
     if not declared and len(reported):
-        _, at_firm = _both_ends(reading, contrasts[reported], max(z, _FIRM), reach, False)
+        _, at_firm = _both_ends(reading, contrasts[reported], max(z, _FIRM), reach, declared)
         firm = reported[at_firm != UNBOUNDED]
-        verdict[np.setdiff1d(reported, firm)] = NARROWLY
-    for places, end in ((firm, z), (np.setdiff1d(reported, firm), wide)):
-        if end < gate and len(places):
-            points[:, places], at_end = _both_ends(reading, contrasts[places], end, reach, declared)
+    narrow = np.setdiff1d(reported, firm)
+    verdict[narrow] = NARROWLY
+    for places, widening in ((firm, 0.0), (narrow, _widening(alpha))):
+        if len(places):
+            points[:, places], at_end = _both_ends(reading, contrasts[places], z, reach, declared, widening)
             verdict[places] = np.where(at_end == UNBOUNDED, UNBOUNDED, verdict[places])
     return points, verdict
+
+
+def _widening(alpha: float) -> float:
+    """By how much the quantile grows where all of the error is noise that may have let an interval through."""
+    return _quantile(alpha / _CHOICES) - _quantile(alpha)
 
 
 def _quantile(alpha: float) -> float:
@@ -274,7 +281,7 @@ def _quantile(alpha: float) -> float:
 
 
 def _both_ends(
-    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool, widening: float = 0.0
 ) -> tuple[Array, NDArray[np.str_]]:
     """Points (2, m, q) at which each contrast is smallest and largest, and what bounds it."""
     m, q = contrasts.shape
@@ -282,9 +289,9 @@ def _both_ends(
     near = _SLACK / reach**2
     middle, found = lowest(reading, near, _start(reading, near))
     found = found and not reading.far
-    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z)
+    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z, widening)
     if declared:
-        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z)
+        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z, widening)
     place = _places(points, twice)
     width = place[1] - place[0]
     sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if found else np.zeros(m, bool)
@@ -294,9 +301,9 @@ def _both_ends(
     for penalty in (near / _FARTHER**2, 0.0):
         both = np.concatenate([left, left + m])
         case = reading, twice[both], signs[both]
-        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z)
+        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z, widening)
         if penalty:
-            wider, there = _from_outside(*case, middle, wider, there, penalty, z)
+            wider, there = _from_outside(*case, middle, wider, there, penalty, z, widening)
         old, new = place[:, left], _places(wider, twice[both])
         there = there.reshape(2, len(left)).all(axis=0) & (new[1] > new[0])
         still = there & np.all(np.abs(new - old) <= _MOVED * width[left], axis=0)
@@ -312,11 +319,11 @@ def _both_ends(
 
 def _from_outside(
     reading: Reading, contrasts: Array, signs: Array, middle: Array, points: Array, reached: Flags, penalty: float,
-    z: float,
+    z: float, widening: float,
 ) -> tuple[Array, Flags]:  # fmt: skip
     """Search again from beyond the ends, since a set that is not convex may go on there: the farther ends."""
     start = middle + _BEYOND * (points - middle)
-    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z)
+    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z, widening)
     farther = also & (~reached | (signs * np.sum((others - points) * contrasts, axis=1) > 0))
     return np.where(farther[:, None], others, points), reached | also
 
@@ -363,6 +370,18 @@ def _p_value(value: float, dof: int, tails: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if float(quantile(middle, np.asarray(tails))) < goal else (low, middle)
     return 2 * float(special.ndtr(-low))
+
+
+def _of_a_choice(p_value: float, correlation: float) -> float:
+    """The level whose interval, widened, ends where one that is not widened ends at the level `p_value`."""
+    if not p_value:
+        return 0.0
+    goal, low, high = _quantile(p_value), p_value, 1.0
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        reached = _quantile(middle) + correlation * _widening(middle) <= goal
+        low, high = (low, middle) if reached else (middle, high)
+    return high
 
 
 def _finite(values: Array) -> bool:
