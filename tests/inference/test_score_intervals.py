@@ -11,6 +11,8 @@ from tests.helpers.made_readings import cell_variances, of_moments, reading, row
 from dplr.inference.intervals import (
     BOUNDED,
     DECLARED,
+    NARROWLY,
+    SURE,
     UNBOUNDED,
     _start,
     intervals,
@@ -18,7 +20,7 @@ from dplr.inference.intervals import (
 )
 from dplr.inference.noise import covariance, fourth, weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import ends, lowest, quantile, statistic
+from dplr.inference.score import correlation, ends, lowest, quantile, statistic
 from dplr.privacy.estimand import Estimand
 
 Z = stats.norm.ppf(0.975)
@@ -372,15 +374,58 @@ def test_an_interval_is_reported_where_that_of_a_far_higher_level_is_bounded_too
     contrast = np.eye(1)
     assert intervals(one_coefficient(2.5), contrast).verdict[0] == UNBOUNDED  # 2.5 deviations are noise once in eighty
     assert intervals(one_coefficient(3.1), contrast).verdict[0] == UNBOUNDED
-    assert intervals(one_coefficient(4.0), contrast).verdict[0] == BOUNDED
+    assert intervals(one_coefficient(4.0), contrast).verdict[0] == NARROWLY
+    assert intervals(one_coefficient(5.5), contrast).verdict[0] == BOUNDED
     assert math.isnan(score_test(one_coefficient(2.5), contrast, np.zeros(1)).p_value)
-    usual = intervals(one_coefficient(4.0), contrast)
-    surer = intervals(one_coefficient(4.0), contrast, level=0.999)
+    usual = intervals(one_coefficient(5.5), contrast)
+    surer = intervals(one_coefficient(5.5), contrast, level=0.999)
     assert usual.high[0] - usual.low[0] < surer.high[0] - surer.low[0]  # the ends are those of the level asked for
+
+
+@pytest.mark.parametrize(("sampling", "least", "most"), [(1e-9, 0.999, 1.0), (0.005, 0.6, 0.9), (0.1, 0.1, 0.4)])
+def test_an_interval_that_is_barely_bounded_is_wider_by_the_noise_on_the_matrix(sampling, least, most):
+    contrast, one = np.eye(1), np.ones((1, 1))
+    barely = replace(one_coefficient(4.5, 1.0), vector_noise=0 * one, sampling=sampling * one)
+    found = intervals(barely, contrast)
+    assert found.verdict[0] == NARROWLY
+    assert found.std_error[0] == pytest.approx((found.high[0] - found.low[0]) / (2 * Z))
+    share = float(correlation(barely, one, found.low[:, None])[0])
+    assert least <= share <= most
+    # Where a declared bound makes every interval a reported one, none is chosen, and none is wider.
+    alike = intervals(barely, contrast, level=1 - 2 * stats.norm.sf(Z + (SURE - Z) * share), coef_bound=1e6)
+    assert found.low[0] == pytest.approx(alike.low[0], rel=1e-3)
+    # P-values and intervals agree: what an end excludes has a p-value of 5 %.
+    at_the_end = score_test(barely, contrast, found.low)
+    assert at_the_end.p_value == pytest.approx(0.05, rel=1e-2)
+    assert at_the_end.verdict == NARROWLY
+
+
+def test_reported_intervals_hold_the_truth_also_where_few_are_reported():
+    """Proposition 7: the noise on the matrix alone, at its worst."""
+    noise = np.linspace(-6, 6, 241)
+    chances = np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum()
+    strengths = np.arange(1.25, 8.1, 0.25)
+    matrices = np.unique(np.round(strengths[:, None] + noise, 9))
+    tables = {}
+    for matrix in matrices[matrices > SURE]:
+        one = np.ones((1, 1))
+        exact = Reading(
+            matrix=matrix * one, vector=np.ones(1), cells=one, tied=np.zeros(1), vector_noise=1e-6 * one,
+            sampling=1e-6 * one, laplace=False, center=np.zeros(1), reach=2.0, estimand=Estimand.MEAN, n_rows=1000.0,
+        )  # fmt: skip
+        found = intervals(exact, np.eye(1))
+        tables[matrix] = found.low[0], found.high[0], found.verdict[0] != UNBOUNDED
+    for strength in strengths:
+        reported = held = 0.0
+        for chance, matrix in zip(chances, np.round(strength + noise, 9), strict=True):
+            low, high, bounded = tables.get(matrix, (0.0, 0.0, False))
+            reported += chance * bounded
+            held += chance * (bounded and low <= 1 / strength <= high)  # the truth of this vector
+        assert reported < 0.02 or held / reported >= 0.94, strength
 
 
 def test_noise_that_makes_a_direction_look_strong_is_hardly_ever_reported():
     matrices = 1.0 + np.random.default_rng(0).normal(size=400)  # one deviation: 17 % look like two and more
-    reported = [intervals(one_coefficient(each), np.eye(1)).verdict[0] == BOUNDED for each in matrices]
+    reported = [intervals(one_coefficient(each), np.eye(1)).verdict[0] != UNBOUNDED for each in matrices]
     assert np.mean(reported) <= 0.02
     assert np.mean(matrices > Z) >= 0.12

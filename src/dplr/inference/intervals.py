@@ -12,18 +12,21 @@ from scipy import special
 from dplr._validation import real_number, sentence
 from dplr.inference.noise import weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import Flags, ends, kurtosis, lowest, quantile, statistic, variances
+from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, quantile, statistic, variances
 
 Array = NDArray[np.float64]
 
-# What bounds an interval: the released numbers; these and the declared `coef_bound`; nothing, and there is no interval.
-BOUNDED, DECLARED, UNBOUNDED = "bounded", "bounded by coef_bound", "unbounded"
+# What bounds an interval: the released numbers; they do, narrowly; they and the declared `coef_bound`; nothing, and
+# there is no interval.
+BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by coef_bound", "unbounded"
 # The statistic may exceed its quantile by this much where the coefficients are as far from 0 as the reach.
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
-# The normal quantile of 99.9 %: an interval is reported where that of this level is bounded too.
-SURE = 3.2905
+# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile `_FIRM` is not, noise on the
+# matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
+_CHOICES = 50
+SURE, _FIRM = -float(special.ndtri(0.05 / _CHOICES / 2)), 5.25
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
@@ -42,7 +45,7 @@ class Intervals:
     std_error : half the width over the normal quantile: of the interval, so also where the law is not normal.
     low, high : ends; infinite where the released numbers do not bound the contrast.
     noise_share : the part of the estimate's variance that is privacy noise, the mean of both ends; nan where unbounded.
-    verdict : `BOUNDED`, `DECLARED` or `UNBOUNDED`.
+    verdict : `BOUNDED`, `NARROWLY`, `DECLARED` or `UNBOUNDED`.
     level : of each interval, or of all together where `joint`.
     joint : whether all intervals hold together with that probability (Bonferroni).
     weakest : the smallest eigenvalue of the released matrix, in deviations of the noise along its direction.
@@ -72,7 +75,8 @@ class ScoreTest:
     dof : int
         Degrees of freedom: the number of coefficients.
     p_value : float
-        Of the chi-square law with that many degrees of freedom. nan where the released numbers cannot say.
+        Of the chi-square law with that many degrees of freedom; larger where the interval of one of the coefficients is
+        bounded narrowly. nan where the released numbers cannot say.
     verdict : str
         What the test says, in words.
 
@@ -119,8 +123,8 @@ def intervals(
     """
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - _checked_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    z = -float(special.ndtri(alpha / 2))
-    points, verdict = _surely(reading, contrasts, z, _reach(reading, coef_bound), coef_bound is not None)
+    z = _quantile(alpha)
+    points, verdict = _surely(reading, contrasts, alpha, _reach(reading, coef_bound), coef_bound is not None)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -156,8 +160,7 @@ def consistent(
     alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
     p_values = np.full(m, math.nan)
     for k in np.flatnonzero(intervals.verdict != UNBOUNDED).tolist():
-        declared = bool(intervals.verdict[k] == DECLARED)
-        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, declared).p_value
+        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, str(intervals.verdict[k])).p_value
     outside = (values < intervals.low) | (intervals.high < values)
     silent = contradictory(outside, p_values, alpha)
     return replace(
@@ -203,12 +206,13 @@ def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: fl
     )
     if np.any(alone.verdict == UNBOUNDED):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    return _tested(reading, contrasts, values, _reach(reading, coef_bound), bool(np.any(alone.verdict == DECLARED)))
+    verdict = next((word for word in (DECLARED, NARROWLY) if word in alone.verdict), BOUNDED)
+    return _tested(reading, contrasts, values, _reach(reading, coef_bound), verdict)
 
 
-def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, declared: bool) -> ScoreTest:
-    """The test of contrasts whose intervals are bounded, some of them by the declared reach alone."""
-    dof, near = len(contrasts), _SLACK / reach**2
+def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, verdict: str) -> ScoreTest:
+    """The test of contrasts whose intervals have this verdict, the weakest of them."""
+    dof, near, declared = len(contrasts), _SLACK / reach**2, verdict == DECLARED
     # Any point with these values will do to start from.
     goal = values / reading.factor - contrasts @ reading.center
     start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
@@ -225,7 +229,10 @@ def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, dec
     if not success or not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
-    return ScoreTest(value, dof, _p_value(value, dof, tails), DECLARED if declared else BOUNDED)
+    p_value = _p_value(value, dof, tails)
+    if verdict == NARROWLY:
+        p_value = _of_a_choice(p_value, float(correlation(reading, local.weights, phi[None])[0]))
+    return ScoreTest(value, dof, p_value, verdict)
 
 
 def weakness(reading: Reading) -> tuple[float, Array]:
@@ -241,22 +248,40 @@ def weakness(reading: Reading) -> tuple[float, Array]:
 
 
 def _surely(
-    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+    reading: Reading, contrasts: Array, alpha: float, reach: float, declared: bool
 ) -> tuple[Array, NDArray[np.str_]]:
-    """The ends at `z` of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
+    """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What only the declared reach bounds at `SURE` is marked (intervals.md, section 3).
+    What `_FIRM` does not bound has wider ends. With a declared reach every interval is reported, so that none is
+    chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
     """
+    z = _quantile(alpha)
     points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
-    places = np.flatnonzero(verdict != UNBOUNDED)
-    if z < SURE and len(places):
-        points[:, places], verdict_at_z = _both_ends(reading, contrasts[places], z, reach, declared)
-        verdict[places] = np.where(verdict_at_z == UNBOUNDED, UNBOUNDED, verdict[places])
+    firm = reported = np.flatnonzero(verdict != UNBOUNDED)
+    if not declared and len(reported):
+        _, at_firm = _both_ends(reading, contrasts[reported], max(z, _FIRM), reach, declared)
+        firm = reported[at_firm != UNBOUNDED]
+    narrow = np.setdiff1d(reported, firm)
+    verdict[narrow] = NARROWLY
+    for places, widening in ((firm, 0.0), (narrow, _widening(alpha))):
+        if len(places):
+            points[:, places], at_end = _both_ends(reading, contrasts[places], z, reach, declared, widening)
+            verdict[places] = np.where(at_end == UNBOUNDED, UNBOUNDED, verdict[places])
     return points, verdict
 
 
+def _widening(alpha: float) -> float:
+    """By how much the quantile grows where all of the error is noise that may have let an interval through."""
+    return _quantile(alpha / _CHOICES) - _quantile(alpha)
+
+
+def _quantile(alpha: float) -> float:
+    """The normal quantile of both tails together."""
+    return -float(special.ndtri(alpha / 2))
+
+
 def _both_ends(
-    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool
+    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool, widening: float = 0.0
 ) -> tuple[Array, NDArray[np.str_]]:
     """Points (2, m, q) at which each contrast is smallest and largest, and what bounds it."""
     m, q = contrasts.shape
@@ -264,9 +289,9 @@ def _both_ends(
     near = _SLACK / reach**2
     middle, found = lowest(reading, near, _start(reading, near))
     found = found and not reading.far
-    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z)
+    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z, widening)
     if declared:
-        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z)
+        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z, widening)
     place = _places(points, twice)
     width = place[1] - place[0]
     sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if found else np.zeros(m, bool)
@@ -276,9 +301,9 @@ def _both_ends(
     for penalty in (near / _FARTHER**2, 0.0):
         both = np.concatenate([left, left + m])
         case = reading, twice[both], signs[both]
-        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z)
+        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z, widening)
         if penalty:
-            wider, there = _from_outside(*case, middle, wider, there, penalty, z)
+            wider, there = _from_outside(*case, middle, wider, there, penalty, z, widening)
         old, new = place[:, left], _places(wider, twice[both])
         there = there.reshape(2, len(left)).all(axis=0) & (new[1] > new[0])
         still = there & np.all(np.abs(new - old) <= _MOVED * width[left], axis=0)
@@ -294,11 +319,11 @@ def _both_ends(
 
 def _from_outside(
     reading: Reading, contrasts: Array, signs: Array, middle: Array, points: Array, reached: Flags, penalty: float,
-    z: float,
+    z: float, widening: float,
 ) -> tuple[Array, Flags]:  # fmt: skip
     """Search again from beyond the ends, since a set that is not convex may go on there: the farther ends."""
     start = middle + _BEYOND * (points - middle)
-    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z)
+    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z, widening)
     farther = also & (~reached | (signs * np.sum((others - points) * contrasts, axis=1) > 0))
     return np.where(farther[:, None], others, points), reached | also
 
@@ -345,6 +370,18 @@ def _p_value(value: float, dof: int, tails: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if float(quantile(middle, np.asarray(tails))) < goal else (low, middle)
     return 2 * float(special.ndtr(-low))
+
+
+def _of_a_choice(p_value: float, correlation: float) -> float:
+    """The level whose interval, widened, ends where one that is not widened ends at the level `p_value`."""
+    if not p_value:
+        return 0.0
+    goal, low, high = _quantile(p_value), p_value, 1.0
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        reached = _quantile(middle) + correlation * _widening(middle) <= goal
+        low, high = (low, middle) if reached else (middle, high)
+    return high
 
 
 def _finite(values: Array) -> bool:

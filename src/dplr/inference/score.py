@@ -60,11 +60,12 @@ def statistic(reading: Reading, phi: Array, penalty: float = 0.0) -> Model:
     return Model(value, slope, curvature, turn, z)
 
 
-def quantile(z: float, kurtosis: Array) -> Array:
+def quantile(z: float | Array, kurtosis: Array) -> Array:
     """Two-sided quantile at the normal one `z` of a sum of Laplace noise: Cornish-Fisher, at most Laplace's own."""
-    raised = z + max(0.0, z**3 - 3 * z) / 24 * kurtosis
-    laplace = -(math.log(2) + float(special.log_ndtr(-z))) / math.sqrt(2)
-    return np.asarray(np.minimum(raised, max(z, laplace)))
+    z = np.asarray(z, np.float64)
+    raised = z + np.maximum(0.0, z**3 - 3 * z) / 24 * kurtosis
+    laplace = -(math.log(2) + special.log_ndtr(-z)) / math.sqrt(2)
+    return np.asarray(np.minimum(raised, np.maximum(z, laplace)))
 
 
 def kurtosis(reading: Reading, x: Array, phi: Array) -> Array:
@@ -81,6 +82,14 @@ def variances(reading: Reading, x: Array, phi: Array) -> tuple[Array, Array]:
     noise = covariance(reading.cells, reading.tied, phi) + reading.vector_noise
     private = np.einsum("...i,...ij,...j->...", x, noise, x)
     return private + np.einsum("...i,ij,...j->...", x, reading.sampling, x), private
+
+
+def correlation(reading: Reading, x: Array, phi: Array) -> Array:
+    """Correlation, in [0, 1], of x'(vector - matrix phi) and the noise on the matrix in it."""
+    total, _ = variances(reading, x, phi)
+    part = np.einsum("...i,...ij,...j->...", x, covariance(reading.cells, reading.tied, phi), x)
+    share = np.divide(part, total, out=np.zeros_like(total), where=total > 0)
+    return np.asarray(np.sqrt(np.clip(share, 0.0, 1.0)))
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -109,11 +118,13 @@ def lowest(reading: Reading, penalty: float, start: Array, fixed: Array | None =
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ends(
-    reading: Reading, contrasts: Array, signs: Array, start: Array, penalty: float, slack: float, z: float
-) -> tuple[Array, Flags]:
+    reading: Reading, contrasts: Array, signs: Array, start: Array, penalty: float, slack: float, z: float,
+    widening: float = 0.0,
+) -> tuple[Array, Flags]:  # fmt: skip
     """Points where signs * contrasts'phi is largest on {penalised statistic <= quantile^2 + slack}; which were found.
 
-    contrasts (m, q), signs (m,), start (q,) or (m, q).
+    contrasts (m, q), signs (m,), start (q,) or (m, q). The quantile is that of `z`, and of z + `widening` where all of
+    the score is noise on the matrix.
     """
     c = contrasts * signs[:, None]
 
@@ -123,7 +134,8 @@ def ends(
         solved = _solve(model.curvature, pair)
         inward, along = solved[..., 0], solved[..., 1]
         x = np.einsum("...ij,...j->...i", model.turn, along)
-        level = quantile(z, kurtosis(reading, x, phi)) ** 2 + slack
+        normal = z + widening * correlation(reading, x, phi) if widening else z
+        level = quantile(normal, kurtosis(reading, x, phi)) ** 2 + slack
         room = level - (model.value - np.sum(model.slope * inward, axis=-1))
         length = np.sum(c[which] * along, axis=-1)
         half = np.sqrt(np.maximum(room, 0.0) * length)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
 
 CANNOT_SAY = "cannot say"
+_MARKS = {"bounded by coef_bound": "*", "bounded narrowly": "+"}  # beside an interval, explained below the table
 _SMALLEST_P = 0.001
 _WIDTH = 100
 _BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
@@ -121,7 +122,7 @@ def _numbers(line: Line) -> list[str]:
     if not line.bounded:
         return ["", "", CANNOT_SAY, "", ""]
     places = decimals(line.std_error)
-    mark = "*" if line.verdict == "bounded by coef_bound" else ""
+    mark = _MARKS.get(line.verdict, "")
     interval = f"[{rounded(line.low, places)}, {rounded(line.high, places)}]{mark}"
     share = "" if math.isnan(line.noise_share) else f"{100 * line.noise_share:.0f} %"
     return [rounded(line.estimate, places), rounded(line.std_error, places), interval, share, p_text(line.p_value)]
