@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -195,28 +194,12 @@ def test_the_command_line_refuses_before_it_spends(tmp_path, monkeypatch):
     assert dplr.Ledger("ledger.db").remaining() == (1, 1e-3)
 
 
-def test_a_table_that_noise_will_silence_is_foreseen_before_eps_is_spent(tmp_path):
-    """Ten columns at eps 0.5 and 20,000 rows: the study's tables of that kind had no interval. Three have."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(0, 1, (20_000, 10)), rng.uniform(0, 1, 20_000) > 0.5
-    bounds = dplr.Bounds([(0, 1)] * 10, target=(0, 1))
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", dplr.UtilityWarning)
-        with pytest.raises(dplr.UtilityWarning, match="Noise drowns this table of coefficients"):
-            dplr.fit(X, y, eps=0.5, bounds=dplr.Bounds([(0, 1)] * 10), aim="coefficients", ledger=ledger)
-    assert ledger.entries() == []
-    for model, delta in (("linear", 0.0), ("linear", 1e-6), ("logistic", 0.0), ("logistic", 1e-6)):
-        facts = {"model": model, "delta": delta, "aim": "coefficients", "n_rows": 20_000}
-        assert dplr.plan(bounds=bounds, eps=0.5, **facts).outlook.silent
-        few = dplr.Bounds([(0, 1)] * 3, target=(0, 1))
-        assert not dplr.plan(bounds=few, eps=3.0, **facts).outlook.silent
-        assert "cannot say" in str(dplr.plan(bounds=bounds, eps=0.5, **facts))
-
-
-def test_a_fit_for_predictions_says_nothing_of_tables():
-    bounds = dplr.Bounds([(0, 1)] * 10, target=(0, 1))
-    for model in ("linear", "logistic"):
-        for mechanism in ("auto", "fm", "objective"):
-            plan = dplr.plan(bounds=bounds, model=model, mechanism=mechanism, eps=0.5, n_rows=20_000)
-            assert not plan.outlook.silent
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(("model", "mechanism"), [("linear", "auto"), ("logistic", "fm"), ("logistic", "auto")])
+def test_a_table_of_levels_alone_is_planned_and_fitted(neighbouring, model, mechanism):
+    X = TABLE[["level"]]
+    bounds = dplr.Bounds({"level": COLUMNS["level"]}, target=bounds_of(model).target)
+    facts = {"eps": 3.0, "neighbouring": neighbouring, "bounds": bounds, "aim": "coefficients", "mechanism": mechanism}
+    assert dplr.plan(n_rows=len(X), model=model, **facts).outlook is not None
+    table = dplr.fit(X, target_of(model), model=model, **facts).summary()
+    assert [line.name for line in table.lines] == ["level=b", "level=c", "(intercept)"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._progress import Track
 from dplr._validation import sentence
-from dplr.fitting.outlook import planned_outlook
+from dplr.fitting.outlook import expected
 from dplr.fitting.ranges import Ranges
 from dplr.mechanisms.protocol import Mechanism, class_block
 from dplr.noise import Source
@@ -69,7 +69,7 @@ class Planned(NamedTuple):
     @property
     def outlook(self) -> Outlook | None:
         """The expected effect of noise on each model; None where public facts do not tell it."""
-        return planned_outlook(self.mechanism, self.plan, self.statement.eps)
+        return expected(self.mechanism, self.plan, self.statement.eps)
 
     def drawn_from(self, source: Source) -> Planned:
         """The same, whose statements say whether their noise can be drawn again."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dplr._warnings import UtilityWarning, warn
-from dplr.inference.intervals import SURE
 from dplr.mechanisms.protocol import Mechanism
-from dplr.problem.outlook import SILENT, Outlook, outlook_of, table_noise
+from dplr.problem.outlook import Outlook, outlook_of
 from dplr.problem.plan import Plan
 
 if TYPE_CHECKING:
@@ -28,14 +26,6 @@ def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
     return outlook_of(plan.problem, mechanism.gradient_noise(plan), eps)
 
 
-def planned_outlook(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
-    """That of `expected`, which also says whether a table of coefficients that was asked for will be silent."""
-    outlook = expected(mechanism, plan, eps)
-    if outlook is None or (noise := mechanism.equation_noise(plan)) is None:
-        return outlook
-    return replace(outlook, silent=table_noise(plan.problem, noise[1], SURE) >= SILENT)
-
-
 def outlook_of_record(record: Record, eps: float) -> Outlook | None:
     """The outlook that a fitted model had before it was fitted: of its record, and the eps of its statement."""
     return expected(record.mechanism, record.plan, eps)
@@ -43,6 +33,6 @@ def outlook_of_record(record: Record, eps: float) -> Outlook | None:
 
 def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
     """Warn of the fit, of several, that noise drowns most."""
-    drowned = [outlook for outlook in outlooks if outlook is not None and outlook.futile]
+    drowned = [outlook for outlook in outlooks if outlook is not None and outlook.drowned]
     if drowned:
         warn(str(max(drowned, key=lambda outlook: outlook.ratio)), UtilityWarning)

@@ -18,7 +18,6 @@ _SPREAD = 0.1
 _LABELS, _NUMBERS = 0.2, 0.12
 # A guess of the mean Hessian along a weak direction, over the square of half a column's range. Numbers have no weights.
 CURVED, _CURVED_NUMBERS = 0.005, 0.035
-SILENT = 4.0  # table_noise from which on at most a tenth of the lines of the study's tables had an interval
 # Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
 _RESIDUAL = 0.4
 
@@ -54,8 +53,6 @@ class Outlook:
         What units are called.
     classification : bool
         Whether labels are predicted.
-    silent : bool, default=False
-        Whether a table of coefficients was asked for, and will probably hold no interval.
 
     Privacy
     -------
@@ -67,12 +64,6 @@ class Outlook:
     n_rows: int
     many: str
     classification: bool
-    silent: bool = False
-
-    @property
-    def futile(self) -> bool:
-        """Whether the fit will probably not serve what it is for."""
-        return self.drowned or self.silent
 
     @property
     def drowned(self) -> bool:
@@ -111,11 +102,6 @@ class Outlook:
     def __str__(self) -> str:
         """Return a sentence; where noise drowns the fit, with the remedy."""
         size = f"about {_figure(self.ratio)} times what columns usually explain"
-        if self.silent and not self.drowned:
-            return (
-                'Noise drowns this table of coefficients: nearly every line will probably be "cannot say". It takes '
-                f"fewer columns or levels, more {self.many}, or a larger eps."
-            )
         if not self.drowned:
             return f"Noise in a prediction is expected to be {size}."
         guess = "always giving the most frequent label" if self.classification else "always giving the mean"

@@ -191,6 +191,6 @@ class Plan:
                 f"  descent       {walk.steps} steps of rate {walk.learning_rate:.6g} over {rows}, "
                 f"momentum {walk.momentum:.6g}, clip {walk.clip:.6g}, the last {walk.tail} averaged"
             )
-        if self.outlook is not None and self.outlook.futile:
+        if self.outlook is not None and self.outlook.drowned:
             lines += textwrap.wrap(f"  outlook       {self.outlook}", 110, subsequent_indent=" " * 16)
         return "\n".join([*lines, str(self.statement)])

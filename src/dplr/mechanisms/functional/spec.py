@@ -277,13 +277,6 @@ class FunctionalMechanism(Mechanism):
         loss, noise = plan.problem.loss, gradient_noise(plan.statement.released, self.coef_norm)
         return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
 
-    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
-        """That of the moments, where squared residuals beside them make the intervals of a table."""
-        if self.intervals != "robust":
-            return None
-        released = plan.statement.released
-        return released["linear"].deviation, released.get("off_diagonal", released["diagonal"]).deviation
-
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
         if self.calibration == "paper" and problem.geometry.grouped:
