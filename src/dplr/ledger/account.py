@@ -11,9 +11,9 @@ from dplr.ledger import transactions
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms
 from dplr.ledger.room import Limit, Room
-from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, rule_of, statements_of
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 
 

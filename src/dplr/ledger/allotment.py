@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dplr.ledger import transactions
 from dplr.ledger.budget import BudgetExceeded, Reservation
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.rules import Cost
 from dplr.ledger.terms import cost_of
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from dplr.ledger.recording import Recording
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.room import counted
-from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
     check_agreement,
     check_share_agreement,
@@ -34,6 +33,7 @@ from dplr.ledger.terms import (
     statements_of,
 )
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 from dplr.typing import LedgerLike
 

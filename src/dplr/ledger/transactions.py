@@ -15,7 +15,7 @@ from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
 from dplr.ledger.file import check_file, check_header, terms_of
-from dplr.ledger.rules import Cost
+from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
 _SPENT = "'set aside', 'reserved', 'drawing', 'committed'"
