@@ -86,7 +86,7 @@ class Allotment:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -115,7 +115,7 @@ class Allotment:
         ValueError
             A statement promises nothing, was seeded, or speaks of another relation.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
@@ -146,7 +146,7 @@ class Allotment:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
