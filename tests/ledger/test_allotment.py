@@ -27,8 +27,8 @@ from dplr.ledger.allotment import Allotment, _covers, _matched, piece_of
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.entries import guarantee_of
 from dplr.ledger.handle import Ledger
-from dplr.ledger.rules import Cost
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement, Release
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -304,6 +304,19 @@ def test_a_handle_notices_that_its_file_was_replaced(ledger, path):
         ledger.reserve(a_plan(mechanism="fm").statement)
 
 
+@pytest.mark.parametrize("version", [0, 2, 6])
+def test_a_file_of_another_version_is_refused_and_left_as_it_is(ledger, path, version):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    statement = a_plan(mechanism="fm").statement
+    for use in (lambda: Ledger(path), ledger.remaining, ledger.entries, lambda: ledger.reserve(statement)):
+        with pytest.raises(ValueError, match=f"must have version 1 of the format, but has {version}") as refusal:
+            use()
+        assert str(refusal.value).endswith("Use the version of dplr that made it.")
+    assert path.read_bytes() == before
+
+
 def test_a_path_means_the_same_from_every_folder(ledger, path, monkeypatch):
     monkeypatch.chdir(path.parent)
     near = Ledger(path.name)
@@ -408,10 +421,11 @@ def test_statements_that_promise_nothing_or_something_else_are_refused(ledger):
 
 def test_entries_and_terms_cannot_be_rewritten(ledger):
     ledger.reserve(a_plan(mechanism="fm").statement).commit()
+    ledger.reserve(a_plan(mechanism="fm").statement).draw()
     connection = sqlite3.connect(ledger.path)
     for statement in (
         "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'refunded'",
-        "UPDATE terms SET eps = 9", "DELETE FROM terms",
+        "UPDATE entry SET state = 'refunded' WHERE state = 'drawing'", "UPDATE terms SET eps = 9", "DELETE FROM terms",
     ):  # fmt: skip
         with pytest.raises(sqlite3.IntegrityError, match="ledger"):
             connection.execute(statement)

@@ -15,14 +15,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from scipy import stats
 
 import dplr
-from dplr.ledger import rules
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.handle import Ledger
-from dplr.ledger.rules import Basic, Cost, Gdp, Pld, Zcdp, rule_for
-from dplr.privacy import accounting
+from dplr.privacy import accounting, rules
 from dplr.privacy.composition import largest_rho
 from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.rules import Basic, Cost, Gdp, Pld, Zcdp, rule_for
 from dplr.privacy.statement import PrivacyStatement
 
 REPLACE = Neighbouring.REPLACE_ONE

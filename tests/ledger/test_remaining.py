@@ -11,10 +11,10 @@ from hypothesis import strategies
 import dplr
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.handle import Ledger
-from dplr.ledger.rules import Cost, Gdp, added, probe, rule_for
 from dplr.privacy.composition import largest_rho, pure_rho
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Neighbouring
+from dplr.privacy.rules import Cost, Gdp, added, probe, rule_for
 from dplr.privacy.statement import PrivacyStatement, Release
 
 REPLACE = Neighbouring.REPLACE_ONE

@@ -17,8 +17,8 @@ from sklearn.model_selection import KFold, cross_val_score
 import dplr
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.handle import Ledger
-from dplr.ledger.rules import probe
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import probe
 from dplr.privacy.statement import PrivacyStatement
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -11,9 +11,9 @@ from dplr.ledger import transactions
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms
 from dplr.ledger.room import Limit, Room
-from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, rule_of, statements_of
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -40,7 +40,7 @@ class Account:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -62,7 +62,7 @@ class Account:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -86,7 +86,7 @@ class Account:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -108,7 +108,7 @@ class Account:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -145,7 +145,7 @@ class Account:
         ValueError, TypeError
             The kind is unknown, or its delta is missing, not allowed or out of its range.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -187,7 +187,7 @@ class Account:
         ValueError, TypeError
             A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dplr.ledger import transactions
 from dplr.ledger.budget import BudgetExceeded, Reservation
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.rules import Cost
 from dplr.ledger.terms import cost_of
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Allotment:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -115,7 +115,7 @@ class Allotment:
         ValueError
             A statement promises nothing, was seeded, or speaks of another relation.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
@@ -146,7 +146,7 @@ class Allotment:
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------

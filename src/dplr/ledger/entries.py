@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dplr.ledger.rules import Guarantee
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
+from dplr.privacy.rules import Guarantee
 from dplr.privacy.statement import PrivacyStatement
 
 _GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)}

@@ -21,7 +21,6 @@ from dplr.ledger.recording import Recording
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.room import counted
-from dplr.ledger.rules import rule_for
 from dplr.ledger.terms import (
     check_agreement,
     check_share_agreement,
@@ -34,6 +33,7 @@ from dplr.ledger.terms import (
     statements_of,
 )
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 from dplr.typing import LedgerLike
 
@@ -84,7 +84,8 @@ class Ledger(Recovery):
     ValueError, TypeError
         A parameter breaks a rule or differs from the file, or the file is not a ledger.
     OSError
-        The file cannot be made, read or written.
+        The file cannot be made, read or written. Here and in all methods: TimeoutError after a wait of 60 seconds for
+        others who use the file.
 
     Privacy
     -------
@@ -216,7 +217,7 @@ class Ledger(Recovery):
         ValueError, TypeError
             There is no such share, or it has other limits; or the limits break a rule.
         OSError
-            The file cannot be read or written, or others used it for 60 seconds.
+            The file cannot be read or written.
 
         Privacy
         -------
@@ -283,7 +284,7 @@ class Ledger(Recovery):
         ValueError, TypeError
             A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------

@@ -97,7 +97,7 @@ class Job:
         ValueError
             There is no reservation to hold again, or a statement breaks a rule of the ledger.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------

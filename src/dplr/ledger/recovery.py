@@ -70,7 +70,7 @@ class Recovery(Account):
         ValueError, TypeError
             There is no such entry, it has ended, its noise may have been drawn, or the ledger is strict.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
@@ -121,7 +121,7 @@ class Recovery(Account):
             There is no such entry, or several; it has ended, or its noise may have been drawn; a statement or the
             fingerprint is another one; the ledger is strict.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
@@ -235,7 +235,7 @@ class Recovery(Account):
         ValueError, TypeError
             There is no such entry.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -264,7 +264,7 @@ class Recovery(Account):
         ValueError, TypeError
             There is no such entry, or nothing is kept of it.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
@@ -305,7 +305,7 @@ class Recovery(Account):
         ValueError, TypeError
             There is no such entry.
         OSError
-            The file cannot be written, or others used it for 60 seconds.
+            The file cannot be written.
 
         Privacy
         -------
@@ -329,7 +329,7 @@ class Recovery(Account):
         ValueError
             The file is not the ledger that was opened.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------

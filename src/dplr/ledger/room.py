@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dplr._validation import SMALLEST_DELTA, SMALLEST_EPS
-from dplr.ledger.rules import Cost, Costs, Rule, Shortage, added
 from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added
 
 
 class Limit(NamedTuple):

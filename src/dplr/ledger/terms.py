@@ -14,9 +14,9 @@ from dplr._validation import check_choice, check_delta, check_eps, check_flag, s
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
 from dplr.ledger.room import Room, counted, kind_of
-from dplr.ledger.rules import RULES, Cost, Costs, Rule, rule_for
 from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.rules import RULES, Cost, Costs, Rule, rule_for
 from dplr.privacy.statement import PrivacyStatement
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
-from dplr.ledger.file import OLDER_STATE, check_file, check_header, knows_releases, knows_shares, terms_of, upgrade
-from dplr.ledger.rules import Cost
+from dplr.ledger.file import check_file, check_header, terms_of
+from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
 _SPENT = "'set aside', 'reserved', 'drawing', 'committed'"
@@ -33,9 +33,8 @@ def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection,
 @contextlib.contextmanager
 def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """A transaction of the only writer: what it reads cannot change before it writes. Durable when it ends."""
-    with _transaction(path, identity, "BEGIN IMMEDIATE") as (connection, terms):
-        upgrade(connection)
-        yield connection, terms
+    with _transaction(path, identity, "BEGIN IMMEDIATE") as opened:
+        yield opened
 
 
 @contextlib.contextmanager
@@ -82,8 +81,6 @@ def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost
 
 def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
     """The limits of each share by its name, in the order in which they were made."""
-    if not knows_shares(connection):
-        return {}
     found = connection.execute("SELECT name, eps, delta FROM share ORDER BY rowid")
     return {name: (eps, delta) for name, eps, delta in found}
 
@@ -248,16 +245,12 @@ def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
 
 def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
     """The file that is kept of a release; None for none."""
-    if not knows_releases(connection):
-        return None
     found = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
     return None if found is None else bytes(found[0])
 
 
 def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
     """The first entry of each reservation whose release is kept."""
-    if not knows_releases(connection):
-        return []
     rows = connection.execute(
         "SELECT min(number) FROM entry JOIN release USING (reservation) WHERE ? IS NULL OR share = ? "
         "GROUP BY reservation ORDER BY 1",
@@ -286,10 +279,8 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
-    share = "share" if knows_shares(connection) else "NULL"
-    state = "state" if knows_releases(connection) else OLDER_STATE
     rows = connection.execute(
-        f"SELECT number, {state}, eps, delta, guarantee, label, reserved_at, ended_at, statement, {share} FROM entry "
+        "SELECT number, state, eps, delta, guarantee, label, reserved_at, ended_at, statement, share FROM entry "
         "ORDER BY number"
     )
     return [

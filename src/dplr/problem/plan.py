@@ -149,7 +149,7 @@ class Plan:
         ValueError, TypeError
             No ledger, or one that would never take this statement; or `fits` is not a positive integer.
         OSError
-            The file cannot be read, or others used it for 60 seconds.
+            The file cannot be read.
 
         Privacy
         -------
