@@ -9,12 +9,14 @@ from scipy import optimize, stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, symmetric_noise, target
 
 from dplr.inference.intervals import (
+    _FIRM,
     BOUNDED,
     DECLARED,
     NARROWLY,
     SURE,
     UNBOUNDED,
     _start,
+    _widening,
     intervals,
     score_test,
 )
@@ -401,7 +403,7 @@ def test_an_interval_that_is_barely_bounded_is_wider_by_the_noise_on_the_matrix(
 
 
 def test_reported_intervals_hold_the_truth_also_where_few_are_reported():
-    """Proposition 7: the noise on the matrix alone, at its worst."""
+    """Lemma 8 with all of the error in the noise on the matrix."""
     noise = np.linspace(-6, 6, 241)
     chances = np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum()
     strengths = np.arange(1.25, 8.1, 0.25)
@@ -422,6 +424,31 @@ def test_reported_intervals_hold_the_truth_also_where_few_are_reported():
             reported += chance * bounded
             held += chance * (bounded and low <= 1 / strength <= high)  # the truth of this vector
         assert reported < 0.02 or held / reported >= 0.94, strength
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0])
+def test_few_reported_intervals_miss_whatever_part_the_noise_on_the_matrix_has(rho):
+    """Lemma 8, by integration over that noise."""
+    noise = np.linspace(-8, 8, 8001)
+    chances = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    rest = math.sqrt(max(1 - rho**2, 1e-12))
+    worst, unwidened = 0.0, 0.0
+    for strength in np.arange(0.5, 9.0, 0.05):
+        released = np.abs(strength + noise)
+        reported = chances * (released > SURE)
+        if reported.sum() < 0.02:
+            continue
+        firm = released > _FIRM
+        for widening in (0.0, rho * _widening(0.05)):
+            z = np.where(firm, Z, Z + widening)
+            missed = stats.norm.sf((z - rho * noise) / rest) + stats.norm.cdf((-z - rho * noise) / rest)
+            share = (reported * missed).sum() / reported.sum()
+            if widening:
+                worst = max(worst, share)
+            else:
+                unwidened = max(unwidened, share)
+    assert worst <= 0.059
+    assert unwidened >= {0.5: 0.19, 0.6: 0.25, 0.7: 0.33, 0.8: 0.45, 1.0: 0.99}.get(rho, 0.049)
 
 
 def test_noise_that_makes_a_direction_look_strong_is_hardly_ever_reported():
