@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import dplr
+from dplr import noise
 from dplr.cli import main
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
@@ -203,3 +204,21 @@ def test_a_table_of_levels_alone_is_planned_and_fitted(neighbouring, model, mech
     assert dplr.plan(n_rows=len(X), model=model, **facts).outlook is not None
     table = dplr.fit(X, target_of(model), model=model, **facts).summary()
     assert [line.name for line in table.lines] == ["level=b", "level=c", "(intercept)"]
+
+
+@pytest.mark.parametrize(("model", "delta"), list(itertools.product(["linear", "logistic"], [0.0, 1e-6])))
+def test_the_command_line_makes_the_table_of_python_from_the_same_noise(tmp_path, monkeypatch, model, delta):
+    """So the coverage of one is that of the other."""
+    monkeypatch.chdir(tmp_path)
+    TABLE.assign(target=target_of(model)).to_parquet("rows.parquet")
+    bounds_of(model).to_toml("bounds.toml")
+    fit = ["fit", "rows.parquet", "--bounds", "bounds.toml", "--target", "target", "--model", model, "--eps", "3",
+           "--delta", str(delta), "--aim", "coefficients", "-o", "model.json"]  # fmt: skip
+    monkeypatch.setattr(noise, "_operating_system", np.random.default_rng(11).bytes)
+    assert CliRunner().invoke(main, fit).exit_code == 0
+    assert CliRunner().invoke(main, ["summary", "model.json", "-o", "table.json"]).exit_code == 0
+    monkeypatch.setattr(noise, "_operating_system", np.random.default_rng(11).bytes)
+    facts = {"eps": 3, "delta": delta, "model": model, "bounds": bounds_of(model), "aim": "coefficients"}
+    ends = dplr.fit(TABLE, target_of(model), **facts).conf_int()
+    lines = json.loads((tmp_path / "table.json").read_text())["lines"]
+    assert {line["name"]: (line["low"], line["high"]) for line in lines} == {name: tuple(ends[name]) for name in ends}
