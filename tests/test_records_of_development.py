@@ -12,13 +12,7 @@ DECISIONS = sorted((RECORDS / "decisions").glob("*.md"))
 LONGER = {
     "0021": 500,  # five theorems, and an exact sampler with formulas that stand nowhere else
     # Not shortened yet.
-    "0043": 500,
-    "0044": 341,
-    "0045": 2140,
     "0046": 666,
-    "0047": 733,
-    "0048": 528,
-    "0049": 407,
     "0050": 1608,
 }
 # Reviews that have another table yet.
