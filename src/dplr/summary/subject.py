@@ -33,8 +33,8 @@ _WEAK = 6.0
 _NAMED, _LEAST = 3, 0.25
 _MARKED = "*: only the declared coef_bound bounds this interval."
 _NARROWLY = (
-    "+: barely stronger than the noise. As such lines are reported only where noise lets them through, interval and "
-    "p-value are those of a level 50 times as strict."
+    "+: barely bounded. Such lines are reported only where noise lets them through, so interval and p-value leave "
+    "more room."
 )
 _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "

@@ -37,8 +37,8 @@ class Line:
     p_value : float
         P value of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
     verdict : {"bounded", "bounded narrowly", "bounded by coef_bound", "unbounded", "no interval"}
-        Whether there is an interval, and where it comes from. Narrowly: the ends and the p-value are those of a level
-        50 times as strict.
+        Whether there is an interval, and where it comes from. Narrowly: noise may be why it is reported, so that
+        interval and p-value leave more room.
     noise : float, default=nan
         Standard deviation of the privacy noise in the estimate; nan where it is not known.
     reference : str, default=""
