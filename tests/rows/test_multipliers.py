@@ -14,6 +14,7 @@ from dplr.rows import as_rows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.score import ScoreMoments, multipliers_of
+from loops import loop
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -55,9 +56,9 @@ def test_the_vectors_of_shares_are_whole_roots(m):
     assert math.isqrt(2**60 // m) == SHARES[m]
 
 
-@pytest.mark.parametrize(("kind", "labels"), list(itertools.product(KINDS, [True, False])))
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 13, 35])
+@loop(("kind", "labels"), list(itertools.product(KINDS, [True, False])))
+@loop("fit_intercept", [True, False])
+@loop("d", [1, 2, 3, 4, 5, 13, 35])
 def test_multiplied_rows_equal_exact_integers_on_every_path(path, kind, d, fit_intercept, labels):
     X, y, prep, multipliers = made(kind, 131, d, labels, fit_intercept)
     assert_array_equal(multiplied(X, y, prep, multipliers), reference.moments(X, y, prep, multipliers))
@@ -138,8 +139,8 @@ def point(prep, length=3.0):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("d", [1, 2, 7, 40])
+@loop("fit_intercept", [True, False])
+@loop("d", [1, 2, 7, 40])
 def test_the_score_and_its_hessian_equal_exact_integers_on_every_path(path, kind, d, fit_intercept):
     X, y, prep, _ = made(kind, 131, d, fit_intercept=fit_intercept)
     for coef in (point(prep), point(prep, 100.0), np.zeros(prep.geometry.n_coefs)):

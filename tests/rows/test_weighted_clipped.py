@@ -23,6 +23,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.weights import multipliers
+from loops import loop
 from made_rows import make_data, make_prep
 from row_weights import drawn_weights, of_rows
 
@@ -56,9 +57,9 @@ def case(kind, d, loss, n=131):
     return (*make_data(kind, n, d, labels=loss.classification), prep, drawn_weights(n))
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("d", [1, 3, 8, 13, 33, 105])
+@loop("kind", KINDS)
+@loop("d", [1, 3, 8, 13, 33, 105])
 def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, monkeypatch):
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep, weights = case(kind, d, loss)
@@ -156,8 +157,8 @@ def test_a_squared_residual_has_the_weight_squared(path, labels):
     assert_array_equal(np.triu(total.integers(-40).astype(object))[:4, :4], expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@loop("kind", KINDS)
 def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_add_nothing(path, kind, loss):
     X, y, prep, _ = case(kind, 7, loss)
     intercept, norm = prep.geometry.intercept > 0, prep.geometry.row_norm
