@@ -1,5 +1,6 @@
 """Clipped gradients, columns, scores and squared residuals of rows with weights: exact integers on every path."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -62,15 +63,8 @@ def case(kind, d, loss, n=131):
 @loop("d", [1, 3, 8, 13, 33, 105])
 def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, monkeypatch):
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
-    X, y, prep, weights = case(kind, d, loss)
-    models, clip = np.array([point(prep, seed=seed) for seed in range(35)]), (0.3, 0.011, 7.5)[KINDS.index(kind)]
-    index = np.random.default_rng(1).integers(len(y), size=50)
-    query = query_of(prep, loss, clip)
-    expected = [
-        reference.clipped_gradient(X, y, prep, loss, models[0], clip, weights).tolist(),
-        reference.clipped_gradient(X[index], y[index], prep, loss, models[0], clip, weights[index]).tolist(),
-        reference.clipped_gradient(X, y, prep, loss, models[34], clip, weights).tolist(),
-    ]
+    X, y, prep, weights, models, clip, index = sample(kind, d, loss)
+    query, expected = query_of(prep, loss, clip), sums_of_the_twin(kind, loss, d)
     rows = as_rows(X, y, prep, weights=of_rows(weights))
     for kept in ((), (False,), (True,)):
         for chosen_ones in kept:
@@ -81,6 +75,24 @@ def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, mo
         assert integers(rows.total(query, models[0], chosen(index))) == expected[1]
         assert [integers(together)[0], integers(together)[34]] == expected[::2]
         assert integers(three)[0] == expected[0]
+
+
+def sample(kind, d, loss):
+    """Rows with weights, models, a clip and an index of rows."""
+    X, y, prep, weights = case(kind, d, loss)
+    models, clip = np.array([point(prep, seed=seed) for seed in range(35)]), (0.3, 0.011, 7.5)[KINDS.index(kind)]
+    return X, y, prep, weights, models, clip, np.random.default_rng(1).integers(len(y), size=50)
+
+
+@functools.cache  # the twin is slow, and has no path
+def sums_of_the_twin(kind, loss, d):
+    """Sums over all rows at the first model, over the index at the first, over all rows at the last."""
+    X, y, prep, weights, models, clip, index = sample(kind, d, loss)
+    return [
+        reference.clipped_gradient(X, y, prep, loss, models[0], clip, weights).tolist(),
+        reference.clipped_gradient(X[index], y[index], prep, loss, models[0], clip, weights[index]).tolist(),
+        reference.clipped_gradient(X, y, prep, loss, models[34], clip, weights).tolist(),
+    ]
 
 
 @pytest.mark.grid(5)
