@@ -2,7 +2,12 @@
 PY ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The environment in which the site is built.
+DOCS ?= $(VENV)-docs
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
+
+# Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
+test thorough oracle checked: export OMP_NUM_THREADS := 1
 
 .PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
@@ -66,10 +71,10 @@ papers: $(VENV)/.test
 papers-peers: $(VENV)/.test $(VENV)-peers/.peers $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.frontier diffprivlib $(VENV)-peers/bin/python opacus $(VENV)-opacus/bin/python
 # The site, in build/docs/html, with warnings as errors; `make docs-links` also asks other hosts whether their pages exist.
-docs: $(VENV)-docs/.docs
-	$(VENV)-docs/bin/python docs/site/build.py build/docs/html
-docs-links: $(VENV)-docs/.docs
-	$(VENV)-docs/bin/python docs/site/build.py --links build/docs/html
+docs: $(DOCS)/.docs
+	$(DOCS)/bin/python docs/site/build.py build/docs/html
+docs-links: $(DOCS)/.docs
+	$(DOCS)/bin/python docs/site/build.py --links build/docs/html
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 # Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
@@ -99,18 +104,19 @@ $(VENV)/.demo: $(VENV)/.wheel
 $(VENV)/.test: $(VENV)/.wheel
 	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test]"
 	@touch $@
-$(VENV)/.oracle: $(VENV)/.test
-	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test,oracle]"
-	@touch $@
+# With all that `test` and `demo` install, in one call.
+$(VENV)/.oracle: $(VENV)/.wheel
+	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[demo,test,oracle]"
+	@touch $(VENV)/.demo $(VENV)/.test $@
 $(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
 	$(PY) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
 	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
-$(VENV)-docs/.docs: $(VENV)/.wheel
-	$(PY) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
-	$(VENV)-docs/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[docs]"
+$(DOCS)/.docs: $(VENV)/.wheel
+	$(PY) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
+	$(DOCS)/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[docs]"
 	@touch $@
 $(VENV)-floors/.floors: $(VENV)/.wheel .ci/floors.txt
 	$(PY) -m venv --clear $(VENV)-floors

@@ -9,6 +9,8 @@ import urllib.parse
 
 import pytest
 
+from loops import loop
+
 ROOT = pathlib.Path(__file__).parents[1]
 README = ROOT / "README.md"
 # Followed step by step, with its files and commands, by a test of its own.
@@ -126,7 +128,7 @@ def broken_links(page):
     return broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@loop("page", PAGES)
 def test_links_lead_somewhere(page):
     assert broken_links(page) == []
 

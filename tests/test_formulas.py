@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from loops import loop
+
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = sorted(page for top in ("docs", "src") for page in (ROOT / top).rglob("*.md"))
 CODE = re.compile(r"^( *)```.*?^\1```$|``.+?``|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -58,7 +60,7 @@ def faults_of_page(text):
     return found + [(line, "a dollar alone") for line in alone]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@loop("page", PAGES)
 def test_formulas_of_a_page_can_be_read_by_both_renderers(page):
     assert faults_of_page(page.read_text()) == []
 

@@ -117,10 +117,19 @@ def test_every_public_name_exists_and_is_documented():
         _ = dplr.frobnicate
 
 
-@pytest.mark.parametrize("module", sorted(m.name for m in pkgutil.walk_packages(dplr.__path__, "dplr.")))
-def test_docstring_examples_run(module):
-    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.failed == 0
+def modules_by_room():
+    """All modules of the package, by the first name below `dplr`."""
+    rooms = {}
+    for module in pkgutil.walk_packages(dplr.__path__, "dplr."):
+        rooms.setdefault(module.name.split(".")[1], []).append(module.name)
+    return rooms
+
+
+@pytest.mark.parametrize("modules", modules_by_room().values(), ids=modules_by_room())
+def test_docstring_examples_run(modules):
+    for module in modules:
+        result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+        assert result.failed == 0, module
 
 
 def test_every_mechanism_has_its_proof_beside_it():

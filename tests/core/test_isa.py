@@ -21,6 +21,7 @@ from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.totals import Total
+from loops import loop
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -78,8 +79,8 @@ def layouts(X):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("labels", [True, False])
-@pytest.mark.parametrize("d", [*range(1, 41), 105, 200])
+@loop("labels", [True, False])
+@loop("d", [*range(1, 41), 105, 200])
 def test_every_path_gives_the_bits_of_the_portable_path(same_bits, kind, labels, d):
     X, y = make_data(kind, 300, d, labels=labels)
     same_bits(X, y, make_prep(kind, d, fit_intercept=d % 2 == 0 and kind != "corner", labels=labels))
@@ -87,8 +88,8 @@ def test_every_path_gives_the_bits_of_the_portable_path(same_bits, kind, labels,
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("labels", [True, False])
-@pytest.mark.parametrize("kept", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [1, 3, 4, 7, 13])
+@loop("kept", [np.float64, np.float32])
+@loop("d", [1, 3, 4, 7, 13])
 def test_odd_rows_and_layouts_do_not_show_in_the_bits(same_bits, kind, labels, kept, d):
     X, y = make_data(kind, 395, d, labels=labels)
     X, y = spoiled(X.astype(kept), y, labels)

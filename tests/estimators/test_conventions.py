@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import dplr
 from own_losses import own_log_cosh
@@ -98,9 +98,9 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning", "ignore::UserWarning")
-@parametrize_with_checks(OFFERED, expected_failed_checks=expected_failures, xfail_strict=False)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", OFFERED, ids=str)
+def test_scikit_learn_conventions(estimator):
+    check_estimator(estimator, expected_failed_checks=expected_failures(estimator), on_skip=None)
 
 
 def test_only_declared_labels_make_a_model_of_more_than_two_classes():

@@ -16,11 +16,18 @@ def change(x, s, other, t, linear, quadratic, iota, count_cell=False):
     return value + (quadratic * iota**2 if count_cell else 0.0)
 
 
-def gradient(x, s, other, t, linear, quadratic, iota):
-    """A subgradient of `change` in x."""
-    signs = np.sign(x[:, :, None] * x[:, None, :] - other[:, :, None] * other[:, None, :])
-    slopes = np.einsum("bij,bj->bi", signs, x) + np.einsum("bii,bi->bi", signs, x)
-    return linear * s * np.sign(s * x - t * other) + quadratic * (slopes + iota * np.sign(x - other))
+def slopes(x, s, other, t, linear, quadratic, iota):
+    """`change` without the count, and subgradients of it in x and in other; products of entries are computed once."""
+    products = x[:, :, None] * x[:, None, :] - other[:, :, None] * other[:, None, :]
+    apart, moved, signs = s * x - t * other, x - other, np.sign(products)
+    squares = np.einsum("bii->bi", products)
+    value = linear * (np.abs(apart).sum(1) + iota * np.abs(s - t).ravel())
+    value = value + quadratic * (np.abs(products).sum((1, 2)) + np.abs(squares).sum(1)) / 2
+    value = value + quadratic * iota * np.abs(moved).sum(1)
+    constant = quadratic * iota * np.sign(moved)
+    up, down = (np.einsum("bij,bj->bi", signs, row) + np.einsum("bii,bi->bi", signs, row) for row in (x, other))
+    linear_part = linear * np.sign(apart)
+    return value, s * linear_part + quadratic * up + constant, -t * linear_part - quadratic * down - constant
 
 
 def project(x, domain, c):
@@ -56,24 +63,33 @@ def worst_change(
         if relation != "replace_one":
             other[:] = 0.0
         t = np.full((count, 1), t)
+        counted = quadratic * iota**2 if relation != "replace_one" else 0.0
         for step in range(steps):
-            value = change(x, s, other, t, linear, quadratic, iota, relation != "replace_one")
-            best = max(best, float(value.max()) + squares)
+            value, up, other_up = slopes(x, s, other, t, linear, quadratic, iota)
+            best = max(best, float(value.max()) + counted + squares)
             rate = 0.3 * c * (1 - step / steps)
-            up = gradient(x, s, other, t, linear, quadratic, iota)
-            x_next = project(x + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
+            x = project(x + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
             if relation == "replace_one":
-                up = gradient(other, t, x, s, linear, quadratic, iota)
-                other = project(other + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
-            x = x_next
+                length = np.linalg.norm(other_up, axis=1, keepdims=True) + 1e-12
+                other = project(other + rate * other_up / length, domain, c)
     return best
 
 
 def released_change(rows, labels, others, other_labels, geometry, relation, linear, quadratic):
     """L1 change of the cells that a release of this geometry holds; a record whose label is 0 is not there. Batched."""
-    cells = blocks(geometry, counted=relation == "add_remove")
+    labels, cells = (labels, other_labels), cells_of(geometry, relation)
+    return cells_change((rows, others), labels, geometry, cells, linear, quadratic)
+
+
+def cells_of(geometry, relation):
+    """The cells of the upper triangle of second moments that a release holds, by block."""
+    return blocks(geometry, counted=relation == "add_remove")
+
+
+def cells_change(pair, labels, geometry, cells, linear, quadratic):
+    """`released_change` of cells that are known."""
     moments = []
-    for x, y in ((rows, labels), (others, other_labels)):
+    for x, y in zip(pair, labels, strict=True):
         v = np.column_stack([x, np.full((len(x), int(geometry.intercept > 0)), geometry.intercept), y])
         v[y == 0] = 0.0
         moments.append(v[:, :, None] * v[:, None, :])
@@ -119,11 +135,10 @@ def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=1
     """
     replaced = relation == "replace_one"
     others = ratio * np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)
-    labels = np.array([np.ones(count), others])
+    labels, cells = np.array([np.ones(count), others]), cells_of(geometry, relation)
 
     def value(pair):
-        moved = released_change(pair[0], labels[0], pair[1], labels[1], geometry, relation, linear, quadratic)
-        return moved + square * (1 - others**2)
+        return cells_change(pair, labels, geometry, cells, linear, quadratic) + square * (1 - others**2)
 
     return _climb(value, geometry, replaced, seed, count, steps)
 
@@ -160,14 +175,15 @@ def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
 def _climb(value, geometry, replaced, seed, count, steps):
     """The largest value of a pair of records found."""
     rng = np.random.default_rng(seed)
-    groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric_columns(geometry)]
+    numeric = numeric_columns(geometry)
+    groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric]
     groups += [list(range(first, first + size)) for first, size in (*geometry.blocks, *geometry.shared)]
     pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
     best = value(pair)
     for step in range(steps):
         tried, which, group = pair.copy(), rng.integers(1 + replaced), groups[rng.integers(len(groups))]
         tried[which][:, group] = random_rows(rng, geometry, count)[:, group]
-        if group[0] in numeric_columns(geometry) and step % 2:  # near the best so far
+        if group[0] in numeric and step % 2:  # near the best so far
             near = pair[which][:, group[0]] + geometry.half_width * rng.normal(0, 0.1, count) * 0.99**step
             near[pair[which][:, group[1:]].any(axis=1)] = 0.0  # what is missing stays missing
             tried[which][:, group] = pair[which][:, group]

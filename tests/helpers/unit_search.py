@@ -80,12 +80,9 @@ def worst_persons(geometry, relation, norm, whole, m=3, seed=0, count=120, steps
     if not replaced:
         weights[1] = 0.0
 
-    def value(state):
-        one, other = (shares(*person, geometry) for person in zip(*state, strict=True))
-        return norm(one - other)
-
     state = [rows, labels, weights]
-    best = value(state)
+    sums = [shares(*person, geometry) for person in zip(*state, strict=True)]
+    best = norm(sums[0] - sums[1])
     for _ in range(steps):
         tried = [part.copy() for part in state]
         who, what, which = rng.integers(1 + replaced), rng.random(), rng.integers(m)
@@ -99,9 +96,10 @@ def worst_persons(geometry, relation, norm, whole, m=3, seed=0, count=120, steps
             tried[1][who][:, members] = targets(count)[:, None]
         elif not whole:
             tried[2][who] = weights_of(rng, count, m, whole)
-        found = value(tried)
+        changed = shares(*(part[who] for part in tried), geometry)
+        found = norm(changed - sums[1 - who])
         better = found > best
-        best[better] = found[better]
+        best[better], sums[who][better] = found[better], changed[better]
         for part, other in zip(state, tried, strict=True):
             part[:, better] = other[:, better]
     return float(best.max())

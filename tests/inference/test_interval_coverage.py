@@ -1,5 +1,6 @@
 """Simulated coverage of the engine, and that it would be lost if a part of the noise were forgotten."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -50,8 +51,14 @@ def covered(
     return hits / replications, unbounded / replications
 
 
-@pytest.mark.parametrize("laplace", [False, True])
-@pytest.mark.parametrize(("d", "hot"), [(3, 0), (2, 3)])
+@pytest.mark.parametrize(
+    ("d", "hot", "laplace"),
+    [
+        (3, 0, False),
+        (2, 3, True),
+        *(pytest.param(*rest, marks=pytest.mark.thorough) for rest in [(3, 0, True), (2, 3, False)]),
+    ],
+)
 def test_nineteen_of_twenty_intervals_hold_the_truth(d, hot, laplace):
     share, unbounded = covered(d, hot, laplace)
     assert np.all(share >= 0.92)
@@ -75,6 +82,11 @@ def without_sampling(reading):
     return replace(reading, sampling=reading.sampling * 1e-6)
 
 
+@functools.cache  # of the case that two parts are forgotten in
+def least_covered(**case):
+    return covered(**case, replications=100)[0].min()
+
+
 @pytest.mark.parametrize(
     ("broken", "case"),
     [
@@ -85,9 +97,8 @@ def without_sampling(reading):
     ],
 )
 def test_forgetting_a_part_of_the_noise_is_seen(broken, case):
-    whole, _ = covered(**case, replications=100)
     share, _ = covered(**case, broken=broken, replications=100)
-    assert whole.min() > 0.9
+    assert least_covered(**case) > 0.9
     assert share.min() < 0.85
 
 

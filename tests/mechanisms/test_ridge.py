@@ -10,6 +10,7 @@ from dplr.audit import Logistic, minimiser
 from dplr.mechanisms.perturbation.noise import largest_noise_eps, logistic_loss, rank_one_loss
 from dplr.mechanisms.perturbation.ridge import noise_norm, objective_ridge, output_ridge
 from dplr.problem.losses import LOGISTIC, huber_svm
+from loops import loop
 
 R = math.sqrt(1.25)
 
@@ -32,10 +33,10 @@ def test_default_ridges_at_the_values_of_the_study(n, q, eps, delta, norm, repla
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, huber_svm(0.5), huber_svm(0.01)], ids=lambda loss: loss.label)
-@pytest.mark.parametrize("signs", [1, 2])
-@pytest.mark.parametrize("eps", [0.01, 1, 10])
-@pytest.mark.parametrize("n", [1, 200, 10**7])
-@pytest.mark.parametrize("q", [1, 2, 500])
+@loop("signs", [1, 2])
+@loop("eps", [0.01, 1, 10])
+@loop("n", [1, 200, 10**7])
+@loop("q", [1, 2, 500])
 def test_the_default_ridge_never_leaves_less_than_three_quarters_of_eps_for_the_noise(loss, signs, eps, n, q):
     kappa = R**2 / objective_ridge(loss, n, q, eps, 0.0, R, signs, None)
     part = largest_noise_eps(lambda e: rank_one_loss(e, loss.smoothness * kappa), eps)

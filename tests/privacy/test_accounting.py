@@ -22,6 +22,7 @@ from dplr.privacy.calibration import (
 )
 from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
 from dplr.privacy.guarantees import Neighbouring, Poisson
+from loops import loop
 
 ADD, REPLACE = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
 
@@ -62,7 +63,7 @@ def test_one_step_is_the_single_release(sensitivity, eps, delta, size):
 STEPS = list(itertools.product([2.0, 0.37], [1e-3, 0.8, 10.0], [1e-6, 1e-9], [2, 50, 1000], [1, 14, 200], [-40, -52]))
 
 
-@pytest.mark.parametrize(("sensitivity", "eps", "delta", "steps", "size", "exponent"), STEPS)
+@loop(("sensitivity", "eps", "delta", "steps", "size", "exponent"), STEPS)
 def test_floored_steps_compose_to_at_most_mu_exactly(sensitivity, eps, delta, steps, size, exponent):
     """In rationals: steps * (worst change / deviation)^2 <= mu^2, where every number moves one unit more."""
     charged, mu, block = discrete_gaussian_steps(sensitivity, eps, delta, steps, size, exponent)

@@ -16,6 +16,7 @@ from dplr.privacy.calibration import (
     grid_exponent,
 )
 from dplr.privacy.gaussian import gaussian_eps, gaussian_log_delta, gaussian_mu
+from loops import loop
 
 CASES = [
     (sensitivity, eps, weight, sizes)
@@ -26,7 +27,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("sensitivity", "eps", "weight", "sizes"), CASES)
+@loop(("sensitivity", "eps", "weight", "sizes"), CASES)
 def test_privacy_loss_of_the_floored_integers_is_at_most_eps_exactly(sensitivity, eps, weight, sizes):
     """Loss = sum over blocks of (real change / grid + one unit a floored number) / units, at the worst splits."""
     _, blocks = discrete_laplace(sensitivity, eps, (1.0, weight), sizes)
@@ -40,7 +41,7 @@ def test_privacy_loss_of_the_floored_integers_is_at_most_eps_exactly(sensitivity
         assert loss >= Fraction(eps) * Fraction(99, 100)  # and hardly anything is wasted
 
 
-@pytest.mark.parametrize(("sensitivity", "eps", "weight", "sizes"), CASES)
+@loop(("sensitivity", "eps", "weight", "sizes"), CASES)
 def test_scales_are_integers_on_a_grid_that_the_sampler_takes(sensitivity, eps, weight, sizes):
     charged, blocks = discrete_laplace(sensitivity, eps, (1.0, weight), sizes)
     assert charged >= sensitivity

@@ -1,5 +1,6 @@
 """Exact sums of clipped gradients, against a NumPy twin in whole numbers, on every CPU path."""
 
+import functools
 import math
 import pickle
 from fractions import Fraction
@@ -17,6 +18,7 @@ from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import as_rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
+from loops import loop
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -49,19 +51,24 @@ def case(kind, d, loss, n=131, **options):
     return (*make_data(kind, n, d, labels=loss.classification, **options), prep)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 64, 65, 105])
+@loop("kind", KINDS)
+@loop("d", [1, 2, 3, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 64, 65, 105])
 def test_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d):
+    X, y, prep, clip, sums = with_sums_of_the_twin(kind, loss, d)
+    assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == sums
+
+
+@functools.cache  # the twin is slow, and has no path
+def with_sums_of_the_twin(kind, loss, d):
     X, y, prep = case(kind, d, loss)
     clip = (0.3, 1.0, 0.011, 7.5)[(d + KINDS.index(kind) + LOSSES.index(loss)) % 4]
-    expected = reference.clipped_gradient(X, y, prep, loss, point(prep), clip)
-    assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == expected.tolist()
+    return X, y, prep, clip, reference.clipped_gradient(X, y, prep, loss, point(prep), clip).tolist()
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("models", [1, 5, 33])
+@loop("kind", KINDS)
+@loop("models", [1, 5, 33])
 def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, loss, models):
     X, y, prep = case(kind, 9, loss)
     clips = np.geomspace(0.01, 4, models)
@@ -148,9 +155,9 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
         assert total.integers(total.exponent).tolist() == [expected, expected]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
+@loop("kind", KINDS)
+@loop("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
 def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monkeypatch):
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep = case(kind, d, loss)

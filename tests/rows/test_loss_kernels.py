@@ -1,5 +1,6 @@
 """Gradient, Hessian and value of a loss, against NumPy, mpmath and exact fractions, on every CPU path."""
 
+import functools
 import pickle
 from dataclasses import replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ from dplr.rows import as_rows, chosen, every
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.rows.queries.moments import Moments
 from dplr.solvers.certificate import gradient_rounding_bound
+from loops import loop
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -55,15 +57,21 @@ def check(value, expected):
     assert_allclose(value.loss, loss, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.width}")
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 13, 16, 22, 31, 33, 64, 65, 105])
+@loop("kind", ["ball", "cube", "corner"])
+@loop("d", [1, 2, 3, 4, 7, 8, 9, 13, 16, 22, 31, 33, 64, 65, 105])
 def test_sums_equal_the_numpy_twin(path, kind, loss, d):
+    X, y, prep, coef, sums = with_sums_of_the_twin(kind, loss, d)
+    check(total(X, y, prep, loss, coef), sums)
+
+
+@functools.cache  # the twin is slow, and has no path
+def with_sums_of_the_twin(kind, loss, d):
     labels = loss in LABELLED
     prep = make_prep(kind, d, fit_intercept=d % 2 == 1 and kind != "corner", labels=labels)
     X, y = make_data(kind, 131, d, labels=labels)
     coef = coefficients(prep)
-    check(total(X, y, prep, loss, coef), reference.loss_sums(X, y, prep, loss, coef))
+    return X, y, prep, coef, reference.loss_sums(X, y, prep, loss, coef)
 
 
 @pytest.mark.grid(4)
@@ -133,10 +141,10 @@ def test_totals_of_parts_merge_to_the_whole_and_travel(path):
         parts[0] + total(X, y, prep, LOGISTIC, coef, hessian=False)
 
 
-@pytest.mark.parametrize("kind", ["ball", "cube"])
-@pytest.mark.parametrize("labels", [True, False])
-@pytest.mark.parametrize("kept", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [3, 40])
+@loop("kind", ["ball", "cube"])
+@loop("labels", [True, False])
+@loop("kept", [np.float64, np.float32])
+@loop("d", [3, 40])
 def test_rows_with_faults_count_as_zero_and_as_in_the_moments(path, kind, labels, kept, d):
     prep = make_prep(kind, d, labels=labels)
     X, y = make_data(kind, 700, d, labels=labels)
@@ -170,8 +178,8 @@ def test_values_outside_their_bounds_are_counted_as_in_the_moments(path, kind, l
     assert sum(faults.outside) > 100
 
 
-@pytest.mark.parametrize("length", [0.0, 1e-320, 1 - 1e-9, 1.0, 1 + 1e-15, 1.1, 1e10, 1e140, 1e150, 1e300])
-@pytest.mark.parametrize("d", [1, 3, 13, 40])
+@loop("length", [0.0, 1e-320, 1 - 1e-9, 1.0, 1 + 1e-15, 1.1, 1e10, 1e140, 1e150, 1e300])
+@loop("d", [1, 3, 13, 40])
 def test_no_row_is_longer_than_the_ball(path, length, d):
     """A gradient of squared loss far from its target shows the row itself: residual -1 at coef 0 and target 1."""
     prep = make_prep("ball", d, fit_intercept=False, labels=False)
@@ -300,8 +308,8 @@ def test_rounding_error_of_the_gradient_is_below_its_bound(path, oracle, copies,
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("length", [1 - 1e-15, 1.0, 1 + 1e-15, 3.0, 1e100, 1e145, 1e300])
 @pytest.mark.parametrize("d", [1, 13, 40, 100])
+@loop("length", [1 - 1e-15, 1.0, 1 + 1e-15, 3.0, 1e100, 1e145, 1e300])
 def test_one_bounded_row_is_meant_by_one_model_and_by_many(path, oracle, length, d):
     """Copies of a row around and outside the ball, against min(1, e / norm) times the row in 60 digits."""
     mpmath = oracle("mpmath")

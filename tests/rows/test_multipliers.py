@@ -1,5 +1,6 @@
 """Multiplied rows and the score's sums against exact Python integers, and the laws of both."""
 
+import functools
 import itertools
 import math
 
@@ -14,6 +15,7 @@ from dplr.rows import as_rows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.score import ScoreMoments, multipliers_of
+from loops import loop
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -55,12 +57,17 @@ def test_the_vectors_of_shares_are_whole_roots(m):
     assert math.isqrt(2**60 // m) == SHARES[m]
 
 
-@pytest.mark.parametrize(("kind", "labels"), list(itertools.product(KINDS, [True, False])))
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 13, 35])
+@loop(("kind", "labels"), list(itertools.product(KINDS, [True, False])))
+@loop("fit_intercept", [True, False])
+@loop("d", [1, 2, 3, 4, 5, 13, 35])
 def test_multiplied_rows_equal_exact_integers_on_every_path(path, kind, d, fit_intercept, labels):
-    X, y, prep, multipliers = made(kind, 131, d, labels, fit_intercept)
-    assert_array_equal(multiplied(X, y, prep, multipliers), reference.moments(X, y, prep, multipliers))
+    sample = made(kind, 131, d, labels, fit_intercept)
+    assert_array_equal(multiplied(*sample), moments_of_the_twin(kind, d, labels, fit_intercept))
+
+
+@functools.cache  # the twin is slow, and has no path
+def moments_of_the_twin(kind, d, labels, fit_intercept):
+    return reference.moments(*made(kind, 131, d, labels, fit_intercept))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,13 +145,19 @@ def point(prep, length=3.0):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("d", [1, 2, 7, 40])
+@loop("fit_intercept", [True, False])
+@loop("d", [1, 2, 7, 40])
 def test_the_score_and_its_hessian_equal_exact_integers_on_every_path(path, kind, d, fit_intercept):
-    X, y, prep, _ = made(kind, 131, d, fit_intercept=fit_intercept)
-    for coef in (point(prep), point(prep, 100.0), np.zeros(prep.geometry.n_coefs)):
-        expected = reference.score_moments(X, y, prep, coef, prep.geometry.row_norm)
+    X, y, prep, coefs, scores = with_scores_of_the_twin(kind, d, fit_intercept)
+    for coef, expected in zip(coefs, scores, strict=True):
         assert_array_equal(score(X, y, prep, coef), expected)
+
+
+@functools.cache  # the twin is slow, and has no path
+def with_scores_of_the_twin(kind, d, fit_intercept):
+    X, y, prep, _ = made(kind, 131, d, fit_intercept=fit_intercept)
+    coefs = point(prep), point(prep, 100.0), np.zeros(prep.geometry.n_coefs)
+    return X, y, prep, coefs, [reference.score_moments(X, y, prep, coef, prep.geometry.row_norm) for coef in coefs]
 
 
 def test_the_score_is_the_same_for_every_order_block_and_number_of_threads(path):

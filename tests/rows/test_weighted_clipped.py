@@ -1,5 +1,6 @@
 """Clipped gradients, columns, scores and squared residuals of rows with weights: exact integers on every path."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -23,6 +24,7 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.weights import multipliers
+from loops import loop
 from made_rows import make_data, make_prep
 from row_weights import drawn_weights, of_rows
 
@@ -56,20 +58,13 @@ def case(kind, d, loss, n=131):
     return (*make_data(kind, n, d, labels=loss.classification), prep, drawn_weights(n))
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("d", [1, 3, 8, 13, 33, 105])
+@loop("kind", KINDS)
+@loop("d", [1, 3, 8, 13, 33, 105])
 def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, monkeypatch):
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
-    X, y, prep, weights = case(kind, d, loss)
-    models, clip = np.array([point(prep, seed=seed) for seed in range(35)]), (0.3, 0.011, 7.5)[KINDS.index(kind)]
-    index = np.random.default_rng(1).integers(len(y), size=50)
-    query = query_of(prep, loss, clip)
-    expected = [
-        reference.clipped_gradient(X, y, prep, loss, models[0], clip, weights).tolist(),
-        reference.clipped_gradient(X[index], y[index], prep, loss, models[0], clip, weights[index]).tolist(),
-        reference.clipped_gradient(X, y, prep, loss, models[34], clip, weights).tolist(),
-    ]
+    X, y, prep, weights, models, clip, index = sample(kind, d, loss)
+    query, expected = query_of(prep, loss, clip), sums_of_the_twin(kind, loss, d)
     rows = as_rows(X, y, prep, weights=of_rows(weights))
     for kept in ((), (False,), (True,)):
         for chosen_ones in kept:
@@ -80,6 +75,24 @@ def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, mo
         assert integers(rows.total(query, models[0], chosen(index))) == expected[1]
         assert [integers(together)[0], integers(together)[34]] == expected[::2]
         assert integers(three)[0] == expected[0]
+
+
+def sample(kind, d, loss):
+    """Rows with weights, models, a clip and an index of rows."""
+    X, y, prep, weights = case(kind, d, loss)
+    models, clip = np.array([point(prep, seed=seed) for seed in range(35)]), (0.3, 0.011, 7.5)[KINDS.index(kind)]
+    return X, y, prep, weights, models, clip, np.random.default_rng(1).integers(len(y), size=50)
+
+
+@functools.cache  # the twin is slow, and has no path
+def sums_of_the_twin(kind, loss, d):
+    """Sums over all rows at the first model, over the index at the first, over all rows at the last."""
+    X, y, prep, weights, models, clip, index = sample(kind, d, loss)
+    return [
+        reference.clipped_gradient(X, y, prep, loss, models[0], clip, weights).tolist(),
+        reference.clipped_gradient(X[index], y[index], prep, loss, models[0], clip, weights[index]).tolist(),
+        reference.clipped_gradient(X, y, prep, loss, models[34], clip, weights).tolist(),
+    ]
 
 
 @pytest.mark.grid(5)
@@ -156,8 +169,8 @@ def test_a_squared_residual_has_the_weight_squared(path, labels):
     assert_array_equal(np.triu(total.integers(-40).astype(object))[:4, :4], expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@loop("kind", KINDS)
 def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_add_nothing(path, kind, loss):
     X, y, prep, _ = case(kind, 7, loss)
     intercept, norm = prep.geometry.intercept > 0, prep.geometry.row_norm

@@ -1,5 +1,6 @@
 """Sums of losses over rows with weights, and their minima: every path, both precisions, one model and many."""
 
+import functools
 import math
 
 import numpy as np
@@ -22,6 +23,7 @@ from dplr.solvers.certificate import (
     least_tolerance,
     pass_limit,
 )
+from loops import loop
 from made_rows import make_data, make_prep
 from objectives import plain_objective
 from row_weights import drawn_weights, of_rows
@@ -63,12 +65,18 @@ def check(value, expected):
     assert_allclose(value.loss, loss, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.label)
-@pytest.mark.parametrize(("n", "d"), [(131, 1), (1100, 3), (131, 8), (131, 33), (49, 105)])
+@loop("kind", KINDS)
+@loop(("n", "d"), [(131, 1), (1100, 3), (131, 8), (131, 33), (49, 105)])
 def test_weighted_sums_equal_the_numpy_twin(path, kind, loss, n, d):
     X, y, prep, weights, coef = case(kind, n, d, loss)
-    check(total(X, y, prep, loss, coef, weights), reference.loss_sums(X, y, prep, loss, coef, weights))
+    check(total(X, y, prep, loss, coef, weights), sums_of_the_twin(kind, loss, n, d))
+
+
+@functools.cache  # the twin is slow, and has no path
+def sums_of_the_twin(kind, loss, n, d):
+    X, y, prep, weights, coef = case(kind, n, d, loss)
+    return reference.loss_sums(X, y, prep, loss, coef, weights)
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube"])
@@ -100,9 +108,9 @@ def pairs(X, y, prep, loss, high, low, weights):
     return hi, lo
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.label)
-@pytest.mark.parametrize("d", [3, 40])
+@loop("kind", KINDS)
+@loop("d", [3, 40])
 def test_weights_of_one_change_no_bit_of_any_sum(path, kind, loss, d):
     X, y, prep, _, coef = case(kind, 1100, d, loss)
     ones, points = np.ones(len(y)), np.array([coef * scale for scale in np.linspace(-1, 1, 35)])

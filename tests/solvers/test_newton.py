@@ -17,6 +17,7 @@ from dplr.rows.array import minimise as minimise_rows
 from dplr.rows.queries.losses import LossGradient, merged_gradients
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, pass_limit
+from loops import loop
 from made_rows import make_data, make_prep
 from objectives import coef_bound, plain_objective, smallest_tau
 
@@ -285,9 +286,9 @@ def test_rounding_bound_is_affine_in_the_norm_of_the_coefficients():
         assert_allclose(at[2], at[0] + 1e4 * (at[1] - at[0]), rtol=1e-9)
 
 
-@pytest.mark.parametrize("models", [1, 5, 32, 33, 100])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("d", [1, 3, 13, 40])
+@loop("models", [1, 5, 32, 33, 100])
+@loop("d", [1, 3, 13, 40])
 def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
     labels = loss.classification
     prep = make_prep("ball", d, labels=labels)

@@ -13,6 +13,7 @@ from dplr.rows.streams import LocalParts, one_pass
 from dplr.rows.streams.engines.tasks import grouped
 from dplr.rows.streams.parts import merged
 from dplr.rows.streams.passes import CountPass
+from loops import loop
 from streamed_rows import FITS, OF_PERSONS, MemoryPart, assert_same, fitted, parts_of, people
 
 ALL_FITS = {**FITS, **OF_PERSONS}
@@ -181,8 +182,8 @@ class Concatenation:
         return f"({first}{second})" if first and second else first or second
 
 
-@pytest.mark.parametrize("count", range(1, 40))
-@pytest.mark.parametrize("k", range(6))
+@loop("count", range(1, 40))
+@loop("k", range(6))
 def test_tasks_of_any_size_merge_states_as_one_pass_does(count, k):
     job, size = Concatenation(), 2**k
     states = [chr(ord("a") + number) for number in range(count)]
@@ -218,9 +219,9 @@ def test_a_pass_holds_few_states():
     assert most <= 16
 
 
-@pytest.mark.parametrize("cores", [1, 2, 64])
-@pytest.mark.parametrize("rows", [None, 1, 1000, 2**20, 2**30])
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 1000])
+@loop("cores", [1, 2, 64])
+@loop("rows", [None, 1, 1000, 2**20, 2**30])
+@loop("count", [0, 1, 7, 8, 1000])
 def test_groups_are_runs_of_powers_of_two(cores, rows, count):
     class Part:
         def __init__(self, number):
