@@ -219,3 +219,11 @@ def test_what_lies_outside_the_bounds_is_told_of_once_in_a_fit_with_robust_inter
         warnings.simplefilter("always")
         dplr.fit(X, X[:, 0], eps=3.0, bounds=bounds, model="linear", aim="coefficients")
     assert sum("of y lies outside its bounds" in str(each.message) for each in caught) == 1
+
+
+def test_a_target_by_a_name_that_no_column_has_says_which_columns_there_are():
+    with pytest.raises(ValueError, match=r"^`y` must be an array, or the name of a column of X; got 'income'") as error:
+        dplr.fit(FRAME, "income", eps=1.0)
+    assert str(error.value).endswith("X has the columns ['a', 'b'].")
+    with pytest.raises(ValueError, match="X is of type ndarray, without names"):
+        dplr.fit(X, "income", eps=1.0)

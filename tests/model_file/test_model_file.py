@@ -470,6 +470,11 @@ def test_an_earlier_model_is_replaced_and_any_other_file_is_not(fitted, tmp_path
         dplr.save_model(fitted[0], tmp_path)
 
 
+def test_a_file_that_is_not_there_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^`path` must name a file that exists; got .*no\.json.*Check"):
+        dplr.load_model(str(tmp_path / "no.json")[-40:])
+
+
 def test_a_link_keeps_pointing_and_a_missing_folder_is_the_users_to_make(fitted, tmp_path):
     path = saved(fitted[0], tmp_path)
     link = tmp_path / "link"
