@@ -35,8 +35,8 @@ __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "LabelRule", "Labels",
     "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "Told", "above", "as_float",
     "as_rows", "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text",
-    "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
-    "row_weights", "survey", "warn_narrow",
+    "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors",
+    "resolve_labels", "row_weights", "survey", "warn_narrow",
 ]  # fmt: skip
 
 
