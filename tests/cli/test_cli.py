@@ -657,6 +657,19 @@ def test_a_strict_ledger_is_for_services_and_not_for_the_command_line(folder):
     assert not dplr.Ledger("plain.db").strict
 
 
+def test_a_delta_too_small_to_read_is_a_power_of_ten_wherever_a_person_reads_it(folder):
+    command("ledger", "init", "budget.db", "--eps", "2")
+    command(*FIT, "--ledger", "budget.db")
+    shown = command("ledger", "show", "budget.db").stdout
+    assert shown.count("delta below 10^-19") == 2  # what is spent, and the entry
+    assert json.loads(command("ledger", "show", "budget.db", "--json").stdout)["spent"]["delta"] == 2.0**-64
+    command("ledger", "init", "pure.db", "--eps", "2", "--delta", "0")
+    said = " ".join(command(*FIT, "--ledger", "pure.db", "--overwrite", code=4).stderr.split())
+    assert "delta below 10^-19, and pure.db has no room for it" in said
+    assert "too little delta (below 10^-19 is needed, 0 is left)" in said
+    assert "e-20" not in shown + said
+
+
 def test_a_share_is_made_once_spent_from_and_shown(folder):
     command("ledger", "init", "budget.db", "--eps", "2")
     made = command("ledger", "share", "budget.db", "alice", "--eps", "0.6").stdout

@@ -202,3 +202,28 @@ def test_a_bounds_file_is_read_once_in_a_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(dplr.Bounds, "from_toml", classmethod(lambda cls, name: read.append(name) or plain(cls, name)))
     dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=path).fit(FRAME, WORDS)
     assert read == [path]
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "ngd", "score"])
+def test_what_lies_outside_the_bounds_is_told_of_once_in_a_fit_of_several_classes(mechanism):
+    bounds, delta = dplr.Bounds([(-0.4, 0.5), (-0.5, 0.5)]), 0.0 if mechanism == "fm" else 1e-6
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dplr.fit(X, np.arange(100) % 3, eps=3.0, delta=delta, mechanism=mechanism, bounds=bounds, classes=(0, 1, 2))
+    assert sum("outside their bounds" in str(each.message) for each in caught) == 1
+
+
+def test_what_lies_outside_the_bounds_is_told_of_once_in_a_fit_with_robust_intervals():
+    bounds = dplr.Bounds([(-0.5, 0.5)] * 2, target=(-0.4, 0.5))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dplr.fit(X, X[:, 0], eps=3.0, bounds=bounds, model="linear", aim="coefficients")
+    assert sum("of y lies outside its bounds" in str(each.message) for each in caught) == 1
+
+
+def test_a_target_by_a_name_that_no_column_has_says_which_columns_there_are():
+    with pytest.raises(ValueError, match=r"^`y` must be an array, or the name of a column of X; got 'income'") as error:
+        dplr.fit(FRAME, "income", eps=1.0)
+    assert str(error.value).endswith("X has the columns ['a', 'b'].")
+    with pytest.raises(ValueError, match="X is of type ndarray, without names"):
+        dplr.fit(X, "income", eps=1.0)

@@ -83,7 +83,7 @@ DOUBTS = {
         {"X": changed("age", 99.0, 2)},
         r"^age: 2 of 500 values \(0.40%\) lie outside \[17, 95\], from \d+ to 99\.$",
     ),
-    "wide": ({"bounds": bounds(gain=(0, 10**6))}, "^gain: 99 % of the values lie within 0.0%"),
+    "wide": ({"bounds": bounds(gain=(0, 10**6))}, "^gain: 99% of the values lie within 0.0%"),
     "extremes": (
         {"bounds": bounds(gain=(FRAME["gain"].min(), FRAME["gain"].max()))},
         "^gain: the bounds are the extremes of the data",

@@ -259,12 +259,61 @@ def test_names_that_contradict_the_columns_are_refused_in_a_sentence(fitted, tmp
         ({"turn": 1000.0, "bend": 0.5}, "`model.link.turn` must be"),
         ({"turn": 40.0, "bend": 0.5}, "`model.link.bend` must be 0 or that of a soft cut at turn = 40"),
         ({"bend": 0.25}, "`model.link.bend` must be 0 or that of a soft cut"),
+        ({"share": 0.9999999999}, "`model.link.share` must be that of the mechanism and its noise, "),
+        ({"turn": -0.25}, "`model.link.turn` must be that of the mechanism and its noise, "),
     ],
 )
 def test_a_link_that_no_mechanism_makes_is_refused(fitted, tmp_path, change, said):
     est = next(each for each in fitted if each._record.link.share)
     path = rewritten(saved(est, tmp_path), lambda m: m["link"].update(change))
     assert said in refusal(path)
+
+
+def cut_model(mechanism, bounds=None, **options):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (4000, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dplr.fit(X, X[:, 0] > 0, mechanism=mechanism, bounds=bounds, **{"eps": 1.0, "classes": [0, 1]} | options)
+
+
+LINKED = {
+    "objective": (dplr.ObjectivePerturbation(cut=0.5), {}),
+    "objective, planned": (dplr.ObjectivePerturbation(cut="auto"), {}),
+    "objective, without noise": (dplr.ObjectivePerturbation(cut=0.5), {"eps": math.inf}),
+    "objective, Gaussian": (dplr.ObjectivePerturbation(cut=0.5, noise="gaussian"), {"delta": 1e-6}),
+    "ngd": ("ngd", {"delta": 1e-6}),
+    "ngd, without noise": (dplr.NoisyGradientDescent(clip=0.5), {"delta": 1e-6, "eps": math.inf}),
+    "ngd, as rows are": (dplr.NoisyGradientDescent(standardise="off"), {"delta": 1e-6}),
+    "ngd, per-step": (dplr.NoisyGradientDescent(composition="per-step", steps=5), {"delta": 1e-6}),
+    "ngd, just below 1": (dplr.NoisyGradientDescent(standardise="off", clip=1 - 1e-9), {"delta": 1e-6}),
+}
+
+
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_is_that_of_the_mechanism_and_its_noise(name, neighbouring, tmp_path):
+    mechanism, options = LINKED[name]
+    bounds = dplr.Bounds([(-0.5, 0.5)] * 2)
+    est = cut_model(mechanism, bounds, neighbouring=neighbouring, n_rows=4000, **options)
+    path, link = saved(est, tmp_path), est._record.link
+    assert link.share
+    assert dplr.load_model(path)._record.link == link
+    turn = abs(link.turn) + 0.1
+    bend = link.bend and 1 / (2 + math.exp(-turn))
+    rewritten(path, lambda m: m["link"].update(turn=turn, bend=bend))
+    assert "`model.link.turn` must be that of the mechanism and its noise" in refusal(path)
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "output", dplr.ObjectivePerturbation(cut=None), "score"], ids=str)
+def test_a_mechanism_without_a_link_has_none_in_a_file(mechanism, tmp_path):
+    est = cut_model(mechanism, dplr.Bounds([(-0.5, 0.5)] * 2), delta=1e-6 if mechanism == "score" else 0.0)
+    path = rewritten(saved(est, tmp_path), lambda m: m.update(link={"share": 0.5, "turn": 0.0, "bend": 0.0}))
+    assert "`model.link` must be absent with this mechanism and its noise" in refusal(path)
+
+
+def test_an_older_file_without_a_link_keeps_loading(tmp_path):
+    path = rewritten(saved(cut_model(dplr.ObjectivePerturbation(cut=0.5)), tmp_path), lambda m: m.pop("link"))
+    assert not dplr.load_model(path)._record.link.share
 
 
 OBJECTIVE_CHANGES = {
@@ -419,6 +468,11 @@ def test_an_earlier_model_is_replaced_and_any_other_file_is_not(fitted, tmp_path
         assert path.read_bytes() == other
     with pytest.raises(FileExistsError):
         dplr.save_model(fitted[0], tmp_path)
+
+
+def test_a_file_that_is_not_there_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^`path` must name a file that exists; got .*no\.json.*Check"):
+        dplr.load_model(str(tmp_path / "no.json")[-40:])
 
 
 def test_a_link_keeps_pointing_and_a_missing_folder_is_the_users_to_make(fitted, tmp_path):

@@ -58,7 +58,7 @@ BEYOND = [
     (r"model\.n_features", r"must be two for each", _OTHERS),
     (r"model\.half_width", r"must be that of the bounds", _OTHERS),
     (r"model\.start", r"must be null", _OTHERS),
-    (r"model\.link(\.\w+)?", r"must be (0 or that of a soft cut|below 1)", _OTHERS),
+    (r"model\.link(\.\w+)?", r"must be (0 or that of a soft cut|below 1|absent|that of the mechanism)", _OTHERS),
     (r"model\.intercept", r"must be 0 without an intercept", _OTHERS),
     (r"model\.weight_column", r"must (be that of the bounds|stand beside weights)", _OTHERS),
     (r"model\.statement\.assumptions", r"must (name|say|count)", _OTHERS),

@@ -19,8 +19,10 @@ from scipy.stats import norm
 
 import dplr
 from dplr import plots
+from dplr.plots._coefficients import changed_words
 from dplr.plots._view import printable, read_model
 from dplr.privacy import calibration
+from dplr.privacy.estimand import Estimand
 from dplr.privacy.words import best_guess
 from made_models import BOUNDS, HOSTILE, fitted, of_three_labels
 
@@ -457,3 +459,11 @@ def test_a_curve_is_drawn_with_one_colour_for_each_mechanism():
     assert "900 records, delta = 1e-06" in curve.plot().get_title(loc="left")
     with pytest.raises(ValueError, match="`delta` must be one of the curve's"):
         plots.plot_curve(curve, delta=0.5)
+
+
+@pytest.mark.parametrize(
+    ("estimand", "words"), [("log-odds", "log odds of “yes”"), ("probability", "probability of “yes”")]
+)
+def test_the_axis_of_coefficients_spells_its_quantity_as_the_table_does(estimand, words):
+    effects = types.SimpleNamespace(estimand=Estimand(estimand), values=[[0.0]])
+    assert changed_words(types.SimpleNamespace(labels=["yes"]), effects) == words

@@ -34,3 +34,18 @@ def test_the_table_of_moments_advises_a_reference_and_not_rows(loans):
     assert "declare reference= for loan" in advice["full"]
     assert "more rows" not in advice["full"]
     assert "reference=" not in advice["reference"]
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ({"levels": ["no", "yes", "maybe"]}, "loan=maybe"),
+        ({"levels": ["no", "yes"], "missing": "indicator"}, "loan is missing"),
+    ],
+)
+def test_a_level_that_never_occurs_is_named_as_the_cause(loans, column, name):
+    frame, target = loans
+    bounds = dplr.Bounds({"age": (18, 90), "loan": column | {"reference": "no"}}, target=(0, 40))
+    est = dplr.fit(frame, target, eps=10.0, model="linear", bounds=bounds, aim="coefficients")
+    advice = " ".join(est.summary().advice)
+    assert f"The weakest direction, {name} alone, which hardly occurs beside this noise, is" in advice

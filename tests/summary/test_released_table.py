@@ -229,3 +229,16 @@ def test_a_table_of_released_moments_says_it_too():
     bounds = dplr.Bounds({"age": (18, 90), "wage": (0, 100)}, products=[("age", "age")])
     table = dplr.release_moments(frame, eps=5.0, bounds=bounds).regress("wage").summary()
     assert "In products age counts from 54" in " ".join(table.notes)
+
+
+def test_two_levels_that_are_short_alike_are_shown_in_full():
+    levels = ["Married-AF-spouse", "Married-civ-spouse", "Never-married"]
+    column = {"levels": levels, "reference": "Never-married"}
+    X = pd.DataFrame({"marital_status": np.array(levels)[np.arange(N) % 3], "x" * 60: np.linspace(0, 1, N)})
+    bounds = dplr.Bounds({"marital_status": column, "x" * 60: (0, 1)}, target=("no", "yes"))
+    est = dplr.fit(X, np.array(["no", "yes"])[np.arange(N) % 2], mechanism="output", eps=1.0, bounds=bounds)
+    shown = str(est.summary())
+    for level in levels[:2]:
+        assert f"marital_status={level} vs Never-married" in shown
+    assert "x" * 60 not in shown
+    assert "\N{HORIZONTAL ELLIPSIS}" in shown

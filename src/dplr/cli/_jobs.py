@@ -84,9 +84,10 @@ def left_behind(job: Job | None) -> str:
 def _left_by(job: Job, token: str) -> str:
     """What the last entry of a reservation says."""
     from dplr.ledger.recording import has_journal
+    from dplr.privacy.words import delta_words
 
     last = job.ledger.entries_of(token)[-1]
-    entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta = {last.delta:g}"
+    entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta {delta_words(last.delta)}"
     if last.state == "refunded":
         return ""
     if last.number in job.ledger.kept():

@@ -110,7 +110,7 @@ def share(path: str, name: str, eps: float, delta: float | None) -> None:
         raise Refused(visible(f"`{name}` exists: a share is made once. See it with `dplr ledger show {path}`."), USAGE)
     with blamed(USAGE):
         limits = opened.share(name, eps, delta).shares()[name]
-    click.echo(visible(f"Made share {name} of {path}: eps = {limits[0]:g}, delta = {limits[1]:g}."))
+    click.echo(visible(f"Made share {name} of {path}: {_pair(*limits)}."))
 
 
 @ledger.command()
@@ -145,7 +145,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
     click.echo(visible(f"Ledger {path}: {_words(terms)}"))
     if not publishable:
         click.echo(_FOR_THE_HOLDER)
-    click.echo(f"  spent      eps = {spent[0]:.6g}, delta = {spent[1]:.6g}")
+    click.echo(f"  spent      {_pair(*spent)}")
     click.echo(f"  remaining  {left_in(opened)}{_KIND if terms.composition != 'basic' else ''}")
     for name, share in shares.items():
         click.echo(visible(f"  share      {name}: {_of_share(share)}"))
@@ -220,9 +220,16 @@ def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float
 def _of_share(found: dict[str, dict[str, float]]) -> str:
     from dplr.ledger.terms import pair
 
-    limits, spent, left = (f"(eps = {each['eps']:g}, delta = {each['delta']:g})" for each in found.values())
+    limits, spent, left = (f"({_pair(**each)})" for each in found.values())
     left = pair((found["remaining"]["eps"], found["remaining"]["delta"]))
     return f"limits {limits}, spent {spent}, remaining {left}"
+
+
+def _pair(eps: float, delta: float) -> str:
+    """Eps and delta in words."""
+    from dplr.privacy.words import delta_words
+
+    return f"eps = {eps:g}, delta {delta_words(delta)}"
 
 
 def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
@@ -237,7 +244,7 @@ def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entr
 
 
 def _words(terms: Terms) -> str:
-    said = f"eps = {terms.eps:g}, delta = {terms.delta:g}, {terms.composition} composition, {terms.neighbouring}"
+    said = f"{_pair(terms.eps, terms.delta)}, {terms.composition} composition, {terms.neighbouring}"
     said += "" if terms.unit is None else f" of persons ({terms.unit})"
     return said + (", strict" if terms.strict else "")
 
@@ -246,7 +253,7 @@ def _line(entry: Entry) -> str:
     day = entry.reserved_at[:16].replace("T", " ")
     label = "" if entry.label is None else f"  {entry.label}"
     label += "" if entry.share is None else f"  (share {entry.share})"
-    how, cost = entry.statement["mechanism"], f"eps = {entry.eps:g}, delta = {entry.delta:g}"
+    how, cost = entry.statement["mechanism"], _pair(entry.eps, entry.delta)
     return f"  {entry.number:>3}  {day}  {entry.state:9}  {how:9}  {cost}{label}"
 
 

@@ -131,10 +131,9 @@ def opened(path: str | None, share: str | None) -> Ledger | None:
 
 def left_in(ledger: Ledger) -> str:
     """What remains of a ledger, in words and rounded down."""
-    from dplr.ledger.terms import down
+    from dplr.ledger.terms import rest_words
 
-    eps, delta = ledger.remaining()
-    return f"eps = {down(eps)}, delta = {down(delta)}"
+    return rest_words(ledger.remaining())
 
 
 statement_option = click.option(

@@ -42,10 +42,12 @@ def payer(path: str | None, label: str | None, share: str | None) -> Ledger | No
 
 def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyStatement) -> None:
     """Refuse what the ledger cannot pay, before anything is read."""
+    from dplr.privacy.words import delta_words
+
     if ledger is not None and not (price := ledger.price(statement)).fits:
         raise Refused(
-            f"the fit costs eps = {price.eps:g}, delta = {price.delta:g}, and {path} has no room for it. Nothing was "
-            f"spent. {price.obstacle}",
+            f"the fit costs eps = {price.eps:g}, delta {delta_words(price.delta)}, and {path} has no room for it. "
+            f"Nothing was spent. {price.obstacle}",
             BUDGET,
         )
 

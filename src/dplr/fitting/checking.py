@@ -180,7 +180,7 @@ def check(
       - column 1: 1 of 3 values (33.33%) are missing, and the bounds do not say what a missing value counts as
     Look at:
       - column 0: 3 of 3 values (100.00%) lie outside [18, 99], from 0.35 to 0.61. Are the units right?
-      - column 1: 99 % of the values lie within 1.2% of [0, 80]. Are the units right, or the bounds too wide?
+      - column 1: 99% of the values lie within 1.2% of [0, 80]. Are the units right, or the bounds too wide?
     Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
     """
     refuse_stream(X, "for a check")
@@ -314,7 +314,7 @@ def _about_bounds(name: str, bounds: Pair, found: Survey) -> list[str]:
         )
     used = (min(found.inner[1], high) - max(found.inner[0], low)) / (high - low)
     if outside <= _OUTSIDE * found.rows and used < _NARROW and found.ends[0] < found.ends[1]:
-        within = f"99 % of the values lie within {used:.1%} of [{low:g}, {high:g}]"
+        within = f"99% of the values lie within {used:.1%} of [{low:g}, {high:g}]"
         said.append(f"{name}: {within}. Are the units right, or the bounds too wide?")
     return said
 

@@ -28,7 +28,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, as_rows, explained, warn_narrow
+from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, Told, as_rows, explained, warn_narrow
 from dplr.rows.queries.moments import Moments
 
 
@@ -137,10 +137,11 @@ def release(
     classes = _several(ready.labels)
     if ready.streaming is not None:
         check_streamed([each.plan for each in planned])
-    every = _rows_of(ready, None)  # what is wrong with the columns is said before anything is reserved
+    told = Told()
+    every = _rows_of(ready, None, told)  # what is wrong with the columns is said before anything is reserved
 
     def models(position: int | None) -> Rows:
-        return every if position is None else _rows_of(ready, position)
+        return every if position is None else _rows_of(ready, position, told)
 
     made: list[Released] = []
 
@@ -185,14 +186,14 @@ def _several(labels: Labels | None) -> int:
     return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
 
 
-def _rows_of(ready: Ready, position: int | None) -> Rows:
+def _rows_of(ready: Ready, position: int | None, told: Told | None = None) -> Rows:
     """The rows of one class against the rest; None: of all."""
     if ready.streaming is not None:
         return ready.streaming.rows(ready.facts.prep, position)
     y, labels = ready.y.values, ready.labels
     if labels is not None:
         y = labels.against_the_rest(position) if _several(labels) else labels.y
-    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights)
+    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights, told=told)
 
 
 def _released(

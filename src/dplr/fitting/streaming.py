@@ -155,8 +155,9 @@ def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> t
     if not isinstance(y, str):
         raise TypeError(sentence("y", "must be the name of a column where rows are streamed", type(y).__name__))
     if table is None or y not in table.columns:
-        seen = type(X).__name__ if table is None else list(table.columns)[:20]
-        raise ValueError(sentence("y", f"must be given, or name a column of X: {y!r}", seen))
+        columns = type(X).__name__ if table is None else list(table.columns)[:20]
+        remedy = f"X has the columns {columns}." if table is not None else f"X is of type {columns}, without names."
+        raise ValueError(sentence("y", "must be an array, or the name of a column of X", y, remedy))
     for name, given in (("person", person), ("sample_weight", sample_weight)):
         if stream is not None and given is not None and not isinstance(given, str):
             raise TypeError(sentence(name, "must name a column where rows are streamed", type(given).__name__))

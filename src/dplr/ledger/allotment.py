@@ -15,6 +15,7 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import delta_words
 
 if TYPE_CHECKING:
     from dplr.ledger.handle import Ledger
@@ -220,11 +221,13 @@ def _matched(pieces: Sequence[Piece], costs: Sequence[Cost]) -> list[Piece] | No
     return [taken[place] for place in range(len(costs))]
 
 
+def _in_words(cost: Cost) -> str:
+    return f"(eps = {cost.eps:g}, delta {delta_words(cost.delta)}), {cost.guarantee}"
+
+
 def _refusal(path: str, pieces: Sequence[Piece], costs: Sequence[Cost]) -> str:
-    asked = ", ".join(sorted({f"(eps = {cost.eps:g}, delta = {cost.delta:g}), {cost.guarantee}" for cost in costs}))
-    left = ", ".join(
-        sorted({f"(eps = {piece.eps:g}, delta = {piece.delta:g}), {piece.guarantee}" for _, piece in pieces})
-    )
+    asked = ", ".join(sorted({_in_words(cost) for cost in costs}))
+    left = ", ".join(sorted({_in_words(piece) for _, piece in pieces}))
     has = f"{len(pieces)} pieces are left: {left}" if pieces else "none is left, or it was closed"
     return (
         f"`ledger` must have set aside as much as the fit costs; got {len(costs)} of {asked}, and of what was set "

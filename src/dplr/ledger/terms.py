@@ -18,6 +18,7 @@ from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import RULES, Cost, Costs, Rule, rule_for
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import delta_words
 
 
 def checked_path(path: Any) -> str:
@@ -166,7 +167,7 @@ def check_share_agreement(name: str, eps: Any, delta: Any, limits: tuple[float, 
 
 def refusal(path: str, terms: Terms, room: Room, costs: list[Cost], times: int = 1) -> str:
     """What to say where the budget has no room for all of these, each as often as that."""
-    asked = f"eps = {costs[0].eps:g}, delta = {costs[0].delta:g}"
+    asked = f"eps = {costs[0].eps:g}, delta {delta_words(costs[0].delta)}"
     if len(costs) * times > 1:
         asked = f"{len(costs) * times} releases, the first with {asked}"
     return (
@@ -185,6 +186,8 @@ def obstacle(room: Room, more: Costs) -> str:
             parts.append(f"too few {each.unit} ({each.needed} are needed, {each.left} are left)")
             continue
         needed, left = f"{each.needed:.6g}", down(each.left)
+        if each.unit.startswith("delta"):
+            needed, left = (delta_words(float(text)).removeprefix("= ") for text in (needed, left))
         if needed == left:
             needed, left = repr(each.needed), repr(each.left)
         parts.append(f"too little {each.unit} ({needed} is needed, {left} is left)")
@@ -203,7 +206,7 @@ def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
             return _about_delta(first.delta, left, terms)
     eps, _ = room.remaining(kind, None if kind == "pure" else first.delta)
     if eps:
-        at = "" if kind == "pure" else f" at delta = {first.delta:g}"
+        at = "" if kind == "pure" else f" at delta {delta_words(first.delta)}"
         return (
             f"Use a smaller eps, or a model that was already released: {_KINDS[kind]}{at} fits up to eps = {down(eps)}."
         )
@@ -218,7 +221,7 @@ _KINDS = {"pure": "a pure release", "gaussian": "Gaussian noise", "approx": "suc
 def _about_delta(delta: float, rest: tuple[float, float], terms: Terms) -> str:
     if delta > terms.delta and delta >= 2.0**-44:
         fits = f" A fit without delta= takes next to none, and fits up to eps = {down(rest[0])}." if rest[1] else ""
-        rule = f"The ledger's whole delta is {terms.delta:g}, and its terms never change."
+        rule = f"The ledger's whole delta is {delta_words(terms.delta).removeprefix('= ')}, and its terms never change."
         return f"{rule} Make one with a larger delta, such as delta=1e-5.{fits}"
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
     if rest[1]:
@@ -239,7 +242,12 @@ def down(value: float) -> str:
 
 def pair(values: tuple[float, float]) -> str:
     """(eps, delta) in words, rounded down."""
-    return f"(eps = {down(values[0])}, delta = {down(values[1])})"
+    return f"({rest_words(values)})"
+
+
+def rest_words(values: tuple[float, float]) -> str:
+    """What is left, in words and rounded down."""
+    return f"eps = {down(values[0])}, delta {delta_words(float(down(values[1])))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +302,7 @@ class Price:
         """Return the price in words."""
         what = {"pure": " for a pure release", "gaussian": " for Gaussian noise"}.get(self.kind, "")
         many = "costs" if self.releases == 1 else f"{self.releases} releases cost"
-        cost = f"{many} eps = {self.eps:g}, delta = {self.delta:g}; remaining{what} before {pair(self.before)}"
+        cost = f"{many} eps = {self.eps:g}, delta {delta_words(self.delta)}; remaining{what} before {pair(self.before)}"
         if self.after is not None:
             return f"{cost}, after {pair(self.after)}"
         return f"{cost}: {'it does' if self.releases == 1 else 'they do'} not fit. {self.obstacle}"

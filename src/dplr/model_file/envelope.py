@@ -94,7 +94,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
     """The descriptor of a regular file; a pipe, a device or a folder is refused without waiting."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        remedy = "Check the name, and the folder that it is in."
+        raise FileNotFoundError(sentence("path", "must name a file that exists", os.fspath(path), remedy)) from None
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):

@@ -230,7 +230,7 @@ def estimator_of(value: Any) -> Any:
     else:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
-    link = check_link(values.get("link", LOGIT), fitted, of_one.eps)
+    link = check_link(values.get("link", LOGIT), fitted, mechanism, plan)
     record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds, features, link)
     return fitted._adopt(record, statement, histories)
 

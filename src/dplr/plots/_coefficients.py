@@ -123,7 +123,7 @@ def changed_words(model: Model, effects: Effects) -> str:
         return "logarithm of the prediction" if effects.estimand is Estimand.LOG_RATE else "prediction"
     whose = f"“{_label(model, 0)}”" if len(effects.values) == 1 else "the label"
     if effects.estimand in (Estimand.LOG_ODDS, Estimand.PROBABILITY):
-        return f"{effects.estimand} of {whose}"
+        return f"{'log odds' if effects.estimand is Estimand.LOG_ODDS else 'probability'} of {whose}"
     return f"score for {whose}"
 
 

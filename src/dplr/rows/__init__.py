@@ -12,7 +12,7 @@ from dplr._recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes
-from dplr.rows.faults import FaultyRows, explained, other_values, warn_narrow
+from dplr.rows.faults import FaultyRows, Told, explained, other_values, warn_narrow
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
@@ -33,10 +33,10 @@ from dplr.solvers.certificate import Objective
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "LabelRule", "Labels",
-    "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_float", "as_rows",
-    "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text", "encoded",
-    "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors", "resolve_labels",
-    "row_weights", "survey", "warn_narrow",
+    "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "Told", "above", "as_float",
+    "as_rows", "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text",
+    "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors",
+    "resolve_labels", "row_weights", "survey", "warn_narrow",
 ]  # fmt: skip
 
 
@@ -118,6 +118,7 @@ def as_rows(
     weights: RowWeights | None = None,
     block_rows: int | None = None,
     threads: int | None = None,
+    told: Told | None = None,
 ) -> ArrayRows:
     """Rows of one array or table: see `ArrayRows`."""
-    return ArrayRows(X, y, prep, weights=weights, block_rows=block_rows, threads=threads)
+    return ArrayRows(X, y, prep, weights=weights, block_rows=block_rows, threads=threads, told=told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,6 +70,13 @@ def other_values(y: Target, labels: Labels) -> Counter[str]:
     codes = labels.codes if labels.y is y.values else range(len(labels.classes))
     other = y.values[~np.isin(labels.y, codes)]
     return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in other.tolist())
+
+
+@dataclass(slots=True)
+class Told:
+    """Whether the data holder was warned of what lies outside the bounds: once for all rows of a fit."""
+
+    already: bool = False
 
 
 def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> None:

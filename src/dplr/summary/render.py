@@ -7,6 +7,7 @@ import html
 import io
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -191,10 +192,16 @@ def as_brief(table: Summary) -> str:
 def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
     """Lines of the table, each level with its reference."""
     rows = _cells(table, shown)
-    for row, line in zip(rows, shown, strict=True):
-        name = f"{line.name} vs {line.reference}" if line.reference else line.name
-        row[1 if _classes(table) else 0] = _short(_seen(name))
+    names = [_seen(f"{line.name} vs {line.reference}" if line.reference else line.name) for line in shown]
+    for row, name in zip(rows, _shortened(names), strict=True):
+        row[1 if _classes(table) else 0] = name
     return _grid(table, rows)
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    """Names of one table, in full where two of them would be short alike."""
+    alike = Counter(_short(name) for name in set(names))
+    return [_short(name) if alike[_short(name)] == 1 else name for name in names]
 
 
 def _short(name: str) -> str:

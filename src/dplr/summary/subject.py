@@ -209,9 +209,10 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
     if subject.full:  # a direction that is zero in every row: rows do not help
         remedy = f"declare reference= for {', '.join(subject.full)}: products with all levels cannot be told apart"
+    alone = len(largest) == 1 and (subject.against[largest[0]] or names.endswith(" is missing"))
+    which = f"{names} alone, which hardly occurs beside this noise" if alone else f"a combination of {names}"
     found_weak = (
-        f"{_of(equation)}The weakest direction, a combination of {names}, is {weakest:.2g} deviations of the noise "
-        "long; 6 are ample."
+        f"{_of(equation)}The weakest direction, {which}, is {weakest:.2g} deviations of the noise long; 6 are ample."
     )
     return [f"{found_weak} To learn more, {remedy}."]
 

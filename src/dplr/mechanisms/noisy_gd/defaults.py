@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.problem.losses import Loss
-from dplr.problem.losses.link import LOGIT, Link, clipped_link, link_share
+from dplr.problem.losses.link import Link, clipped_link, link_share
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
@@ -27,6 +28,7 @@ _STANDARDISED_HORIZON = 0.7
 _LARGEST_BLUR = 1.0
 # Rows times eps at which half of the link is that of clipped slopes (link.md, section 3).
 _HALFWAY = 500.0
+_WIDEST = 1 - 2.0**-53
 
 
 class Defaults(NamedTuple):
@@ -87,13 +89,18 @@ def defaults(
     return Defaults(steps, min(horizon / steps, largest), clip)
 
 
-def link_of(plan: Plan) -> Link:
+def link_of(plan: Plan, full: bool, standardised: bool) -> Link:
     """From margins to log odds: the gradient of a row of norm r is clipped where its slope is above clip / r.
 
-    Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm.
+    Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm. The plan of a
+    model file has no descent: there the noise of full or Poisson batches tells the clip, up to the grid of the sums.
     """
-    descent, problem = plan.descent, plan.problem
-    if descent is None or problem.loss.name != "logistic" or math.isfinite(descent.radius):
-        return LOGIT
-    norm = 1.0 if descent.standardised else problem.geometry.row_norm
-    return clipped_link(descent.clip / norm, link_share(problem.reference_total, plan.statement.eps, _HALFWAY))
+    descent, problem, released = plan.descent, plan.problem, plan.statement.released
+    norm = 1.0 if standardised else problem.geometry.row_norm
+    if descent is not None:
+        cut = descent.clip / norm
+    else:
+        records = problem.neighbouring.records_changed if full else 1
+        cut = released[ABOUT.steps_in].sensitivity / (records * norm)
+        cut = min(cut, _WIDEST)  # the grid may hide that it is just below 1
+    return clipped_link(cut, link_share(problem.reference_total, plan.statement.eps, _HALFWAY))

@@ -30,7 +30,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
-from dplr.problem.losses.link import Link
+from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Descent, Plan
 from dplr.problem.problem import Problem
@@ -233,7 +233,9 @@ class NoisyGradientDescent(Mechanism):
 
     def link(self, plan: Plan) -> Link:
         """The link of the logistic loss with clipped slopes, and the logistic link where there are few rows."""
-        return link_of(plan)
+        if plan.problem.loss.name != "logistic" or self.clipping == "aggregate":
+            return LOGIT
+        return link_of(plan, self.batch == "full", MEANS in plan.statement.released)
 
     @property
     def keeps_eps(self) -> bool:

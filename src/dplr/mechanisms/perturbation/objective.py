@@ -335,11 +335,18 @@ class ObjectivePerturbation(Mechanism):
         ]
 
     def link(self, plan: Plan) -> Link:
-        """The link of the cut loss, and the logistic link where there are few rows."""
+        """The link of the cut loss, and the logistic link where there are few rows.
+
+        The plan of a model file has the loss before it was cut: there the noise tells the cut.
+        """
         loss = plan.problem.loss
-        if loss.name != "soft_logistic":
+        if loss.name == "soft_logistic":
+            cut = loss.width
+        elif loss.name == "logistic" and self.cut is not None:
+            cut = self.gradient_noise(plan).slope
+        else:
             return LOGIT
-        return soft_link(loss.width, link_share(plan.problem.reference_total, plan.statement.eps, _HALFWAY))
+        return soft_link(cut, link_share(plan.problem.reference_total, plan.statement.eps, _HALFWAY))
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more rows than the tolerance was planned for."""

@@ -20,7 +20,7 @@ from dplr.rows import threads as _pool
 from dplr.rows.array import minimise as _minimise
 from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
 from dplr.rows.array.clipped import ClippedSums
-from dplr.rows.faults import refuse, warn_outside
+from dplr.rows.faults import Told, refuse, warn_outside
 from dplr.rows.queries.clipped import ClippedGradient, Room
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.kernel import kernel_of
@@ -53,6 +53,7 @@ class ArrayRows:
     block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
     room : where what passes of clipped gradients learn of rows is written; None for memory.
+    told : shared with other rows of the same fit; None for rows of their own.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ArrayRows:
         block_rows: int | None = None,
         threads: int | None = None,
         room: Room | None = None,
+        told: Told | None = None,
     ) -> None:
         table = as_table(X)
         source: Any = X if table is None else table
@@ -75,7 +77,7 @@ class ArrayRows:
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
-        self._told = False
+        self._told = told or Told()
         self._room = room
 
     @property
@@ -109,7 +111,8 @@ class ArrayRows:
         if total.faults.non_finite_rows and self._encoder is not None:
             refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        if query.counts_outside and not self._told:
+        if query.counts_outside and not self._told.already:
+            self._told.already = True
             warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
@@ -129,13 +132,13 @@ class ArrayRows:
         Nobody is warned of what lies outside them: it is not the bounds that are wrong.
         """
         other = self.mapped(self._prep.narrowed(middles, half_widths))
-        other._told = True
+        other._told = Told(already=True)
         return other
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
         """The same rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
         other = self.mapped(self._prep.clipped(middles, half_widths))
-        other._told = True
+        other._told = Told(already=True)
         return other
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
