@@ -63,7 +63,20 @@ class Law(StrEnum):
 
     @classmethod
     def of_sum(cls, count: int, laws: Collection[Law]) -> Law:
-        """The `Law` of a sum of this many noises, each discrete and of one of these laws; that of none without laws."""
+        """The law of a sum of discrete noises.
+
+        Parameters
+        ----------
+        count : int
+            How many noises are added.
+        laws : collection of Law
+            Those that they have; empty for no noise.
+
+        Returns
+        -------
+        Law
+            No member, except `Law.NONE` without laws.
+        """
         terms = [law for law in (cls.DISCRETE_LAPLACE, cls.DISCRETE_GAUSSIAN) if law in laws]
         return cls(f"sum of {count} {' and '.join(terms)}") if terms else cls.NONE
 
@@ -93,7 +106,13 @@ class Law(StrEnum):
         return _FAMILIES.get(self, self)
 
     def in_the_objective(self) -> Law:
-        """The `Law` of noise of this family that is a linear term of the objective; no noise is none there too."""
+        """The law of noise of this family that is a linear term of the objective.
+
+        Returns
+        -------
+        Law
+            The member with `" in the objective"`; for no noise `Law.NONE`.
+        """
         return _IN_OBJECTIVE[self]
 
 
