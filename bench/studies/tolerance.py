@@ -49,9 +49,7 @@ def planned(n, eps, delta):
 def linear_term(block):
     """A draw of b."""
     source = Source(0)
-    return (
-        source.normal(block.scale, D + 1) if block.law.startswith("Gaussian") else source.norm_gamma(block.scale, D + 1)
-    )
+    return source.normal(block.scale, D + 1) if block.law.gaussian else source.norm_gamma(block.scale, D + 1)
 
 
 def seconds(work):
@@ -68,7 +66,7 @@ def excess(plan, hessian, n):
     """Excess loss a row by source, and shares in percent."""
     block, solved = plan.released["coef"], plan.minimisation
     values, size = np.linalg.eigvalsh(hessian), D + 1
-    pure = 1.0 if block.law.startswith("Gaussian") else size + 1.0
+    pure = 1.0 if block.law.gaussian else size + 1.0
     own = pure * block.scale**2 * (1 / values).sum() / (2 * n)
     cost = (size + 1) * solved.tolerance_noise**2 * values.sum() / (2 * n)
     former = 2**-13 * plan.problem.geometry.row_norm / solved.tolerance

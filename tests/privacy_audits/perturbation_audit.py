@@ -179,7 +179,7 @@ def distance_score(plan, centres, coefs):
     """Log likelihood ratio of noise around two points."""
     scale = plan.statement.released["coef"].scale
     near, far = (np.linalg.norm(coefs - centre, axis=1) for centre in centres)
-    if "Gaussian" in plan.statement.released["coef"].law:
+    if plan.statement.released["coef"].law.gaussian:
         return (far**2 - near**2) / (2 * scale**2)
     return (far - near) / scale
 

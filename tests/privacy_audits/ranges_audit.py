@@ -137,7 +137,7 @@ def ratio(released, blocks, exact):
     for name, block in blocks.items():
         noisy = np.array([numbers[name] for numbers in released])
         left, right = (np.floor(numbers[name] / block.grid) * block.grid for numbers in exact)
-        if "Gaussian" in block.law:
+        if block.law.gaussian:
             total += (((noisy - right) ** 2 - (noisy - left) ** 2) / (2 * block.scale**2)).sum(axis=1)
         else:
             total += ((np.abs(noisy - right) - np.abs(noisy - left)) / block.scale).sum(axis=1)

@@ -66,7 +66,7 @@ BROKEN = [
     ("output", 6_000, NOISE, "np.abs(self.laplace(_FINE, size)).sum()", "np.abs(self.laplace(_FINE, 1)).sum()"),
     ("output gaussian", 6_000, OUTPUT, "moved / guarantee.mu", "moved / guarantee.mu / 2"),
     ("objective", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
-    ("objective gaussian", 6_000, LINEAR_TERM, '(ridge, "Gaussian", sigma,', '(ridge, "Gaussian", sigma / 2,'),
+    ("objective gaussian", 6_000, LINEAR_TERM, "(ridge, Law.GAUSSIAN, sigma,", "(ridge, Law.GAUSSIAN, sigma / 2,"),
     ("objective, one record, tiny ridge", 6_000, LINEAR_TERM,
      "noise_eps = objective_noise.largest_noise_eps(cost, eps)", "noise_eps = eps"),
     ("soft logistic", 6_000, LINEAR_TERM, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",

@@ -15,6 +15,7 @@ from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, positive_part, residual_sum
 from dplr.mechanisms.functional.moments import blocks
 from dplr.privacy.estimand import Estimand
+from dplr.privacy.law import Law
 
 LEVEL, Z = 0.95, 1.959963984540054
 SCORE, WALD, NAIVE, BOOTSTRAP, OLS = "score", "wald", "ridge", "bootstrap", "non-private"
@@ -57,10 +58,9 @@ def planned(design: Design, n: int, eps: float, delta: float) -> Noise:
             cells[rows, columns] = cells[columns, rows] = released[name].deviation ** 2
     for first, size in geometry.blocks:
         tied[first : first + size] = geometry.half_width / geometry.intercept
-    diagonal = released["diagonal"].deviation
-    return Noise(
-        cells, tied, released["linear"].deviation, square_deviation(plan), diagonal, "Laplace" in released["linear"].law
-    )
+    linear, diagonal = released["linear"], released["diagonal"].deviation
+    laplace = linear.law is Law.DISCRETE_LAPLACE
+    return Noise(cells, tied, linear.deviation, square_deviation(plan), diagonal, laplace)
 
 
 def square_deviation(plan) -> float:
@@ -69,7 +69,7 @@ def square_deviation(plan) -> float:
     if "target_square" in released:
         return released["target_square"].deviation
     linear, weight = released["linear"], released["diagonal"].weight
-    if "Gaussian" in linear.law:
+    if linear.law.gaussian:
         norm = math.hypot(geometry.radius, geometry.intercept)
         tau = 1 / (2 * weight) if weight >= 1 / (math.sqrt(2) * norm) else norm / math.sqrt(2)
     else:

@@ -39,6 +39,7 @@ from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import NoPrivacy
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
+from dplr.privacy.law import Law
 from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.plan import Plan
@@ -445,5 +446,5 @@ def _middles(layout: Layout) -> tuple[str, ...]:
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
     """What the statement says of the table."""
-    name = "discrete Laplace" if law.scale else "none"
+    name = Law.DISCRETE_LAPLACE if law.scale else Law.NONE
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)

@@ -251,7 +251,7 @@ def _room(plan: Plan, eps: float, delta: float, k: int) -> float:
 
 def _largest_mu(released: Mapping[str, Release], eps: float, delta: float, k: int) -> float:
     """mu that all classes together may have, for discrete noise on all of their numbers."""
-    sizes = [math.prod(block.shape) for block in released.values() if block.law.startswith("discrete")]
+    sizes = [math.prod(block.shape) for block in released.values() if block.law.discrete]
     if not sizes:
         return gaussian_mu(eps, delta)
     numbers = k * sum(sizes)

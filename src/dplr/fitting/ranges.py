@@ -16,6 +16,7 @@ from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import discrete_laplace
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.intervals import DEVIATIONS, NARROWEST
 from dplr.problem.intervals import intervals as intervals_of_sums
@@ -27,7 +28,7 @@ from dplr.rows.queries.totals import Total
 Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
-LAW = "discrete Laplace"
+LAW = Law.DISCRETE_LAPLACE
 # Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the least share,
 # which the sampler can draw noise for.
 _SHARE, _WANTED, _LEAST = 0.15, 0.002, 2.0**-10
@@ -209,7 +210,7 @@ def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
     moved, weights = joint_sensitivity(problem, count), weights_of(problem)
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((count,), moved, "none", 0.0, exact, weight) for name, weight in weights.items()}
+        return {name: Release((count,), moved, Law.NONE, 0.0, exact, weight) for name, weight in weights.items()}
     charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), (count, count))
     return {
         name: Release((count,), charged, LAW, noise.scale, noise.grid, weight, noise.units)

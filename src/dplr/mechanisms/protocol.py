@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._progress import Track, silent
+from dplr.privacy.law import Law
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +50,7 @@ class Description:
     name : the shorthand, which statements and model files carry.
     module, spec : where the class of the specs is, and its name.
     words : what a report calls the mechanism.
-    laws : the laws that its noise may have where no delta was asked for, and where one was; `"none"` for a mechanism
+    laws : the laws that its noise may have where no delta was asked for, and where one was; `Law.NONE` for a mechanism
         without noise.
     arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
     noise_in : what the noise goes into: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
@@ -65,11 +66,11 @@ class Description:
     module: str
     spec: str
     words: str
-    laws: tuple[tuple[str, ...], tuple[str, ...]]
+    laws: tuple[tuple[Law, ...], tuple[Law, ...]]
     arithmetic: str
     noise_in: str
     least_delta: float = 0.0
-    beside: tuple[str, ...] = ()
+    beside: tuple[Law, ...] = ()
     steps_in: str = ""
     refits: bool = False
     hint: str = ""
@@ -82,7 +83,7 @@ class Description:
     @property
     def private(self) -> bool:
         """Whether it promises anything to anybody."""
-        return "none" not in self.laws[0]
+        return Law.NONE not in self.laws[0]
 
 
 class Mechanism(ABC):

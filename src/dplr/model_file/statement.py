@@ -31,13 +31,13 @@ from dplr.model_file.strict_json import refuse
 from dplr.model_file.units import read_unit, write_unit
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 
 
-def _any_law(where: str, value: Any) -> str:
+def _any_law(where: str, value: Any) -> Law:
     laws = {law for about in SHORTHANDS.values() for kind in about.laws for law in kind}
-    law: str = choice("none", *sorted(laws - {"none"}))(where, value)
-    return law
+    return Law(choice(Law.NONE, *sorted(laws - {Law.NONE}))(where, value))
 
 
 # No calibration asks for more noise, and its square is a number.
@@ -132,6 +132,8 @@ def _written(record: Any) -> dict[str, Any]:
         value = plain(getattr(record, field.name))
         if field.name == "shape":
             value = [int(size) for size in value]
+        elif field.type == "Law":
+            value = str(value)
         elif field.type == "int":
             value = int(value)
         elif field.type == "float":
@@ -224,23 +226,23 @@ def _check_release(where: str, release: Release, fields: Mapping[str, Any], bloc
     """The noise is that of the mechanism, and none exactly where eps = inf."""
     law, laws = release.law, _laws(where, release, fields, block, about)
     if law not in laws:
-        refuse(f"{where}.law", f"must be {' or '.join(laws)} with this mechanism, eps and delta", law)
-    if (release.scale == 0) is not (law == "none"):
+        refuse(f"{where}.law", f"must be {' or '.join(laws)} with this mechanism, eps and delta", str(law))
+    if (release.scale == 0) is not (law is Law.NONE):
         refuse(f"{where}.scale", "must be 0 exactly where there is no noise", release.scale)
-    if math.isinf(release.sensitivity) and law != "none":
+    if math.isinf(release.sensitivity) and law is not Law.NONE:
         refuse(f"{where}.sensitivity", "must be finite where there is noise", release.sensitivity)
     if release.grid and math.frexp(release.grid)[0] != 0.5:
         refuse(f"{where}.grid", "must be a power of two, or 0", release.grid)
     _check_scale(where, release)
-    if (release.units > 0) is not law.startswith("discrete"):
+    if (release.units > 0) is not law.discrete:
         refuse(f"{where}.units", "must be positive exactly for discrete noise", release.units)
-    if (release.spread > 0) is not law.startswith("gauge"):
+    if (release.spread > 0) is not (law.family is Law.GAUGE):
         refuse(f"{where}.spread", "must be positive exactly for gauge noise", release.spread)
 
 
 def _check_scale(where: str, release: Release) -> None:
     """The scale is that of the integers that were drawn; intervals rest on it."""
-    drawn = {"discrete Laplace": float(release.units), "discrete Gaussian": math.sqrt(release.units)}
+    drawn = {Law.DISCRETE_LAPLACE: float(release.units), Law.DISCRETE_GAUSSIAN: math.sqrt(release.units)}
     expected = drawn.get(release.law, release.scale / (release.grid or 1.0)) * (release.grid or 1.0)
     if not math.isclose(release.scale, expected, rel_tol=1e-9):
         refuse(f"{where}.scale", f"must be that of its units and grid, {expected:g}", release.scale)
@@ -248,10 +250,10 @@ def _check_scale(where: str, release: Release) -> None:
         refuse(f"{where}.scale", f"must be at most {_LARGEST_SCALE:g}", release.scale)
 
 
-def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> tuple[str, ...]:
+def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, about: Description) -> tuple[Law, ...]:
     """The laws that the noise of a block may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
-        return ("none",)
+        return (Law.NONE,)
     if block in BLOCKS:
         return (LAW,)
     if about.beside and not block.startswith("coef"):

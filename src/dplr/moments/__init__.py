@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dplr.mechanisms.protocol import Description
+from dplr.privacy.law import Law
 
 ABOUT = Description(
     name="moments",
     module="dplr.moments.release",
     spec="release_moments",
     words="noisy second moments of a table: noise on sums over the records, from which regressions are computed",
-    laws=(("discrete Laplace",), ("discrete Gaussian",)),
+    laws=((Law.DISCRETE_LAPLACE,), (Law.DISCRETE_GAUSSIAN,)),
     arithmetic="integer",
     noise_in="sums",
 )

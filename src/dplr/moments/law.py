@@ -12,12 +12,13 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.moments import ABOUT
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.geometry import Geometry
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
-LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
+LAPLACE, GAUSSIAN = Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN
 _EXACT = math.ldexp(1.0, calibration.SUM_EXPONENT)
 _ROUNDED = 1 + 2.0**-30  # of quotients of rounded numbers
 
@@ -31,14 +32,14 @@ def cells(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, Cells]:
     return blocks
 
 
-def weights(law: str) -> dict[str, float]:
+def weights(law: Law) -> dict[str, float]:
     """The factor of each block inside the norm in which the sensitivity is measured."""
-    return {"diagonal": 1.0, "off_diagonal": math.sqrt(2) if law == GAUSSIAN else 1.0}
+    return {"diagonal": 1.0, "off_diagonal": math.sqrt(2) if law is GAUSSIAN else 1.0}
 
 
-def proved_sensitivity(geometry: Geometry, neighbouring: Neighbouring, law: str) -> float:
+def proved_sensitivity(geometry: Geometry, neighbouring: Neighbouring, law: Law) -> float:
     """In L2 for Gaussian noise, in L1 for Laplace noise."""
-    measure = layout.quadratic_l2_sensitivity if law == GAUSSIAN else layout.quadratic_sensitivity
+    measure = layout.quadratic_l2_sensitivity if law is GAUSSIAN else layout.quadratic_sensitivity
     return measure(geometry, neighbouring)
 
 
@@ -67,7 +68,7 @@ def _noise(
 ) -> tuple[dict[str, Release], Pure | Gaussian, str]:
     """Blocks that together are as private as asked for, the guarantee, and the calibration's name."""
     if math.isinf(eps):
-        exact = {name: Release((size,), 0.0, "none", 0.0, _EXACT) for name, size in sizes.items()}
+        exact = {name: Release((size,), 0.0, Law.NONE, 0.0, _EXACT) for name, size in sizes.items()}
         return exact, Pure(eps), "none: eps = inf"
     law = GAUSSIAN if delta > 0 else LAPLACE
     of = {name: weights(law)[name] for name in sizes}
@@ -114,7 +115,7 @@ def covers(statement: PrivacyStatement, geometry: Geometry) -> bool:
 
 def _covers(block: Release, weight: float, needed: float, loss: float) -> bool:
     """Whether a block has its weight, at least this sensitivity, and the noise that both and its units call for."""
-    gaussian = block.law == GAUSSIAN
+    gaussian = block.law is GAUSSIAN
     drawn = block.grid * (math.sqrt(block.units) if gaussian else block.units)
     enough = min(block.scale, drawn) * _ROUNDED >= block.sensitivity / (weight * loss)
     return block.weight == weight and block.sensitivity >= needed and enough and drawn <= block.scale * _ROUNDED

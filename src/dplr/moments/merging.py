@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dplr._validation import sentence
 from dplr.fitting.planning import rows_sentence
 from dplr.moments import ABOUT
-from dplr.moments.law import GAUSSIAN, LAPLACE
 from dplr.moments.released import Party, ReleasedMoments
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 
 DISJOINT = "every person is in the rows of one party only"
@@ -94,13 +94,10 @@ def _block(blocks: Sequence[Release]) -> Release:
     """A sum of noises: no law with a name, but a known variance."""
     laws = {block.law for block in blocks if block.scale}
     deviation = math.sqrt(sum(block.deviation**2 for block in blocks))
-    named = (
-        f"sum of {len(blocks)} " + " and ".join(law for law in (LAPLACE, GAUSSIAN) if law in laws) if laws else "none"
-    )
     return Release(
         blocks[0].shape,
         max(block.sensitivity for block in blocks),
-        named,
+        Law.of_sum(len(blocks), laws),
         math.sqrt(sum(block.scale**2 for block in blocks)),
         min(block.grid for block in blocks),
         max(block.weight for block in blocks),

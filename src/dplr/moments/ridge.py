@@ -13,6 +13,7 @@ from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.moments.law import GAUSSIAN
 from dplr.moments.released import ReleasedMoments
 from dplr.noise import Source
+from dplr.privacy.law import Law
 from dplr.solvers import solve_quadratic
 
 AUTO, HALVES = "auto", "cv"
@@ -46,7 +47,7 @@ def solved(released: ReleasedMoments, reading: Reading, ridge: float) -> Vector:
 def _by_halves(released: ReleasedMoments, reading: Reading, usual: float, seed: str) -> float:
     """The multiple of the usual ridge that predicts best from one half of the noise to the other."""
     laws = {block.law for party in released.parties for block in party.statement.released.values()}
-    if not laws <= {GAUSSIAN, "none"}:
+    if not laws <= {GAUSSIAN, Law.NONE}:
         remedy = "Only Gaussian noise falls into independent halves: release with noise='gaussian', or use l2='auto'."
         raise ValueError(sentence("l2", f"must not be '{HALVES}' with this noise", ", ".join(sorted(laws)), remedy))
     source, scores = Source(int(seed[:12], 16)), np.zeros(len(_CANDIDATES))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.privacy.unit import Unit
 
@@ -17,6 +18,7 @@ __all__ = [
     "Approx",
     "Estimand",
     "Gaussian",
+    "Law",
     "Neighbouring",
     "Poisson",
     "PrivacyStatement",

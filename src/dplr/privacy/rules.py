@@ -51,7 +51,7 @@ class Cost:
     @classmethod
     def of(cls, statement: PrivacyStatement) -> Cost:
         """The cost of a statement."""
-        noisy = [release for release in statement.released.values() if "Gaussian" in release.law]
+        noisy = [release for release in statement.released.values() if release.law.gaussian]
         draws = sum(math.prod(release.shape) for release in noisy)
         promised = statement.guarantee
         if isinstance(promised, Pure | Approx):

@@ -13,6 +13,7 @@ from typing import Any
 
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
 from dplr.privacy.words import brief
 
@@ -28,11 +29,8 @@ class Release:
     sensitivity : float
         Joint sensitivity of the whole release, in the units of the weighted release (see `weight`); of the gradient
         where the noise is in the objective, and in its gauge N where the law is.
-    law : str
-        Law of the noise: `"discrete Laplace"`, `"discrete Gaussian"`, `"norm-Gamma"` (density proportional to
-        exp(-||z|| / scale)), `"gauge"` (to exp(-N(z) / scale), N the gauge of the body that holds all rows),
-        `"Gaussian"` or `"none"`. The words `" in the objective"` follow where the noise is a linear term of the
-        objective and is not added to the numbers.
+    law : Law
+        Law of the noise, or its name.
     scale : float
         Scale (Laplace, norm-Gamma, gauge) or standard deviation (Gaussian) of the noise on this block: the sensitivity
         over ``weight * eps`` (of one run, where noise is drawn anew) or ``weight * mu``, rounded up to the grid.
@@ -45,6 +43,11 @@ class Release:
     spread : float, default=0.0
         Root mean square of the standard deviations of the noise's numbers, for gauge noise; 0 for other laws.
 
+    Raises
+    ------
+    ValueError
+        There is no law of this name.
+
     Privacy
     -------
     The shape and the law of the noise are public; the block's numbers are in `released_` of a fit.
@@ -52,23 +55,28 @@ class Release:
     See Also
     --------
     dplr.PrivacyStatement : Holds one of these for each block.
+    dplr.privacy.Law : Lists the laws.
 
     Examples
     --------
     >>> import dplr
     >>> block = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm").released["linear"]
-    >>> block.shape, block.law
+    >>> block.shape, str(block.law)
     ((3,), 'discrete Laplace')
     """
 
     shape: tuple[int, ...]
     sensitivity: float
-    law: str
+    law: Law
     scale: float
     grid: float
     weight: float = 1.0
     units: int = 0
     spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no law: a ledger charges the numbers by it."""
+        object.__setattr__(self, "law", Law(self.law))
 
     @property
     def deviation(self) -> float:
@@ -78,14 +86,14 @@ class Release:
         """
         if self.spread:
             return self.spread
-        if self.law.startswith("norm-Gamma"):
+        if self.law.family is Law.NORM_GAMMA:
             return self.scale * math.sqrt(math.prod(self.shape) + 1)
-        return self.scale * math.sqrt(2) if self.law == "discrete Laplace" else self.scale
+        return self.scale * math.sqrt(2) if self.law is Law.DISCRETE_LAPLACE else self.scale
 
     @property
     def noise_words(self) -> str:
         """The deviation of the noise and the sensitivity that it covers, in words, as a plan and a report say them."""
-        unit = " in the gauge" if self.law.startswith("gauge") else ""
+        unit = " in the gauge" if self.law.family is Law.GAUGE else ""
         return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
 
@@ -240,7 +248,7 @@ class PrivacyStatement:
         lines += [("unit", rule) for rule in self.unit.rules]
         for name, block in self.released.items():
             count = math.prod(block.shape)
-            word = "standard deviation" if "Gaussian" in block.law else "scale"
+            word = "standard deviation" if block.law.gaussian else "scale"
             noise = f"{block.law}, {word} {block.scale:.6g}" if block.scale else "no noise"
             grid = f", on a grid of {block.grid:.3g}" if block.grid else ""
             lines.append(("released", f"{name}: {count} numbers, {noise}{grid}"))

@@ -23,6 +23,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dplr.privacy.law import Law
+
 if TYPE_CHECKING:
     from dplr.problem.geometry import Geometry
     from dplr.problem.plan import Plan
@@ -67,7 +69,7 @@ def excess_risk_of(planned: Plan) -> float | None:
     if planned.statement.mechanism == "output":  # the eps for which the lemma has the noise of this plan
         root = math.sqrt(excess_risk(n, mechanism="output", eps=2 * radius / (solved.ridge * block.scale), **facts))
     else:
-        if block.law.startswith("gauge"):  # lemma 4 itself, for another law of b
+        if block.law.family is Law.GAUGE:  # lemma 4 itself, for another law of b
             root = _gauge_norm(geometry, block.scale, failure) / math.sqrt(2 * n * solved.ridge)
         else:
             noise_eps = min(planned.statement.eps, 2 * radius / block.scale)
@@ -96,11 +98,11 @@ def _covered(planned: Plan) -> bool:
     from dplr.utility import MECHANISMS
 
     problem, statement = planned.problem, planned.statement
-    laws = [block.law for name, block in statement.released.items() if not name.startswith(_RANGES)]
+    families = {block.law.family for name, block in statement.released.items() if not name.startswith(_RANGES)}
     return (
         statement.mechanism in MECHANISMS
         and problem.loss.name in ("logistic", "soft_logistic")
-        and all(law.startswith(("norm-Gamma", "gauge")) for law in laws)
+        and families <= {Law.NORM_GAMMA, Law.GAUGE}
         and math.isfinite(statement.eps)
         and str(problem.neighbouring) == "replace_one"
         and problem.w0 is None

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dplr.mechanisms.protocol import Description, class_block
+from dplr.privacy.law import Law
 
 if TYPE_CHECKING:
     from dplr.mechanisms.functional.moments import one_class
@@ -18,7 +19,7 @@ ABOUT = Description(
     module="dplr.mechanisms.functional.spec",
     spec="FunctionalMechanism",
     words="the functional mechanism: noise on sums over the records, from which the model is computed",
-    laws=(("discrete Laplace",), ("discrete Gaussian",)),
+    laws=((Law.DISCRETE_LAPLACE,), (Law.DISCRETE_GAUSSIAN,)),
     arithmetic="integer",
     noise_in="sums",
     refits=True,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.noise import Source
+from dplr.privacy.law import Law
 from dplr.problem.plan import Plan
 from dplr.rows.queries.totals import Total
 
@@ -19,7 +20,7 @@ def add_noise(
 ) -> dict[str, NDArray[np.float64]]:
     """Every block on its grid with fresh integer noise, from its total, cells and the total's power of two."""
     released = {}
-    draw = {"discrete Laplace": source.laplace, "discrete Gaussian": source.gaussian}
+    draw = {Law.DISCRETE_LAPLACE: source.laplace, Law.DISCRETE_GAUSSIAN: source.gaussian}
     for name, (total, cells, power) in parts.items():
         block = plan.statement.released[name]
         exponent = math.frexp(block.grid)[1] - 1

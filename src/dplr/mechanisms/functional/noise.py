@@ -14,6 +14,7 @@ from dplr._validation import sentence
 from dplr.mechanisms.functional.moments import MEAT, SQUARE, best_weight, square_l2_weight, square_weight
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Neighbouring
+from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.cells import moments_sensitivity
 from dplr.problem.problem import Problem
@@ -37,7 +38,7 @@ def laplace_release(
     charged, noises = calibration.discrete_laplace(
         joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
-    return _releases(sizes, charged, "discrete Laplace", noises, weights), named
+    return _releases(sizes, charged, Law.DISCRETE_LAPLACE, noises, weights), named
 
 
 def _with_pure_meat(
@@ -57,7 +58,7 @@ def _with_pure_meat(
     charged, noises = calibration.discrete_laplace(
         meat_change, calibration.rest_of(eps, moments_eps), tuple(weights.values()), tuple(meat.values())
     )
-    released |= _releases(meat, charged, "discrete Laplace", noises, weights)
+    released |= _releases(meat, charged, Law.DISCRETE_LAPLACE, noises, weights)
     share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the squared residuals times rows"
     return released, f"{moments_words}; {share}, L1 sensitivity {meat_change:.6g}"
 
@@ -87,7 +88,7 @@ def gaussian_release(
     charged, mu, noises = calibration.discrete_gaussian(
         joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
     )
-    return _releases(sizes, charged, "discrete Gaussian", noises, weights), Gaussian(mu), named
+    return _releases(sizes, charged, Law.DISCRETE_GAUSSIAN, noises, weights), Gaussian(mu), named
 
 
 def _with_meat(
@@ -112,7 +113,7 @@ def _with_meat(
         found = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
         if found is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
-        released |= _releases(part, found[0], "discrete Gaussian", found[1], weights)
+        released |= _releases(part, found[0], Law.DISCRETE_GAUSSIAN, found[1], weights)
     words = f"{100 * MEAT_SHARE:g} % of mu^2 for the squared residuals times rows, L2 sensitivity {own:.6g}"
     return released, Gaussian(mu), f"{named}; {words}"
 
@@ -125,7 +126,7 @@ def diagonal_deviation(released: Mapping[str, Release]) -> float:
     if "diagonal" in released:
         return released["diagonal"].deviation
     block = released["off_diagonal"]
-    return block.deviation * (math.sqrt(2) if block.law == "discrete Gaussian" else 1.0)
+    return block.deviation * (math.sqrt(2) if block.law is Law.DISCRETE_GAUSSIAN else 1.0)
 
 
 def gradient_noise(released: Mapping[str, Release], coef_norm: float) -> float:
@@ -171,7 +172,7 @@ def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
 def _releases(
     sizes: Mapping[str, int],
     charged: float,
-    law: str,
+    law: Law,
     noises: Sequence[calibration.LaplaceBlock | calibration.GaussianBlock],
     weights: Mapping[str, float],
 ) -> dict[str, Release]:

@@ -20,6 +20,7 @@ from dplr.mechanisms.functional.moments import (
     one_class,
 )
 from dplr.privacy.estimand import Estimand
+from dplr.privacy.law import Law
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 
@@ -85,7 +86,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         tied=tied,
         vector_noise=vector_noise,
         sampling=sampling,
-        laplace=any(block.law == "discrete Laplace" for block in plan.statement.released.values()),
+        laplace=any(block.law is Law.DISCRETE_LAPLACE for block in plan.statement.released.values()),
         center=np.zeros(size),
         reach=_REACH * size**0.5,
         estimand=Estimand.PROBABILITY if labels else Estimand.MEAN,

@@ -26,6 +26,7 @@ from dplr.mechanisms.protocol import AIMS, NOISES, Description, Mechanism, class
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
@@ -429,7 +430,7 @@ class FunctionalMechanism(Mechanism):
 
     def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
         exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
+        return {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}
 
 
 def _positions(columns: Sequence[int]) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
@@ -105,8 +106,8 @@ class NoisyGradientDescent(Mechanism):
     --------
     >>> import dplr
     >>> plan = dplr.plan(n_rows=10_000, n_features=2, eps=1.0, delta=1e-6, mechanism="ngd")
-    >>> plan.statement.released["gradients"].law
-    'discrete Gaussian'
+    >>> print(plan.statement.released["gradients"].law)
+    discrete Gaussian
     """
 
     about: ClassVar[Description] = ABOUT
@@ -358,7 +359,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
     if math.isinf(eps):
         exact = _exact_columns(problem) if descent.standardised else {}
-        exact[BLOCK] = Release((descent.steps, size), moved, "none", 0.0, math.ldexp(1.0, query.exponent))
+        exact[BLOCK] = Release((descent.steps, size), moved, Law.NONE, 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
     if descent.standardised:
         return _standardised(problem, descent, query, moved, eps, delta)
@@ -375,7 +376,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
 
 
 def _release(shape: tuple[int, ...], charged: float, noise: GaussianBlock, weight: float = 1.0) -> Release:
-    return Release(shape, charged, "discrete Gaussian", noise.scale, noise.grid, weight, noise.units)
+    return Release(shape, charged, Law.DISCRETE_GAUSSIAN, noise.scale, noise.grid, weight, noise.units)
 
 
 def _columns(problem: Problem) -> step_noise.Columns:
@@ -425,7 +426,7 @@ def _exact_columns(problem: Problem) -> dict[str, Release]:
     """The blocks of the columns without noise."""
     exact, columns = math.ldexp(1.0, ColumnMoments.exponent), _columns(problem)
     return {
-        name: Release(shape, columns.sensitivity, "none", 0.0, exact, weight)
+        name: Release(shape, columns.sensitivity, Law.NONE, 0.0, exact, weight)
         for (name, shape), weight in zip(column_sizes(problem.geometry).items(), columns.weights, strict=True)
     }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dplr.mechanisms.protocol import Description
+from dplr.privacy.law import Law
 
 ABOUT_OUTPUT = Description(
     name="output",
     module="dplr.mechanisms.perturbation.output",
     spec="OutputPerturbation",
     words="output perturbation: noise on the coefficients",
-    laws=(("norm-Gamma",), ("Gaussian",)),
+    laws=((Law.NORM_GAMMA,), (Law.GAUSSIAN,)),
     arithmetic="real-arithmetic",
     noise_in="coefficients",
 )
@@ -19,10 +20,10 @@ ABOUT_OBJECTIVE = Description(
     module="dplr.mechanisms.perturbation.objective",
     spec="ObjectivePerturbation",
     words="objective perturbation: noise in the function that the coefficients minimise",
-    laws=(("gauge in the objective", "norm-Gamma in the objective"), ("Gaussian in the objective",)),
+    laws=((Law.GAUGE_IN_OBJECTIVE, Law.NORM_GAMMA_IN_OBJECTIVE), (Law.GAUSSIAN_IN_OBJECTIVE,)),
     arithmetic="real-arithmetic",
     noise_in="objective",
-    beside=("discrete Laplace",),  # on a Hessian
+    beside=(Law.DISCRETE_LAPLACE,),  # on a Hessian
     least_delta=2.0**-64,  # for a linear term too long for the solver: objective.md, section 5
 )
 
@@ -31,7 +32,7 @@ ABOUT_NONE = Description(
     module="dplr.mechanisms.perturbation.none",
     spec="NoPrivacy",
     words="exact minimisation, without noise",
-    laws=(("none",), ("none",)),
+    laws=((Law.NONE,), (Law.NONE,)),
     arithmetic="real-arithmetic",
     noise_in="coefficients",
     hint="none is not private",

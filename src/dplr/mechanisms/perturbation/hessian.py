@@ -20,6 +20,7 @@ from dplr.noise import Source
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Neighbouring
+from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.cells import hot_columns, moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
@@ -62,13 +63,13 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
     sizes = {name: size for name, (size,) in blocks(problem.geometry).items()}
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
-        hessian = {name: Release((size,), 0.0, "none", 0.0, exact) for name, size in sizes.items()}
+        hessian = {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}
         return replace(plan, statement=replace(statement, released={**statement.released, **hessian}))
     moved = moved_by_records(problem.geometry, problem.neighbouring)
     rest = calibration.rest_of(eps, model_share(eps))
     charged, noises = calibration.discrete_laplace(moved, rest, (1.0,) * len(sizes), tuple(sizes.values()))
     hessian = {
-        name: Release((size,), charged, "discrete Laplace", noise.scale, noise.grid, 1.0, noise.units)
+        name: Release((size,), charged, Law.DISCRETE_LAPLACE, noise.scale, noise.grid, 1.0, noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
     said = f"{statement.calibration}; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"

@@ -14,6 +14,7 @@ from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import gauge_deviations
 from dplr.privacy import sensitivity
+from dplr.privacy.law import Law
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
@@ -23,7 +24,7 @@ class LinearTerm:
     """The ridge in force, the law and scale of the linear term, the eps it costs, and the theorem."""
 
     ridge: float
-    law: str
+    law: Law
     scale: float
     eps: float
     named: str
@@ -33,17 +34,17 @@ class LinearTerm:
         if not self.scale:
             return 0.0
         tail = eps + math.log1p(math.exp(-eps)) - math.log(ABOUT_OBJECTIVE.least_delta)
-        gamma = geometry.n_coefs / (2 if self.law == "Gaussian" else 1)
+        gamma = geometry.n_coefs / (2 if self.law is Law.GAUSSIAN else 1)
         reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
-        if self.law == "Gaussian":
+        if self.law is Law.GAUSSIAN:
             return self.scale * math.sqrt(2 * reach)
-        return self.scale * reach * (geometry.row_norm if self.law == "gauge" else 1.0)
+        return self.scale * reach * (geometry.row_norm if self.law is Law.GAUGE else 1.0)
 
     def deviations(self, geometry: Geometry) -> NDArray[np.float64]:
         """Standard deviations of the coordinates."""
-        if self.law == "gauge":
+        if self.law is Law.GAUGE:
             return gauge_deviations(geometry) * self.scale
-        return np.array([self.scale * math.sqrt(geometry.n_coefs + 1) if self.law == "norm-Gamma" else self.scale])
+        return np.array([self.scale * math.sqrt(geometry.n_coefs + 1) if self.law is Law.NORM_GAMMA else self.scale])
 
 
 def _tight(problem: Problem, eps: float, ridge: float) -> LinearTerm:
@@ -53,21 +54,21 @@ def _tight(problem: Problem, eps: float, ridge: float) -> LinearTerm:
         raise _too_small(problem, eps)
     named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
     if problem.geometry.half_width is None:
-        return LinearTerm(ridge, "norm-Gamma", moved(problem) / noise_eps, eps, named)
+        return LinearTerm(ridge, Law.NORM_GAMMA, moved(problem) / noise_eps, eps, named)
     named += f", N the gauge of {problem.geometry}"
-    return LinearTerm(ridge, "gauge", moved_in_gauge(problem) / noise_eps, eps, named)
+    return LinearTerm(ridge, Law.GAUGE, moved_in_gauge(problem) / noise_eps, eps, named)
 
 
 def _cms11(problem: Problem, eps: float, ridge: float) -> LinearTerm:
     noise_eps, factor = objective_noise.cms11(eps, _curvature(problem, ridge))
     named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
-    return LinearTerm(ridge * factor, "norm-Gamma", moved(problem) / noise_eps, eps, named)
+    return LinearTerm(ridge * factor, Law.NORM_GAMMA, moved(problem) / noise_eps, eps, named)
 
 
 def _cm08(problem: Problem, eps: float, ridge: float) -> LinearTerm:
     spent = privacy_loss(problem, ridge, problem.neighbouring.records_changed)(eps)
     named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
-    return LinearTerm(ridge, "norm-Gamma", moved(problem) / eps, spent, named)
+    return LinearTerm(ridge, Law.NORM_GAMMA, moved(problem) / eps, spent, named)
 
 
 def moved(problem: Problem) -> float:
@@ -131,7 +132,7 @@ def gaussian(problem: Problem, eps: float, delta: float, ridge: float) -> Linear
     sigma = objective_noise.gaussian_sigma(eps, delta, one_record(problem), alone, records, loss.one_signed)
     if sigma is None:
         raise _too_small(problem, eps)
-    return LinearTerm(ridge, "Gaussian", sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
+    return LinearTerm(ridge, Law.GAUSSIAN, sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}")
 
 
 def _too_small(problem: Problem, eps: float) -> ValueError:

@@ -13,6 +13,7 @@ from dplr.mechanisms.perturbation import ABOUT_NONE, minimisation
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
@@ -61,7 +62,7 @@ class NoPrivacy(Mechanism):
             delta=delta,
             guarantee=Pure(eps),
             neighbouring=problem.neighbouring,
-            released={"coef": Release((problem.geometry.n_coefs,), 0.0, "none", 0.0, 0.0)},
+            released={"coef": Release((problem.geometry.n_coefs,), 0.0, Law.NONE, 0.0, 0.0)},
             calibration=f"none: the exact minimiser, Lam = {ridge:.6g}",
             assumptions=minimisation.assumptions(problem),
             arithmetic="real-arithmetic",

@@ -23,6 +23,7 @@ from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, sl
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
@@ -157,7 +158,7 @@ class ObjectivePerturbation(Mechanism):
         ridge, weights = self._ridge(problem, for_noise, left)
         weighted = problem.weighted(weights)
         if math.isinf(eps):
-            noise = LinearTerm(ridge, "none", 0.0, math.inf, "none: eps = inf")
+            noise = LinearTerm(ridge, Law.NONE, 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
             noise = linear_term.gaussian(problem, for_noise, left, ridge)
         else:
@@ -221,12 +222,11 @@ class ObjectivePerturbation(Mechanism):
     def _statement(
         self, problem: Problem, original: Loss, noise: LinearTerm, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
-        law = noise.law if noise.law == "none" else f"{noise.law} in the objective"
-        weights = np.asarray(solved.weights or 1.0)
+        law, weights = noise.law.in_the_objective(), np.asarray(solved.weights or 1.0)
         deviations = noise.deviations(problem.geometry)
         grid = minimisation.release_grid(float((deviations * weights**2).min()) / noise.ridge)
         moved, spread = linear_term.moved(problem), 0.0
-        if noise.law == "gauge":
+        if noise.law is Law.GAUGE:
             moved, spread = linear_term.moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
         block = Release((problem.geometry.n_coefs,), moved, law, noise.scale, grid, spread=spread)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
@@ -280,7 +280,7 @@ class ObjectivePerturbation(Mechanism):
         """The linear term, and where the slope is cut, which the sensitivity tells."""
         block, problem = plan.statement.released["coef"], plan.problem
         slope = block.sensitivity / problem.neighbouring.records_changed
-        if not block.law.startswith("gauge"):
+        if block.law.family is not Law.GAUGE:
             slope /= problem.geometry.row_norm
         return GradientNoise(block.deviation, slope)
 
@@ -303,7 +303,7 @@ class ObjectivePerturbation(Mechanism):
         """Those of the linear term on each coordinate of the weighted problem."""
         solved, block = plan.minimisation, plan.statement.released["coef"]
         assert solved is not None
-        noise = LinearTerm(solved.ridge, block.law.removesuffix(" in the objective"), block.scale, 0.0, "")
+        noise = LinearTerm(solved.ridge, block.law.family, block.scale, 0.0, "")
         return noise.deviations(plan.problem.weighted(solved.weights).geometry)
 
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
@@ -355,7 +355,7 @@ class ObjectivePerturbation(Mechanism):
     def profiles(self, plan: Plan) -> tuple[Profile, ...]:
         """Theorem 3 at every eps, and the noise that pays for the tolerance; nothing where noise is not Gaussian."""
         block, eps = plan.statement.released["coef"], plan.statement.eps
-        if not block.law.startswith("Gaussian"):
+        if not block.law.gaussian:
             return ()
         assert plan.minimisation is not None
         problem, loss = plan.problem, plan.problem.loss
@@ -376,11 +376,11 @@ class ObjectivePerturbation(Mechanism):
 
     def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
         block = plan.statement.released["coef"]
-        if block.law.startswith("gauge"):
+        if block.law.family is Law.GAUGE:
             assert plan.minimisation is not None
             geometry = plan.problem.weighted(plan.minimisation.weights).geometry
             return source.in_body(block.scale, geometry.half_widths, geometry.groups)
-        if block.law.startswith("norm-Gamma"):
+        if block.law.family is Law.NORM_GAMMA:
             return source.norm_gamma(block.scale, *block.shape)
         return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
 

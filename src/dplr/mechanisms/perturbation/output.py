@@ -23,6 +23,7 @@ from dplr.privacy import sensitivity
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import huber_residual, model_of
@@ -115,12 +116,12 @@ class OutputPerturbation(Mechanism):
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
         moved = sensitivity.minimiser(records, problem.loss.lipschitz, norm, ridge, solved.tolerance)
         guarantee: Pure | Gaussian = Pure(eps)
-        law, scale = "none", 0.0
+        law, scale = Law.NONE, 0.0
         if math.isfinite(eps) and delta > 0:
             guarantee = Gaussian(gaussian_mu(eps, delta))
-            law, scale = "Gaussian", moved / guarantee.mu
+            law, scale = Law.GAUSSIAN, moved / guarantee.mu
         elif math.isfinite(eps):
-            law, scale = "norm-Gamma", moved / eps
+            law, scale = Law.NORM_GAMMA, moved / eps
         released = {"coef": Release((size,), moved, law, scale, minimisation.release_grid(scale))}
         statement = PrivacyStatement(
             mechanism=self.about.name,
@@ -200,9 +201,9 @@ class OutputPerturbation(Mechanism):
     def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         block = plan.statement.released["coef"]
         coef = minimum
-        if block.law == "norm-Gamma":
+        if block.law is Law.NORM_GAMMA:
             coef = minimum + source.norm_gamma(block.scale, len(minimum))
-        elif block.law == "Gaussian":
+        elif block.law is Law.GAUSSIAN:
             coef = minimum + source.normal(block.scale, len(minimum))
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))

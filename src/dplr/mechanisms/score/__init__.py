@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dplr.mechanisms.protocol import Description
+from dplr.privacy.law import Law
 
 ABOUT = Description(
     name="score",
     module="dplr.mechanisms.score.spec",
     spec="ScoreRelease",
     words="the score release: noise on sums of gradients and their slopes, from which Newton steps are made",
-    laws=(("discrete Gaussian",), ("discrete Gaussian",)),
+    laws=((Law.DISCRETE_GAUSSIAN,), (Law.DISCRETE_GAUSSIAN,)),
     arithmetic="integer",
     noise_in="sums",
     hint="score needs delta > 0 and a logistic model",

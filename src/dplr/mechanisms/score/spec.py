@@ -22,6 +22,7 @@ from dplr.mechanisms.score import noise as round_noise
 from dplr.mechanisms.score.defaults import FIRST_WEIGHT, shares
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import LOGISTIC, model_of, models_with
@@ -98,7 +99,7 @@ class ScoreRelease(Mechanism):
         if math.isinf(eps):
             exact = math.ldexp(1.0, round_noise.EXACT)
             released = {
-                rounds.block_name(number, kind): Release((size,), each.sensitivity, "none", 0.0, exact)
+                rounds.block_name(number, kind): Release((size,), each.sensitivity, Law.NONE, 0.0, exact)
                 for number, each in enumerate(planned)
                 for kind, size in sizes
             }
@@ -196,7 +197,7 @@ def _releases(
         weights = {"score": 1.0, "diagonal": each.weight, "off_diagonal": each.weight * math.sqrt(2)}
         for (kind, size), block in zip(sizes, blocks, strict=True):
             released[rounds.block_name(number, kind)] = Release(
-                (size,), charged, "discrete Gaussian", block.scale, block.grid, weights[kind], block.units
+                (size,), charged, Law.DISCRETE_GAUSSIAN, block.scale, block.grid, weights[kind], block.units
             )
     return released
 
