@@ -185,6 +185,14 @@ def test_poisson_batches_are_charged_by_the_accountant(neighbouring):
     assert 0.99 < poisson_eps(statement.guarantee, 1e-5, Neighbouring(neighbouring)) <= 1.0
 
 
+@pytest.mark.parametrize("batch", ["full", 250])
+@pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
+def test_the_outlook_takes_the_clip_of_a_row_from_what_is_charged(neighbouring, batch):
+    planned = plan(1.0, 1e-5, steps=50, clip=0.5, batch=batch, neighbouring=neighbouring)
+    slope = dplr.NoisyGradientDescent(batch=batch).gradient_noise(planned).slope
+    assert slope * planned.problem.geometry.row_norm == pytest.approx(0.5, rel=1e-4)
+
+
 def test_a_fit_on_poisson_batches_learns():
     X, y = easy()
     est = fit(X, y, eps=2.0, steps=60, learning_rate=20, batch=500)

@@ -229,8 +229,9 @@ class NoisyGradientDescent(Mechanism):
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """That of the mean of all steps."""
         block, problem = plan.statement.released[BLOCK], plan.problem
-        clip = block.sensitivity / problem.neighbouring.records_changed
-        return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip / problem.geometry.row_norm)
+        records = problem.neighbouring.records_changed if self.batch == "full" else 1  # a batch is charged for one
+        clip = block.sensitivity / (records * problem.geometry.row_norm)
+        return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip)
 
     def link(self, plan: Plan) -> Link:
         """The link of the logistic loss with clipped slopes, and the logistic link where there are few rows."""
@@ -353,9 +354,8 @@ class _Cost:
 
 def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: float, delta: float) -> _Cost:
     """Noise of every step and guarantee of all of them."""
-    size = problem.geometry.n_coefs
+    size, records = problem.geometry.n_coefs, problem.neighbouring.records_changed
     query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
-    records = problem.neighbouring.records_changed
     moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
     if math.isinf(eps):
         exact = _exact_columns(problem) if descent.standardised else {}
@@ -434,10 +434,9 @@ def _exact_columns(problem: Problem) -> dict[str, Release]:
 def _as_printed(
     problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
 ) -> _Cost:
-    """Every step with the classical noise for (eps, delta) of its own: what HHA23's equations give, and what it costs.
+    """Every step with the classical noise for (eps, delta) of its own, as HHA23's equations have it, and its cost.
 
-    The paper calibrates to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a clipped
-    sum.
+    They calibrate to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a sum of them.
     """
     assert problem.n_rows is not None
     size, records = problem.geometry.n_coefs, problem.neighbouring.records_changed
