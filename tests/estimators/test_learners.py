@@ -1,5 +1,6 @@
 """Which estimators inside a client learn from their rows: all but those that are known not to."""
 
+import contextlib
 import copy
 import functools
 import warnings
@@ -9,7 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
+from sklearn.decomposition import NMF
 from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.feature_selection import SelectFromModel
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -27,6 +31,7 @@ X = RNG.uniform(0.0, 0.5, (200, 2))
 Y = X[:, 0]
 CV = KFold(2)
 MODEL = dplr.LinearRegression(eps=1.0)
+TWO = dplr.LinearRegression(eps=1.0, mechanism="fm")
 # They need parameters or rows of another kind: patches of images, hashes of text, codes by a dictionary.
 GIVEN = {
     "SparseCoder": {"dictionary": np.eye(2)},
@@ -183,6 +188,64 @@ def test_a_function_that_sees_all_rows_is_told_of(name):
     with pytest.warns(dplr.PrivacyWarning, match=fact):
         fitted = FUNCTIONS[name].fit(X, Y)[-1]
     assert getattr(fitted, "regressor_", fitted).privacy_.uncovered == (fact,)
+
+
+FROZEN = {
+    "FunctionTransformer": FunctionTransformer(scale),
+    "FunctionTransformer ": make_pipeline(FunctionTransformer(scale), MinMaxScaler()).fit(X),
+    "NMF": NMF(2).fit(X),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_public_rows_taught_may_mix_private_rows_all_the_same(name):
+    """`FrozenEstimator` stops `fit` alone."""
+    fact = f"a function of {name.strip()} sees all rows at once, and is covered only if it treats each row by itself"
+    assert statement_of(make_pipeline(FrozenEstimator(FROZEN[name]), MODEL)).uncovered == (fact,)
+
+
+@functools.cache
+def transformers():
+    """The fitted transformers of scikit-learn that take rows of numbers, and what they make of some rows."""
+    fitted, rows = {}, RNG.uniform(0.1, 1.0, (40, 4))
+    public = RNG.uniform(0.1, 1.0, (60, 4))
+    for name, kind in all_estimators(type_filter="transformer"):
+        with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, AttributeError):
+            warnings.simplefilter("ignore")
+            model = kind().fit(public, public[:, 0] > 0.5)
+            fitted[name] = model, rows, transformed(model, rows)
+    return fitted
+
+
+def transformed(model, rows):
+    made = model.transform(rows)
+    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+
+
+def test_a_frozen_transformer_of_scikit_learn_treats_each_row_by_itself_or_is_named():
+    """Red where a version brings one that mixes rows."""
+    mixing = set()
+    for name, (model, rows, made) in transformers().items():
+        for odd in (np.full(4, 1e6), np.full(4, 1e-6)):
+            other = np.concatenate([rows[:-1], [odd]])
+            if not np.array_equal(made[:-1], transformed(model, other)[:-1], equal_nan=True):
+                mixing.add(name)
+    assert mixing == {"MiniBatchNMF"}
+    assert len(transformers()) > 50
+    assert {name for name in transformers() if list(with_functions(FrozenEstimator(transformers()[name][0])))} == {
+        *mixing,
+        "NMF",  # with solver="mu"
+    }
+
+
+@pytest.mark.filterwarnings("ignore:a function of SelectFromModel:dplr.PrivacyWarning")
+def test_a_function_that_counts_columns_by_all_rows_is_told_of():
+    fact = "a function of SelectFromModel sees all rows at once, and is covered only if it treats each row by itself"
+    counting = SelectFromModel(TWO, threshold=-np.inf, max_features=lambda rows: 1 + int(rows.max() > 0.4))
+    assert statement_of(make_pipeline(counting, TWO)).uncovered == (fact,)
+    assert counting.fit(X, Y).estimator_.privacy_.uncovered == (fact,)
+    counting.set_params(max_features=1)
+    assert counting.fit(X, Y).estimator_.privacy_.uncovered == ()
 
 
 def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_model():

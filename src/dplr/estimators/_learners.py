@@ -51,11 +51,13 @@ _MADE_OF = {
 }
 _OPTIONAL = ("transformer", "remainder")
 _DEFAULT = object()
-# The functions of these see all rows at once.
+# The functions of these see all rows at once: they are parameters, or how a row is transformed after a fit.
 _FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
+    **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda step: [step.transform]),
     "FunctionTransformer": lambda step: [step.func],
     "TransformedTargetRegressor": lambda client: [client.func],
     "ColumnTransformer": lambda client: [entry[2] for entry in client.transformers if callable(entry[2])],
+    "SelectFromModel": lambda client: [client.max_features] if callable(client.max_features) else [],
 }
 
 
@@ -78,15 +80,14 @@ def seeded(part: Any) -> Iterator[Any]:
 
 
 def with_functions(part: Any) -> Iterator[Any]:
-    """The estimators in `part`, or itself, with a function that may mix rows."""
-    if part is None or isinstance(part, str) or not is_of_sklearn(type(part)):
+    """The estimators in `part`, frozen ones too, or itself, with a function that may mix rows."""
+    if not is_of_sklearn(type(part)) or not hasattr(part, "get_params"):
         return
     functions = _FUNCTIONS.get(type(part).__name__, lambda _: [])(part)
     if not all(_keeps_rows(function) for function in functions):
         yield part
-    if _is_made_of_others(part):
-        for child in _inside(part):
-            yield from with_functions(child)
+    for child in part.get_params().values():
+        yield from with_functions(child)
 
 
 def _keeps_rows(function: Any) -> bool:
@@ -95,7 +96,7 @@ def _keeps_rows(function: Any) -> bool:
 
     if isinstance(function, np.ufunc):
         return function.signature is None
-    return function is None or isinstance(function, make_column_selector)
+    return function is None or type(function) is make_column_selector
 
 
 def names_of(estimators: Iterable[Any]) -> list[str]:

@@ -51,7 +51,9 @@ _BESIDE: dict[str, _Parts] = {
 # The functions of scikit-learn that call us, and what of them decides the rows that this fit is given.
 _DECIDING: dict[str, _Parts] = {
     **_BEFORE,
-    **dict.fromkeys(("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit"), _itself),
+    **dict.fromkeys(
+        ("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit", "SelectFromModel.fit"), _itself
+    ),
     "_BaseStacking.fit": _members,
 }
 
