@@ -26,7 +26,7 @@ from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._learners import learners, names_of, promises, seeded
-from dplr.estimators._uncovered import strangers
+from dplr.estimators._uncovered import Uncovered, remember, strangers
 from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
@@ -302,7 +302,7 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
 }
-# It takes a ValueError for one of its own, so that a client calls the pipeline no regressor.
+# It takes a ValueError for one of its own: a client calls the pipeline no regressor, or goes on in workers.
 _SWALLOWING = "Pipeline.__sklearn_tags__"
 FOLDING = frozenset(
     {
@@ -331,6 +331,7 @@ def refuse(estimator: Any, callers: Callers) -> None:
         message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(message, PrivacyWarning)
+            remember(estimator, callers, more=[Uncovered(f"{of} {client.what}", client.remedy)])
         raise ValueError(message)
 
 
