@@ -11,10 +11,11 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.decomposition import NMF
-from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.ensemble import BaggingRegressor, StackingRegressor, VotingRegressor
 from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, scale
@@ -110,6 +111,32 @@ def test_a_step_of_another_package_that_says_it_needs_no_fit_is_not_believed():
     assert statement_of(make_pipeline(Scaler(), MODEL)).uncovered == (fact,)
 
 
+def test_what_a_selector_was_given_fitted_learns_nothing():
+    selector = SelectFromModel(Lasso(0.01).fit(X, Y), prefit=True, threshold=-np.inf)
+    assert statement_of(make_pipeline(selector, MODEL)).uncovered == ()
+    selector.set_params(prefit=False)
+    assert len(statement_of(make_pipeline(selector, MODEL)).uncovered) == 1
+
+
+def test_a_subclass_of_an_encoder_of_ours_may_learn_in_a_fit_of_its_own():
+    class Encoder(dplr.BoundsEncoder):
+        def fit(self, X, y=None):
+            self.mean_ = X.mean(axis=0)
+            return super().fit(X)
+
+    bounds = dplr.Bounds([(0, 1)] * 2)
+    fact = "Encoder learned from the private rows before this fit, without noise"
+    assert statement_of(make_pipeline(Encoder(bounds), MODEL)).uncovered == (fact,)
+    assert statement_of(make_pipeline(dplr.BoundsEncoder(bounds), MODEL)).uncovered == ()
+
+
+def test_a_model_whose_noise_a_seed_gives_is_told_of_in_the_statement_of_the_next(reserved):
+    selector = SelectFromModel(dplr.LinearRegression(eps=1.0, mechanism="fm", rng=0), threshold=-np.inf)
+    statement_of(make_pipeline(selector, MODEL))
+    seeded = "LinearRegression learned from the private rows before this fit, with noise that a seed gives"
+    assert [each.uncovered for each in reserved] == [(), (seeded,)]
+
+
 def test_a_projection_whose_width_is_a_function_of_the_number_of_rows_learns():
     assert list(learners(GaussianRandomProjection()))
     assert not list(learners(GaussianRandomProjection(3)))
@@ -162,6 +189,26 @@ def test_a_client_that_is_fitting_is_not_named_twice_and_one_beside_it_of_its_ty
     }
     assert set(two.privacy_.uncovered) == {asked, learned}
     assert set(columns.named_transformers_["a"].inside_.privacy_.uncovered) == {asked, beside}
+
+
+def test_a_covered_client_that_is_fitting_does_not_stand_for_one_of_its_type_that_learns(reserved):
+    def mean_of(bag):
+        return np.mean([model.coef_ for model in bag.estimators_], axis=0)
+
+    private = BaggingRegressor(TWO, 2, bootstrap=False, max_samples=0.5)
+    selector = SelectFromModel(private, threshold=-np.inf, importance_getter=mean_of)
+    frozen = StackingRegressor([("a", FrozenEstimator(Ridge().fit(X, Y)))], passthrough=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        make_pipeline(selector, BaggingRegressor(n_estimators=2)).fit(X, Y)
+        assert {each.uncovered for each in reserved} == {
+            ("BaggingRegressor learned from the private rows beside this fit, without noise",)
+        }
+        reserved.clear()
+        make_pipeline(frozen, StackingRegressor([("a", MODEL)], MODEL, cv=CV)).fit(X, Y)
+    assert {each.uncovered for each in reserved} == {
+        ("StackingRegressor learned from the private rows before this fit, without noise",)
+    }
 
 
 FUNCTIONS = {
@@ -259,6 +306,14 @@ def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_m
 def test_a_function_of_each_row_is_not_told_of(name):
     rows = pd.DataFrame(X, columns=["a", "b"])
     assert statement_of(make_pipeline(ROWWISE[name], MODEL), rows).uncovered == ()
+
+
+def test_a_subclass_of_a_selector_of_columns_may_look_at_all_rows():
+    class Selector(make_column_selector):
+        def __call__(self, rows):
+            return list(rows.columns[: 1 + int(rows.iloc[0, 0] > 0.2)])
+
+    assert list(with_functions(ColumnTransformer([("a", "passthrough", Selector())])))
 
 
 def test_a_function_of_matrices_may_mix_rows():

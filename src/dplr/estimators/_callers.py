@@ -79,7 +79,12 @@ def is_cut(callers: Callers) -> bool:
 
 def is_ours(kind: type[Any]) -> bool:
     """Whether a type is of dplr, or made of one."""
-    return any(base.__module__.partition(".")[0] == "dplr" for base in kind.__mro__)
+    return any(is_of_dplr(base) for base in kind.__mro__)
+
+
+def is_of_dplr(kind: type[Any]) -> bool:
+    """Whether a type is of dplr itself."""
+    return kind.__module__.partition(".")[0] == "dplr"
 
 
 def is_of_sklearn(kind: type[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr.estimators._callers import is_of_sklearn, is_ours
+from dplr.estimators._callers import is_of_dplr, is_of_sklearn, is_ours
 
 # What these learn is nothing, the number of columns, or drawn from a seed. The tag `requires_fit` does not tell: a
 # Gaussian process needs no fit to predict, and learns all the same.
@@ -108,19 +108,22 @@ def _units(part: Any) -> Iterator[Any]:
     """The estimators in `part`, or itself, that are not made of others; and those whose part is a default."""
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
         return
-    if not _is_made_of_others(part):
+    if not is_made_of_others(part):
         yield part
         return
     for child in _inside(part):
         yield from [part] if child is _DEFAULT else _units(child)
 
 
-def _is_made_of_others(part: Any) -> bool:
+def is_made_of_others(part: Any) -> bool:
+    """Whether an estimator learns what the parts inside it learn, and nothing else."""
     return is_of_sklearn(type(part)) and type(part).__name__ in _MADE_OF
 
 
 def _inside(part: Any) -> Iterator[Any]:
     """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
+    if getattr(part, "prefit", False):  # it says what `FrozenEstimator` says
+        return
     for name in _MADE_OF[type(part).__name__]:
         value = getattr(part, name, None)
         if value is None and name not in _OPTIONAL:
@@ -132,9 +135,9 @@ def _inside(part: Any) -> Iterator[Any]:
 def _learns(unit: Any) -> bool:
     """Whether not all that it knows after its fit was declared, or has noise."""
     kind = type(unit)
-    if is_ours(kind):
-        return hasattr(unit, "predict") and not promises(getattr(unit, "estimator", unit))
-    return not (is_of_sklearn(kind) and _is_declared(unit))
+    if is_ours(kind) and hasattr(unit, "predict"):
+        return not promises(getattr(unit, "estimator", unit))
+    return not (is_of_dplr(kind) or (is_of_sklearn(kind) and _is_declared(unit)))
 
 
 def _is_declared(unit: Any) -> bool:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 
 from dplr._warnings import PrivacyWarning, warn
 from dplr.estimators._callers import Caller, Callers, is_cut, is_of_sklearn, is_ours
-from dplr.estimators._pipelines import functions_before, learned_before, learned_beside
+from dplr.estimators._pipelines import functions_before, learned_before, learned_beside, seeded_before
 
 # Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
 _KEEPING = frozenset(
@@ -88,6 +88,9 @@ def uncovered(callers: Callers) -> list[Uncovered]:
         if names := ", ".join(name for name in learners if name not in _CHOOSING):
             fact = f"{names} learned from the private rows {when} this fit, without noise"
             doings.append(Uncovered(fact, _PUBLIC_ROWS))
+    if names := ", ".join(seeded_before(callers)):
+        fact = f"{names} learned from the private rows before this fit, with noise that a seed gives"
+        doings.append(Uncovered(fact, "Use rng=None for a real release."))
     if names := ", ".join(functions_before(callers)):
         fact = f"a function of {names} sees all rows at once, and is covered only if it treats each row by itself"
         doings.append(Uncovered(fact, _ROW_BY_ROW))
