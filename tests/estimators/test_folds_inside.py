@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import StackingRegressor
-from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    PredefinedSplit,
+    StratifiedKFold,
+    cross_validate,
+)
 from sklearn.multioutput import ClassifierChain, RegressorChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -38,6 +45,7 @@ CASES = {
     "stack by labels": (stack(NUMBERS, SHUFFLED), "cut by the labels"),
     "chain by labels": (lambda: RegressorChain(NUMBERS, cv=SHUFFLED).fit(X, TWO), "cut by the labels"),
     "chain by a number": (lambda: ClassifierChain(LABELS, cv=2).fit(X, TWO), "cut by the labels"),
+    "stack by groups": (stack(NUMBERS, GroupKFold(2)), "or by groups"),
     "stack in a pipeline": (
         lambda: make_pipeline(FunctionTransformer(), StackingRegressor([("a", NUMBERS)], NUMBERS, cv=SHUFFLED)).fit(
             X, Y
@@ -78,6 +86,28 @@ def test_one_label_moves_most_rows_of_shuffled_strata():
         moved[shuffled] = (folds[0] != folds[1]).sum()
     assert moved[False] < 20
     assert moved[True] > 1500
+
+
+def test_the_group_of_one_record_moves_other_groups():
+    groups = np.random.default_rng(0).integers(0, 30, 600)
+    other = groups.copy()
+    most = 0
+    for record in range(60):
+        other[record] = (groups[record] + 1) % 30
+        folds = np.empty((2, 600), int)
+        for row, each in enumerate((groups, other)):
+            for fold, (_, test) in enumerate(GroupKFold(5).split(each, groups=each)):
+                folds[row, test] = fold
+        most = max(most, (folds[0] != folds[1]).sum())
+        other[record] = groups[record]
+    assert most > 60
+
+
+@pytest.mark.parametrize("kind", [GroupKFold, GroupShuffleSplit])
+@pytest.mark.parametrize("model", [NUMBERS, COUNTED], ids=["replace_one", "add_remove"])
+def test_folds_of_groups_are_warned_of_without_persons_too(model, kind):
+    with pytest.warns(dplr.PrivacyWarning, match="one record of another group moves other rows"):
+        cross_validate(model, X, Y, groups=np.arange(200) % 7, cv=kind(2))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,5 +1,6 @@
 """Which estimators inside a client learn from their rows: all but those that are known not to."""
 
+import contextlib
 import copy
 import functools
 import warnings
@@ -9,8 +10,12 @@ import pandas as pd
 import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
-from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.decomposition import NMF
+from sklearn.ensemble import BaggingRegressor, StackingRegressor, VotingRegressor
+from sklearn.feature_selection import SelectFromModel
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, scale
@@ -27,6 +32,7 @@ X = RNG.uniform(0.0, 0.5, (200, 2))
 Y = X[:, 0]
 CV = KFold(2)
 MODEL = dplr.LinearRegression(eps=1.0)
+TWO = dplr.LinearRegression(eps=1.0, mechanism="fm")
 # They need parameters or rows of another kind: patches of images, hashes of text, codes by a dictionary.
 GIVEN = {
     "SparseCoder": {"dictionary": np.eye(2)},
@@ -105,6 +111,32 @@ def test_a_step_of_another_package_that_says_it_needs_no_fit_is_not_believed():
     assert statement_of(make_pipeline(Scaler(), MODEL)).uncovered == (fact,)
 
 
+def test_what_a_selector_was_given_fitted_learns_nothing():
+    selector = SelectFromModel(Lasso(0.01).fit(X, Y), prefit=True, threshold=-np.inf)
+    assert statement_of(make_pipeline(selector, MODEL)).uncovered == ()
+    selector.set_params(prefit=False)
+    assert len(statement_of(make_pipeline(selector, MODEL)).uncovered) == 1
+
+
+def test_a_subclass_of_an_encoder_of_ours_may_learn_in_a_fit_of_its_own():
+    class Encoder(dplr.BoundsEncoder):
+        def fit(self, X, y=None):
+            self.mean_ = X.mean(axis=0)
+            return super().fit(X)
+
+    bounds = dplr.Bounds([(0, 1)] * 2)
+    fact = "Encoder learned from the private rows before this fit, without noise"
+    assert statement_of(make_pipeline(Encoder(bounds), MODEL)).uncovered == (fact,)
+    assert statement_of(make_pipeline(dplr.BoundsEncoder(bounds), MODEL)).uncovered == ()
+
+
+def test_a_model_whose_noise_a_seed_gives_is_told_of_in_the_statement_of_the_next(reserved):
+    selector = SelectFromModel(dplr.LinearRegression(eps=1.0, mechanism="fm", rng=0), threshold=-np.inf)
+    statement_of(make_pipeline(selector, MODEL))
+    seeded = "LinearRegression learned from the private rows before this fit, with noise that a seed gives"
+    assert [each.uncovered for each in reserved] == [(), (seeded,)]
+
+
 def test_a_projection_whose_width_is_a_function_of_the_number_of_rows_learns():
     assert list(learners(GaussianRandomProjection()))
     assert not list(learners(GaussianRandomProjection(3)))
@@ -159,6 +191,26 @@ def test_a_client_that_is_fitting_is_not_named_twice_and_one_beside_it_of_its_ty
     assert set(columns.named_transformers_["a"].inside_.privacy_.uncovered) == {asked, beside}
 
 
+def test_a_covered_client_that_is_fitting_does_not_stand_for_one_of_its_type_that_learns(reserved):
+    def mean_of(bag):
+        return np.mean([model.coef_ for model in bag.estimators_], axis=0)
+
+    private = BaggingRegressor(TWO, 2, bootstrap=False, max_samples=0.5)
+    selector = SelectFromModel(private, threshold=-np.inf, importance_getter=mean_of)
+    frozen = StackingRegressor([("a", FrozenEstimator(Ridge().fit(X, Y)))], passthrough=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        make_pipeline(selector, BaggingRegressor(n_estimators=2)).fit(X, Y)
+        assert {each.uncovered for each in reserved} == {
+            ("BaggingRegressor learned from the private rows beside this fit, without noise",)
+        }
+        reserved.clear()
+        make_pipeline(frozen, StackingRegressor([("a", MODEL)], MODEL, cv=CV)).fit(X, Y)
+    assert {each.uncovered for each in reserved} == {
+        ("StackingRegressor learned from the private rows before this fit, without noise",)
+    }
+
+
 FUNCTIONS = {
     "FunctionTransformer": make_pipeline(FunctionTransformer(scale), MODEL),
     "ColumnTransformer": make_pipeline(
@@ -185,6 +237,64 @@ def test_a_function_that_sees_all_rows_is_told_of(name):
     assert getattr(fitted, "regressor_", fitted).privacy_.uncovered == (fact,)
 
 
+FROZEN = {
+    "FunctionTransformer": FunctionTransformer(scale),
+    "FunctionTransformer ": make_pipeline(FunctionTransformer(scale), MinMaxScaler()).fit(X),
+    "NMF": NMF(2).fit(X),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_public_rows_taught_may_mix_private_rows_all_the_same(name):
+    """`FrozenEstimator` stops `fit` alone."""
+    fact = f"a function of {name.strip()} sees all rows at once, and is covered only if it treats each row by itself"
+    assert statement_of(make_pipeline(FrozenEstimator(FROZEN[name]), MODEL)).uncovered == (fact,)
+
+
+@functools.cache
+def transformers():
+    """The fitted transformers of scikit-learn that take rows of numbers, and what they make of some rows."""
+    fitted, rows = {}, RNG.uniform(0.1, 1.0, (40, 4))
+    public = RNG.uniform(0.1, 1.0, (60, 4))
+    for name, kind in all_estimators(type_filter="transformer"):
+        with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, AttributeError):
+            warnings.simplefilter("ignore")
+            model = kind().fit(public, public[:, 0] > 0.5)
+            fitted[name] = model, rows, transformed(model, rows)
+    return fitted
+
+
+def transformed(model, rows):
+    made = model.transform(rows)
+    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+
+
+def test_a_frozen_transformer_of_scikit_learn_treats_each_row_by_itself_or_is_named():
+    """Red where a version brings one that mixes rows."""
+    mixing = set()
+    for name, (model, rows, made) in transformers().items():
+        for odd in (np.full(4, 1e6), np.full(4, 1e-6)):
+            other = np.concatenate([rows[:-1], [odd]])
+            if not np.array_equal(made[:-1], transformed(model, other)[:-1], equal_nan=True):
+                mixing.add(name)
+    assert mixing == {"MiniBatchNMF"}
+    assert len(transformers()) > 50
+    assert {name for name in transformers() if list(with_functions(FrozenEstimator(transformers()[name][0])))} == {
+        *mixing,
+        "NMF",  # with solver="mu"
+    }
+
+
+@pytest.mark.filterwarnings("ignore:a function of SelectFromModel:dplr.PrivacyWarning")
+def test_a_function_that_counts_columns_by_all_rows_is_told_of():
+    fact = "a function of SelectFromModel sees all rows at once, and is covered only if it treats each row by itself"
+    counting = SelectFromModel(TWO, threshold=-np.inf, max_features=lambda rows: 1 + int(rows.max() > 0.4))
+    assert statement_of(make_pipeline(counting, TWO)).uncovered == (fact,)
+    assert counting.fit(X, Y).estimator_.privacy_.uncovered == (fact,)
+    counting.set_params(max_features=1)
+    assert counting.fit(X, Y).estimator_.privacy_.uncovered == ()
+
+
 def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_model():
     member = make_pipeline(FunctionTransformer(scale), MODEL)
     with pytest.warns(dplr.PrivacyWarning, match="a function of FunctionTransformer"):
@@ -196,6 +306,14 @@ def test_a_function_in_a_member_of_a_stack_stands_in_the_statement_of_the_last_m
 def test_a_function_of_each_row_is_not_told_of(name):
     rows = pd.DataFrame(X, columns=["a", "b"])
     assert statement_of(make_pipeline(ROWWISE[name], MODEL), rows).uncovered == ()
+
+
+def test_a_subclass_of_a_selector_of_columns_may_look_at_all_rows():
+    class Selector(make_column_selector):
+        def __call__(self, rows):
+            return list(rows.columns[: 1 + int(rows.iloc[0, 0] > 0.2)])
+
+    assert list(with_functions(ColumnTransformer([("a", "passthrough", Selector())])))
 
 
 def test_a_function_of_matrices_may_mix_rows():

@@ -122,7 +122,10 @@ CLIENTS = {
     "RANSACRegressor": {REFUSED: of_numbers(RANSACRegressor(NUMBERS, min_samples=50))},
     "RFE": {COVERED: of_labels(feature_selection.RFE(LABELS))},
     "RFECV": {UNCOVERED: of_labels(feature_selection.RFECV(LABELS, cv=CV))},
-    "SelectFromModel": {COVERED: of_labels(SELECTOR)},
+    "SelectFromModel": {
+        COVERED: of_labels(SELECTOR),
+        UNCOVERED: of_labels(feature_selection.SelectFromModel(LABELS, max_features=lambda _: 1)),
+    },
     "SelfTrainingClassifier": {REFUSED: lambda: SelfTrainingClassifier(LABELS).fit(X, np.where(X[:, 1] > 0, Y, -1))},
     "SequentialFeatureSelector": {
         UNCOVERED: of_labels(

@@ -69,9 +69,22 @@ def call_stack() -> Callers:
     return tuple(stack)
 
 
+def is_cut(callers: Callers) -> bool:
+    """Whether a client in another process or thread called the outermost caller, which nobody calls by hand."""
+    if not callers:
+        return False
+    outermost = callers[-1]
+    return outermost.name != outermost.function or (outermost.owner is None and outermost.name.startswith("_"))
+
+
 def is_ours(kind: type[Any]) -> bool:
     """Whether a type is of dplr, or made of one."""
-    return any(base.__module__.partition(".")[0] == "dplr" for base in kind.__mro__)
+    return any(is_of_dplr(base) for base in kind.__mro__)
+
+
+def is_of_dplr(kind: type[Any]) -> bool:
+    """Whether a type is of dplr itself."""
+    return kind.__module__.partition(".")[0] == "dplr"
 
 
 def is_of_sklearn(kind: type[Any]) -> bool:

@@ -26,7 +26,7 @@ from dplr._warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._learners import learners, names_of, promises, seeded
-from dplr.estimators._uncovered import strangers
+from dplr.estimators._uncovered import Uncovered, remember, strangers
 from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
@@ -98,8 +98,10 @@ def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
         return "labels"
     if isinstance(cv, (folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut)):
         return "counted persons" if of_persons and not add_remove else ""
+    if isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)):
+        return "sizes of persons" if of_persons else "groups"
     if of_persons:
-        return "sizes of persons" if isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)) else "rows of persons"
+        return "rows of persons"
     return "positions" if add_remove else ""
 
 
@@ -115,8 +117,8 @@ def _folds_inside(estimator: Any, variables: Locals) -> str:
     return _cut_by(estimator, cv, _has_persons(estimator) or "person" in (variables.get("fit_params") or {}))
 
 
-def _folds_of_labels(estimator: Any, variables: Locals) -> bool:
-    return _folds_inside(estimator, variables) == "labels"
+def _folds_of_values(estimator: Any, variables: Locals) -> bool:
+    return _folds_inside(estimator, variables) in ("labels", "groups")
 
 
 def _folds_of_positions(estimator: Any, variables: Locals) -> bool:
@@ -174,7 +176,10 @@ _STACKED_ON_PLAIN = Client(
 )
 _FOLDED = "cuts folds so that one record moves other records, and their predictions are columns of a later fit"
 _FOLDED_LABELS = Client(
-    "a stack or a chain whose folds are cut by the labels", _FOLDED, "Pass cv=KFold(5).", when=_folds_of_labels
+    "a stack or a chain whose folds are cut by the labels or by groups",
+    _FOLDED,
+    "Pass cv=KFold(5).",
+    when=_folds_of_values,
 )
 _FOLDED_POSITIONS = Client(
     'a stack or a chain with folds under neighbouring="add_remove"',
@@ -302,7 +307,7 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
 }
-# It takes a ValueError for one of its own, so that a client calls the pipeline no regressor.
+# It takes a ValueError for one of its own: a client calls the pipeline no regressor, or goes on in workers.
 _SWALLOWING = "Pipeline.__sklearn_tags__"
 FOLDING = frozenset(
     {
@@ -331,6 +336,7 @@ def refuse(estimator: Any, callers: Callers) -> None:
         message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(message, PrivacyWarning)
+            remember(estimator, callers, more=[Uncovered(f"{of} {client.what}", client.remedy)])
         raise ValueError(message)
 
 
@@ -388,6 +394,8 @@ _CUTS = {
     "labels": f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} Pass cv=KFold(5).",
     "positions": f"Folds are cut by position: one record more or less {_TOO_MUCH} "
     'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
+    "groups": f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
+    f"{_TOO_MUCH} Pass a PredefinedSplit with the fold of each group by a public rule.",
     "rows of persons": "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "
     f"{_TOO_MUCH} {_BY_A_RULE}",
     "sizes of persons": "Folds hold whole persons, and are cut by their number and their rows: one person "

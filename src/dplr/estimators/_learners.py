@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr.estimators._callers import is_of_sklearn, is_ours
+from dplr.estimators._callers import is_of_dplr, is_of_sklearn, is_ours
 
 # What these learn is nothing, the number of columns, or drawn from a seed. The tag `requires_fit` does not tell: a
 # Gaussian process needs no fit to predict, and learns all the same.
@@ -51,11 +51,13 @@ _MADE_OF = {
 }
 _OPTIONAL = ("transformer", "remainder")
 _DEFAULT = object()
-# The functions of these see all rows at once.
+# The functions of these see all rows at once: they are parameters, or how a row is transformed after a fit.
 _FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
+    **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda step: [step.transform]),
     "FunctionTransformer": lambda step: [step.func],
     "TransformedTargetRegressor": lambda client: [client.func],
     "ColumnTransformer": lambda client: [entry[2] for entry in client.transformers if callable(entry[2])],
+    "SelectFromModel": lambda client: [client.max_features] if callable(client.max_features) else [],
 }
 
 
@@ -78,15 +80,14 @@ def seeded(part: Any) -> Iterator[Any]:
 
 
 def with_functions(part: Any) -> Iterator[Any]:
-    """The estimators in `part`, or itself, with a function that may mix rows."""
-    if part is None or isinstance(part, str) or not is_of_sklearn(type(part)):
+    """The estimators in `part`, frozen ones too, or itself, with a function that may mix rows."""
+    if not is_of_sklearn(type(part)) or not hasattr(part, "get_params"):
         return
     functions = _FUNCTIONS.get(type(part).__name__, lambda _: [])(part)
     if not all(_keeps_rows(function) for function in functions):
         yield part
-    if _is_made_of_others(part):
-        for child in _inside(part):
-            yield from with_functions(child)
+    for child in part.get_params().values():
+        yield from with_functions(child)
 
 
 def _keeps_rows(function: Any) -> bool:
@@ -95,7 +96,7 @@ def _keeps_rows(function: Any) -> bool:
 
     if isinstance(function, np.ufunc):
         return function.signature is None
-    return function is None or isinstance(function, make_column_selector)
+    return function is None or type(function) is make_column_selector
 
 
 def names_of(estimators: Iterable[Any]) -> list[str]:
@@ -107,19 +108,22 @@ def _units(part: Any) -> Iterator[Any]:
     """The estimators in `part`, or itself, that are not made of others; and those whose part is a default."""
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
         return
-    if not _is_made_of_others(part):
+    if not is_made_of_others(part):
         yield part
         return
     for child in _inside(part):
         yield from [part] if child is _DEFAULT else _units(child)
 
 
-def _is_made_of_others(part: Any) -> bool:
+def is_made_of_others(part: Any) -> bool:
+    """Whether an estimator learns what the parts inside it learn, and nothing else."""
     return is_of_sklearn(type(part)) and type(part).__name__ in _MADE_OF
 
 
 def _inside(part: Any) -> Iterator[Any]:
     """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
+    if getattr(part, "prefit", False):  # it says what `FrozenEstimator` says
+        return
     for name in _MADE_OF[type(part).__name__]:
         value = getattr(part, name, None)
         if value is None and name not in _OPTIONAL:
@@ -131,9 +135,9 @@ def _inside(part: Any) -> Iterator[Any]:
 def _learns(unit: Any) -> bool:
     """Whether not all that it knows after its fit was declared, or has noise."""
     kind = type(unit)
-    if is_ours(kind):
-        return hasattr(unit, "predict") and not promises(getattr(unit, "estimator", unit))
-    return not (is_of_sklearn(kind) and _is_declared(unit))
+    if is_ours(kind) and hasattr(unit, "predict"):
+        return not promises(getattr(unit, "estimator", unit))
+    return not (is_of_dplr(kind) or (is_of_sklearn(kind) and _is_declared(unit)))
 
 
 def _is_declared(unit: Any) -> bool:

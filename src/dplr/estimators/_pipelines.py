@@ -11,7 +11,7 @@ from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures as Fourier
-from dplr.estimators._learners import learners, names_of, with_functions
+from dplr.estimators._learners import is_made_of_others, learners, names_of, seeded, with_functions
 
 _INSIDE = ("steps", "transformers", "transformer_list")
 _Parts = Callable[[Mapping[str, Any]], list[Any]]
@@ -51,7 +51,9 @@ _BESIDE: dict[str, _Parts] = {
 # The functions of scikit-learn that call us, and what of them decides the rows that this fit is given.
 _DECIDING: dict[str, _Parts] = {
     **_BEFORE,
-    **dict.fromkeys(("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit"), _itself),
+    **dict.fromkeys(
+        ("ColumnTransformer.fit_transform", "TransformedTargetRegressor.fit", "SelectFromModel.fit"), _itself
+    ),
     "_BaseStacking.fit": _members,
 }
 
@@ -64,6 +66,15 @@ def learned_before(callers: Callers) -> list[str]:
 def learned_beside(callers: Callers) -> list[str]:
     """The names of what else our callers fit to the rows."""
     return _learned(callers, _BESIDE)
+
+
+def seeded_before(callers: Callers) -> list[str]:
+    """The names of models in the steps of our callers, not in one that is fitting now, whose noise a seed gives."""
+    names = []
+    for place, parts in _parts(callers, _BEFORE):
+        steps = (part for part in parts if not any(part is client for client in _fitting(callers[:place])))
+        names += names_of(model for step in steps for model in seeded(step))
+    return names
 
 
 def functions_before(callers: Callers) -> list[str]:
@@ -84,12 +95,22 @@ def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
     estimators = []
     for place, parts in _parts(callers, tables):
         candidates = [estimator for part in parts for estimator in learners(part)]
-        clients = [caller.variables["self"] for caller in callers[:place] if caller.owner is not None]
+        clients = _fitting(callers[:place])
         rest = [estimator for estimator in candidates if not any(estimator is client for client in clients)]
         if len(rest) == len(candidates):
-            _remove_copied(rest, {type(client) for client in clients})
+            _remove_copied(rest, {type(client) for client in clients if _learns_itself(client)})
         estimators += rest
     return names_of(estimators)
+
+
+def _fitting(callers: Callers) -> list[Any]:
+    """The estimators whose methods the callers are."""
+    return [caller.variables["self"] for caller in callers if caller.owner is not None]
+
+
+def _learns_itself(client: Any) -> bool:
+    """Whether a client learns without noise, apart from the parts inside it."""
+    return not is_made_of_others(client) and any(learner is client for learner in learners(client))
 
 
 def _remove_copied(parts: list[Any], kinds: set[type[Any]]) -> None:

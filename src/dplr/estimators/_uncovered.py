@@ -5,18 +5,22 @@ does with the rows beside our fit. Then the statement says so. An estimator of o
 scikit-learn is never on a list.
 
 In a worker the frames of a client are not seen. So a copy of a model, and a model whose tags are asked for, takes with
-it what its statement must say (`remember`); where no frame was lost, what the frames say counts alone.
+it what its statement must say (`remember`), for the models beside it too; where no frame was lost, what the frames say
+counts alone. A worker whose models remember no client says that nobody knows who asked.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from dplr._warnings import PrivacyWarning, warn
-from dplr.estimators._callers import Caller, Callers, is_of_sklearn
-from dplr.estimators._pipelines import functions_before, learned_before, learned_beside
+from dplr.estimators._callers import Caller, Callers, is_cut, is_of_sklearn, is_ours
+from dplr.estimators._pipelines import functions_before, learned_before, learned_beside, seeded_before
 
 # Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
 _KEEPING = frozenset(
@@ -55,7 +59,7 @@ _BETWEEN = frozenset(
     }
 )
 _PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
-_ROW_BY_ROW = "Give a ufunc of NumPy, such as np.log1p, or declare a transformation in the bounds."
+_ROW_BY_ROW = "Give a ufunc of NumPy, such as np.log1p, or a number, or declare a transformation in the bounds."
 _OTHERWISE = {
     "parameters": "Fix them by public knowledge, or pay for the choice with dplr.PrivateSearch.",
     "columns": "Choose them by public knowledge, or with RFE, which spends eps in each step.",
@@ -69,6 +73,13 @@ class Uncovered(NamedTuple):
     remedy: str
 
 
+_Memory = list[tuple[tuple[int, int], list[Uncovered]]]
+_UNSEEN = Uncovered(
+    "what asked for this fit in another process or thread, and what it did with the private rows, is not known",
+    "Fit with n_jobs=None, which shows it.",
+)
+
+
 def uncovered(callers: Callers) -> list[Uncovered]:
     """The doings of callers that no noise covers."""
     doings = []
@@ -77,6 +88,9 @@ def uncovered(callers: Callers) -> list[Uncovered]:
         if names := ", ".join(name for name in learners if name not in _CHOOSING):
             fact = f"{names} learned from the private rows {when} this fit, without noise"
             doings.append(Uncovered(fact, _PUBLIC_ROWS))
+    if names := ", ".join(seeded_before(callers)):
+        fact = f"{names} learned from the private rows before this fit, with noise that a seed gives"
+        doings.append(Uncovered(fact, "Use rng=None for a real release."))
     if names := ", ".join(functions_before(callers)):
         fact = f"a function of {names} sees all rows at once, and is covered only if it treats each row by itself"
         doings.append(Uncovered(fact, _ROW_BY_ROW))
@@ -92,14 +106,14 @@ def strangers(callers: Callers) -> list[Caller]:
     return [caller for caller in callers if not _is_known(caller)]
 
 
-def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
-    """Take along what a fit in a worker could not see of the callers that are here.
+def remember(estimator: Any, callers: Callers, original: Any = None, more: Sequence[Uncovered] = ()) -> None:
+    """Take along what a fit in a worker could not see of the callers that are here, and `more`.
 
     `original` is the estimator of which this one is a copy.
     """
-    memory = [entry for entry in _memory(estimator if original is None else original) if entry[0] != _here()]
-    if doings := uncovered(callers):
-        memory.append((_here(), doings))
+    memory = _elsewhere(estimator if original is None else original, callers)
+    if callers:
+        memory.append((_here(), [*_doings(callers, memory), *more]))
     if memory:
         estimator._caller_memory = memory
     else:
@@ -109,15 +123,36 @@ def remember(estimator: Any, callers: Callers, original: Any = None) -> None:
 def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
     """The facts that the statement of a fit must name; the user is warned of each."""
     remember(estimator, ())
-    elsewhere = [doing for _, doings in _memory(estimator) for doing in doings]
-    doings = list(dict.fromkeys([*uncovered(callers), *elsewhere]))
-    for fact, remedy in doings:
+    memory = _elsewhere(estimator, callers)
+    doings = _doings(callers, memory) + [doing for _, doings in memory for doing in doings]
+    for fact, remedy in dict.fromkeys(doings):
         warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
-    return tuple(fact for fact, _ in doings)
+    return tuple(fact for fact, _ in dict.fromkeys(doings))
 
 
-def _memory(estimator: Any) -> list[tuple[tuple[int, int], list[Uncovered]]]:
-    memory: list[tuple[tuple[int, int], list[Uncovered]]] = estimator.__dict__.get("_caller_memory", [])
+def _doings(callers: Callers, memory: _Memory) -> list[Uncovered]:
+    """The doings of callers, and of one that nobody saw: a union asks its models nothing before its workers do."""
+    unseen = is_cut(callers) and (not memory or callers[-1].variables.get("message_clsname") == "FeatureUnion")
+    return uncovered(callers) + [_UNSEEN] * unseen
+
+
+def _elsewhere(estimator: Any, callers: Callers) -> _Memory:
+    """The memory of other processes and threads: of the estimator, or of the models beside it in a worker."""
+    models = [estimator]
+    if is_cut(callers) and not _memory(estimator):
+        models = list(_given(callers[-1]))
+    return [entry for model in models for entry in _memory(model) if entry[0] != _here()]
+
+
+def _given(caller: Caller) -> Iterator[Any]:
+    """The models of ours in what a function was given."""
+    for value in caller.variables.values():
+        if isinstance(value, BaseEstimator):
+            yield from (part for part in (value, *value.get_params().values()) if is_ours(type(part)))
+
+
+def _memory(estimator: Any) -> _Memory:
+    memory: _Memory = getattr(estimator, "_caller_memory", [])
     return memory
 
 
@@ -147,6 +182,6 @@ def _is_fold(caller: Caller) -> bool:
 
 
 def _is_known(caller: Caller) -> bool:
-    if caller.owner is None:
-        return caller.place in _FOLDS or caller.place in _BETWEEN
+    if caller.owner is None:  # what lies in a function that asks for tags does not name `self`
+        return caller.place in _FOLDS or caller.place in _BETWEEN or caller.function.endswith(".__sklearn_tags__")
     return is_of_sklearn(caller.owner) and (caller.client in _KEEPING or caller.client in _CHOOSING)
