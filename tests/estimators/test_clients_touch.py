@@ -120,7 +120,7 @@ def test_what_the_table_calls_refused_is_what_the_code_refuses():
         "a stack of classifiers": "StackingClassifier",
         "a stack with a `final_estimator` that is not private": "StackingRegressor",
         "a stack with a member that is not private": "StackingRegressor",
-        "a stack or a chain whose folds are cut by the labels": "RegressorChain",
+        "a stack or a chain whose folds are cut by the labels or by groups": "RegressorChain",
         'a stack or a chain with folds under neighbouring="add_remove"': "RegressorChain",
         "a stack or a chain with folds of persons": "RegressorChain",
         "a vote with a member that is not private": "VotingRegressor",
