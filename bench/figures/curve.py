@@ -20,7 +20,7 @@ WIDTHS = {390: "plan_narrow.png", 1280: "plan_wide.png"}
 
 
 def main(path: str, folder: str | None = None) -> None:
-    curve = dplr.plan(curve=True, bounds=EXAMPLE, model="linear", n_rows=2_000, delta=1e-6)
+    curve = dplr.plan_curve(bounds=EXAMPLE, model="linear", n_rows=2_000, delta=1e-6)
     curve.to_html(path, title="What do people earn?")
     if folder is None:
         return

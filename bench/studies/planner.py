@@ -77,8 +77,8 @@ def measured(table: Table, delta: float) -> Iterator[dict[str, Any]]:
 
 def simulated(table: Table, delta: float, how: str, assume: dplr.Assumptions) -> Iterator[dict[str, Any]]:
     """The planner's figures."""
-    curve = dplr.plan(
-        curve=True, eps=LEVELS, delta=[delta], n_rows=[len(table.y)], bounds=table.bounds, model=table.model,
+    curve = dplr.plan_curve(
+        eps=LEVELS, delta=[delta], n_rows=[len(table.y)], bounds=table.bounds, model=table.model,
         assume=assume,
     )  # fmt: skip
     for point in curve.points:

@@ -10,7 +10,7 @@ import dplr
 from dplr import plots
 
 bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
-curve = dplr.plan(bounds=bounds, n_rows=[5_000], eps=[0.1, 0.3, 1.0], delta=[1e-6], curve=True)
+curve = dplr.plan_curve(bounds=bounds, n_rows=[5_000], eps=[0.1, 0.3, 1.0], delta=[1e-6])
 print(curve)
 
 # %%

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
     from dplr.moments.released import ReleasedMoments
-    from dplr.planner import Assumptions, plan
+    from dplr.planner import Assumptions, plan, plan_curve, plan_intervals, plan_target
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
@@ -101,6 +101,9 @@ __all__ = [
     "load_moments",
     "margin_loss",
     "plan",
+    "plan_curve",
+    "plan_intervals",
+    "plan_target",
     "release_moments",
     "residual_loss",
     "save_model",
@@ -153,6 +156,9 @@ _HOMES = {
     "load_moments": "dplr.moments.file",
     "margin_loss": "dplr.problem.losses",
     "plan": "dplr.planner",
+    "plan_curve": "dplr.planner",
+    "plan_intervals": "dplr.planner",
+    "plan_target": "dplr.planner",
     "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -47,9 +47,10 @@ _ABSENT = {
 }
 
 
-def suggests(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse unknown keywords with what to write instead."""
-    known = [name for name, each in inspect.signature(function).parameters.items() if each.kind != each.VAR_KEYWORD]
+def suggests(function: Callable[P, R], more: Iterable[str] = ()) -> Callable[P, R]:
+    """Refuse unknown keywords with what to write instead; `more` are the names that `**` of the function takes."""
+    parameters = inspect.signature(function).parameters
+    known = [*(name for name, each in parameters.items() if each.kind != each.VAR_KEYWORD), *more]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -41,7 +41,7 @@ def test_a_curve_is_printed_and_its_page_and_figures_are_written(folder):
     done = command(*PLAN, "--n-rows", "400", "--eps", "0.3", "--curve", "--html", "a.html", "--csv", "a.csv")
     known = dplr.Bounds.from_toml("bounds.toml")
     options = {"n_rows": 400, "eps": 0.3, "mechanism": "fm", "assume": dplr.Assumptions(tables=2)}
-    curve = dplr.plan(bounds=known, curve=True, **options)
+    curve = dplr.plan_curve(bounds=known, **options)
     assert str(curve) in done.stdout
     assert (folder / "a.html").read_text() == dplr.report.curve_html(curve)
     assert (folder / "a.csv").read_text() == curve.csv_text()
@@ -53,10 +53,10 @@ def test_a_curve_is_printed_and_its_page_and_figures_are_written(folder):
 def test_a_target_has_the_answer_of_the_library():
     known = dplr.Bounds.from_toml("bounds.toml")
     assume = dplr.Assumptions(tables=2, signal=0.6, positive=0.3, seed=2)
-    wanted = dplr.plan(bounds=known, n_rows=900, mechanism="fm", target_error=0.28, assume=assume)
+    wanted = dplr.plan_target(bounds=known, n_rows=900, mechanism="fm", target_error=0.28, assume=assume)
     guesses = ("--signal", "0.6", "--positive", "0.3", "--seed", "2")
     assert str(wanted) in command(*PLAN, *guesses, "--n-rows", "900", "--target-error", "0.28").stdout
-    wide = dplr.plan(
+    wide = dplr.plan_target(
         bounds=known, n_rows=900, mechanism="fm", target_width={"age": 0.1}, assume=dplr.Assumptions(tables=2)
     )
     assert str(wide) in command(*PLAN, "--n-rows", "900", "--target-width", "age=0.1").stdout

@@ -209,11 +209,10 @@ def test_plan_and_statement_say_persons():
         dplr.plan(n_rows=150, bounds=BOUNDS, eps=20.0, mechanism="fm", person="id")
 
 
-@pytest.mark.parametrize("change", [{"curve": True}, {"target_error": 0.2}, {"intervals": True}])
-def test_simulations_refuse_factors_of_labels(change):
-    facts = {"n_rows": 1000, "bounds": BOUNDS, "eps": None if "target_error" in change else 1.0, **change}
-    with pytest.raises(ValueError, match="`class_weight` must be left out with a curve, a target or intervals"):
-        dplr.plan(class_weight={0: 1, 1: 2}, **facts)
+@pytest.mark.parametrize("call", [dplr.plan_curve, dplr.plan_target, dplr.plan_intervals])
+def test_simulations_refuse_factors_of_labels(call):
+    with pytest.raises(TypeError, match=f"`class_weight` is no parameter of {call.__name__}. Public factors of labels"):
+        call(n_rows=1000, bounds=BOUNDS, eps=1.0, class_weight={0: 1, 1: 2})
 
 
 def test_no_id_stays_in_a_model_in_any_form(tmp_path):

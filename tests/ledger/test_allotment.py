@@ -75,7 +75,7 @@ def ledger(path):
 
 def test_a_search_that_was_set_aside_runs_whole_while_others_spend_the_rest(ledger, path):
     X, y = data()
-    with ledger.reserve(a_plan(), fits=7) as held:
+    with ledger.set_aside(a_plan(), fits=7) as held:
         assert ledger.remaining() == (0.3, 1e-5)
         assert states(ledger) == ["set aside"] * 7
         ledger.reserve(a_plan(0.3).statement).commit()
@@ -94,15 +94,15 @@ def test_a_search_that_was_set_aside_runs_whole_while_others_spend_the_rest(ledg
 
 def test_nothing_is_set_aside_where_not_all_fits_fit(ledger):
     with pytest.raises(BudgetExceeded, match=r"got 11 releases, .* eps \(1\.1 is needed, 1 is left\).* 10 would fit"):
-        ledger.reserve(a_plan(), fits=11)
+        ledger.set_aside(a_plan(), fits=11)
     assert ledger.entries() == []
     with pytest.raises(BudgetExceeded):
-        ledger.reserve(a_plan(), fits=10**15)
+        ledger.set_aside(a_plan(), fits=10**15)
 
 
 def test_what_was_never_begun_comes_back_at_the_end_and_what_was_begun_does_not(ledger):
     X, y = data()
-    with contextlib.suppress(ZeroDivisionError), ledger.reserve(a_plan(), fits=5) as held:
+    with contextlib.suppress(ZeroDivisionError), ledger.set_aside(a_plan(), fits=5) as held:
         dplr.fit(X, y, eps=0.1, mechanism="fm", ledger=held)
         running = held.reserve(a_plan().statement)
         raise ZeroDivisionError
@@ -119,7 +119,7 @@ def test_what_was_never_begun_comes_back_at_the_end_and_what_was_begun_does_not(
 def test_a_strict_ledger_gives_nothing_back(path):
     X, y = data()
     strict = Ledger(path, eps=1.0, strict=True)
-    with strict.reserve(a_plan(), fits=4) as held:
+    with strict.set_aside(a_plan(), fits=4) as held:
         assert held.strict
         dplr.fit(X, y, eps=0.1, mechanism="fm", classes=(0, 1), ledger=held)
         X[0, 0] = np.nan
@@ -134,7 +134,7 @@ def test_a_strict_ledger_gives_nothing_back(path):
 def test_a_fit_that_fails_before_noise_gives_its_piece_to_the_ledger(ledger):
     X, y = data()
     X[3, 1] = np.nan
-    held = ledger.reserve(a_plan(), fits=2)
+    held = ledger.set_aside(a_plan(), fits=2)
     with pytest.raises(ValueError, match="finite"):
         dplr.fit(X, y, eps=0.1, mechanism="fm", ledger=held)
     assert states(ledger) == ["refunded", "set aside"]
@@ -145,7 +145,7 @@ def test_what_is_set_aside_stays_spent_after_a_crash(ledger, path):
     code = (
         f"import os, dplr\nledger = dplr.Ledger({str(path)!r})\n"
         "plan = dplr.plan(n_rows=400, n_features=2, eps=0.1, mechanism='fm')\n"
-        "with ledger.reserve(plan, fits=4) as held:\n    held.reserve(plan.statement)\n    os._exit(3)\n"
+        "with ledger.set_aside(plan, fits=4) as held:\n    held.reserve(plan.statement)\n    os._exit(3)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
     assert states(ledger) == ["reserved", "set aside", "set aside", "set aside"]
@@ -156,7 +156,7 @@ def test_what_is_set_aside_stays_spent_after_a_crash(ledger, path):
 
 
 def test_copies_of_an_allotment_take_from_the_same_pieces(ledger):
-    held = ledger.reserve(a_plan(), fits=5)
+    held = ledger.set_aside(a_plan(), fits=5)
     copies = [
         copy.copy(held), copy.deepcopy(held), pickle.loads(pickle.dumps(held)),
         clone(dplr.LogisticRegression(ledger=held)).ledger,
@@ -165,7 +165,7 @@ def test_copies_of_an_allotment_take_from_the_same_pieces(ledger):
         assert (other == held, hash(other)) == (True, hash(held))
         other.reserve(a_plan().statement).commit()
         assert held.unused() == 5 - place
-    assert held != ledger.reserve(a_plan(), fits=5)
+    assert held != ledger.set_aside(a_plan(), fits=5)
     assert ledger.spent()[0] == 1.0
     assert repr(held) == f"Allotment({ledger!r})"
 
@@ -174,7 +174,7 @@ def test_copies_of_an_allotment_take_from_the_same_pieces(ledger):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_folds_in_other_processes_take_a_piece_each_and_then_are_refused(ledger, n_jobs):
     X, y = data()
-    held = ledger.reserve(a_plan(), fits=5)
+    held = ledger.set_aside(a_plan(), fits=5)
     model = dplr.LogisticRegression(eps=0.1, ledger=held, mechanism="fm")
     cross_val_score(model, X, y, cv=KFold(5), n_jobs=n_jobs, error_score="raise")
     assert states(ledger) == ["committed"] * 5
@@ -185,7 +185,7 @@ def test_folds_in_other_processes_take_a_piece_each_and_then_are_refused(ledger,
 
 def test_many_processes_never_take_one_piece_twice(path):
     ledger = Ledger(path, eps=1.0)
-    held = ledger.reserve(a_plan(0.01), fits=40)
+    held = ledger.set_aside(a_plan(0.01), fits=40)
 
     def take():
         taken = 0
@@ -203,7 +203,7 @@ def test_many_processes_never_take_one_piece_twice(path):
 @pytest.mark.parametrize("strict", [False, True])
 def test_workers_that_are_killed_while_another_closes_never_lose_what_they_took(path, strict):
     ledger = Ledger(path, eps=1.0, strict=strict)
-    held = ledger.reserve(a_plan(0.001), fits=300)
+    held = ledger.set_aside(a_plan(0.001), fits=300)
     reading, writing = os.pipe()
     pids = []
     for _ in range(3):
@@ -235,7 +235,7 @@ def test_workers_that_are_killed_while_another_closes_never_lose_what_they_took(
 
 
 def test_threads_of_one_search_share_it(ledger):
-    held = ledger.reserve(a_plan(), fits=4)
+    held = ledger.set_aside(a_plan(), fits=4)
     threads = [threading.Thread(target=lambda: held.reserve(a_plan().statement).commit()) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -249,7 +249,7 @@ def test_threads_of_one_search_share_it(ledger):
 
 def test_many_fits_take_their_pieces_together_or_none(ledger):
     X, y = data()
-    held = ledger.reserve(a_plan(0.1), a_plan(0.2), fits=2)
+    held = ledger.set_aside(a_plan(0.1), a_plan(0.2), fits=2)
     with pytest.raises(BudgetExceeded, match="4 pieces are left"):
         dplr.fit_many(X, y, eps=[0.1, 0.2], repeats=3, mechanism="fm", ledger=held)
     assert held.unused() == 4
@@ -264,7 +264,7 @@ def test_many_fits_take_their_pieces_together_or_none(ledger):
 )
 def test_a_fit_that_asks_for_more_or_for_another_kind_is_refused_before_a_row_is_read(ledger, eps, options):
     X, _ = data()
-    held = ledger.reserve(a_plan(), fits=3)
+    held = ledger.set_aside(a_plan(), fits=3)
     with pytest.raises(BudgetExceeded, match=r"`ledger` must have set aside as much as the fit costs.*No row was read"):
         dplr.fit(X, np.full(len(X), np.nan), eps=eps, ledger=held, **{"mechanism": "fm", **options})
     assert (held.unused(), ledger.remaining()[0]) == (3, 0.7)
@@ -272,7 +272,7 @@ def test_a_fit_that_asks_for_more_or_for_another_kind_is_refused_before_a_row_is
 
 def test_a_smaller_fit_takes_a_piece_which_keeps_its_cost(ledger):
     X, y = data()
-    held = ledger.reserve(a_plan(), fits=1)
+    held = ledger.set_aside(a_plan(), fits=1)
     dplr.fit(X, y, eps=0.04, mechanism="fm", ledger=held)
     (entry,) = ledger.entries()
     assert (entry.eps, entry.statement["eps"], entry.state) == (0.1, 0.04, "committed")
@@ -285,7 +285,7 @@ def test_gaussian_fits_of_folds_take_what_was_set_aside_for_all_rows(path, compo
     ledger = Ledger(path, 3.0, 1e-4, composition)
     options = {"delta": 1e-6, "mechanism": "ngd"}
     plan = dplr.plan(n_rows=1200, n_features=2, eps=0.5, **options)
-    with ledger.reserve(plan, fits=4) as held:
+    with ledger.set_aside(plan, fits=4) as held:
         cross_val_score(
             dplr.LogisticRegression(eps=0.5, ledger=held, **options), X, y, cv=KFold(3), error_score="raise"
         )
@@ -298,7 +298,7 @@ def test_steps_and_mu_may_differ_with_the_number_of_rows(path, rows, rows_of_fol
         dplr.plan(n_rows=n, n_features=3, eps=1.0, delta=1e-6, mechanism="ngd").statement for n in (rows, rows_of_folds)
     ]
     ledger = Ledger(path, 3.0, 1e-4, "gdp")
-    ledger.reserve(plans[0], fits=1).reserve(plans[1]).commit()
+    ledger.set_aside(plans[0], fits=1).reserve(plans[1]).commit()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         ((draws, text),) = connection.execute("SELECT draws, guarantee FROM entry").fetchall()
     assert draws == max(Cost.of(each).draws for each in plans)
@@ -308,7 +308,7 @@ def test_steps_and_mu_may_differ_with_the_number_of_rows(path, rows, rows_of_fol
 def test_more_numbers_with_noise_than_were_set_aside_need_room_of_their_own(path):
     ledger = Ledger(path, 3.0, 1e-4, "gdp")
     few, many = (Cost(0.1, 1e-9, Gaussian(0.001), draws) for draws in (10, 10**7 - 15))
-    held = ledger.reserve(statement(few), fits=2)
+    held = ledger.set_aside(statement(few), fits=2)
     first = held.reserve(statement(many))
     first.commit()
     with pytest.raises(BudgetExceeded, match="must have room for the numbers with Gaussian noise"):
@@ -372,12 +372,16 @@ def test_what_is_set_aside_for_poisson_batches_is_their_eps_and_delta():
 def test_what_may_be_set_aside_is_checked(ledger):
     for fits, error in ((0, ValueError), (-2, ValueError), (2.0, TypeError), (True, TypeError)):
         with pytest.raises(error, match="`fits` must be"):
-            ledger.reserve(a_plan(), fits=fits)
+            ledger.set_aside(a_plan(), fits=fits)
     with pytest.raises(TypeError, match="`statements` must name a plan"):
-        ledger.reserve(fits=2)
+        ledger.set_aside(fits=2)
     with pytest.raises(TypeError, match=r"`statements` must be plans, or statements of plans; got 0\.5"):
-        ledger.reserve(0.5, fits=2)
-    held = ledger.reserve(a_plan(), fits=1)
+        ledger.set_aside(0.5, fits=2)
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'fits'"):
+        ledger.set_aside(a_plan())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'fits'"):
+        ledger.reserve(a_plan(), fits=2)
+    held = ledger.set_aside(a_plan(), fits=1)
     with pytest.warns(dplr.PrivacyWarning), pytest.raises(ValueError, match="`rng` must be None"):
         dplr.fit(*data(), eps=0.1, rng=1, mechanism="fm", ledger=held)
     with pytest.raises(TypeError, match="`ledger` must be a"):
@@ -389,7 +393,7 @@ def test_what_may_be_set_aside_is_checked(ledger):
 
 
 def test_entries_that_were_set_aside_can_be_begun_or_ended_and_nothing_else(ledger):
-    ledger.reserve(a_plan(), fits=2)
+    ledger.set_aside(a_plan(), fits=2)
     ledger.reserve(a_plan().statement)
     with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
         for change in (
@@ -408,7 +412,7 @@ def test_entries_that_were_set_aside_can_be_begun_or_ended_and_nothing_else(ledg
 def test_the_command_line_shows_what_is_set_aside(ledger):
     from click.testing import CliRunner
 
-    ledger.reserve(a_plan(), fits=2)
+    ledger.set_aside(a_plan(), fits=2)
     said = CliRunner().invoke(main, ["ledger", "show", ledger.path]).stdout
     assert said.count("set aside  fm") == 2
     assert "Set aside: for a fit that has not begun. It counts as spent until it is given back." in said
@@ -436,7 +440,7 @@ class Machine(RuleBasedStateMachine):
     @rule(eps=strategies.sampled_from([0.05, 0.1, 0.2]), fits=strategies.integers(1, 4))
     def set_aside(self, eps, fits):
         try:
-            held = self.ledger.reserve(statement(pure(eps)), fits=fits)
+            held = self.ledger.set_aside(statement(pure(eps)), fits=fits)
         except BudgetExceeded:
             assert self.counted() + fits * Fraction(str(eps)) > 1
             return

@@ -103,12 +103,12 @@ def test_no_error_about_a_fingerprint_shows_one(tmp_path):
     plan = dplr.plan(n_rows=9, n_features=1, eps=0.1, mechanism="fm")
     ledger.reserve(plan, fingerprint="secret one")
     said = []
-    for attempt in (
-        lambda: ledger.resume(1, plan, fingerprint="secret other"),
-        lambda: ledger.reserve(plan, fits=2, fingerprint="secret other"),
-        lambda: ledger.job("secret other", resume=True).reserve(plan.statement),
+    for error, attempt in (
+        (ValueError, lambda: ledger.resume(1, plan, fingerprint="secret other")),
+        (TypeError, lambda: ledger.set_aside(plan, fits=2, fingerprint="secret other")),
+        (ValueError, lambda: ledger.job("secret other", resume=True).reserve(plan.statement)),
     ):
-        with pytest.raises(ValueError, match=r"fingerprint|these data") as refused:
+        with pytest.raises(error, match=r"fingerprint|these data") as refused:
             attempt()
         said.append(str(refused.value))
     assert "secret" not in json.dumps(said)

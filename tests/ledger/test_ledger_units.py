@@ -64,7 +64,7 @@ def test_all_of_a_reservation_is_of_the_unit_also_what_is_set_aside_and_of_share
         of_persons.reserve(statement(person="id"), statement())
     with pytest.raises(ValueError, match="`person` must be 'id'"):
         of_persons.share("alice", eps=0.5).reserve(statement())
-    held = of_persons.reserve(statement(person="id"), fits=2)
+    held = of_persons.set_aside(statement(person="id"), fits=2)
     with pytest.raises(ValueError, match="`person` must be 'id'"):
         held.reserve(statement())
     assert held.unused() == 2

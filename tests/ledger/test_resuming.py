@@ -60,7 +60,7 @@ def test_what_was_reserved_is_given_back_whole_by_number_or_token(ledger):
 
 
 def test_pieces_that_no_fit_has_begun_are_given_back_together(ledger):
-    held = ledger.reserve(a_plan(0.1), fits=4)
+    held = ledger.set_aside(a_plan(0.1), fits=4)
     begun = held.reserve(a_plan(0.1).statement)
     begun.draw()
     assert ledger.give_back(4) == [2, 3, 4]
@@ -160,8 +160,8 @@ def test_a_resumed_reservation_must_be_the_same_job(ledger):
         ledger.resume(1, a_plan(), fingerprint="f")
     with pytest.raises(ValueError, match="None can be resumed"):
         ledger.resume(None, a_plan(), fingerprint="f")
-    with pytest.raises(ValueError, match="must be None with fits="):
-        ledger.reserve(a_plan(), fits=2, fingerprint="f")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'fingerprint'"):
+        ledger.set_aside(a_plan(), fits=2, fingerprint="f")
 
 
 def test_a_fingerprint_is_forgotten_when_its_fit_has_ended(ledger, path):

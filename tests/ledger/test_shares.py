@@ -230,8 +230,8 @@ def test_threads_that_make_one_share_at_once_make_one(path):
 def test_a_search_is_set_aside_from_a_share(ledger):
     alice = ledger.share("alice", 0.5)
     with pytest.raises(BudgetExceeded, match="in share 'alice'"):
-        alice.reserve(statement(0.1), fits=6)
-    with alice.reserve(statement(0.1), fits=5) as held:
+        alice.set_aside(statement(0.1), fits=6)
+    with alice.set_aside(statement(0.1), fits=5) as held:
         held.reserve(statement(0.1)).commit()
         assert (alice.remaining()[0], ledger.remaining()[0]) == (0.0, 0.5)
     assert (alice.remaining()[0], ledger.remaining()[0]) == (0.4, 0.9)

@@ -1,6 +1,7 @@
 """A curve holds what is proved and what a simulation says, of every mechanism, before a row is read."""
 
 import csv
+import inspect
 import io
 import math
 import types
@@ -11,6 +12,8 @@ import pytest
 
 import dplr
 from dplr import estimators
+from dplr.fitting.planning import public_facts
+from dplr.planner import Facts
 from dplr.planner.simulation import simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of
 from dplr.utility._planned import excess_risk_of
@@ -24,7 +27,7 @@ FEW = dplr.Assumptions(tables=2, fits=2)
 
 def curve_of(bounds=BOUNDS, **options):
     options = {"eps": [0.5], "delta": [0.0], "n_rows": [800], "assume": FEW} | options
-    return dplr.plan(curve=True, bounds=bounds, **options)
+    return dplr.plan_curve(bounds=bounds, **options)
 
 
 def test_a_curve_has_every_mechanism_that_can_promise_it():
@@ -198,10 +201,11 @@ def test_public_coefficients_need_a_sample():
 
 
 def test_private_rows_have_no_way_in():
-    """Neither a plan nor a curve takes rows beside those that are declared public."""
-    for name in ("X", "data", "rows"):
-        with pytest.raises(TypeError, match=f"`{name}` is no parameter of plan"):
-            dplr.plan(n_rows=10, n_features=1, eps=1.0, curve=True, **{name: np.ones((10, 1))})
+    """No plan takes rows beside those that are declared public."""
+    for call in (dplr.plan, dplr.plan_curve, dplr.plan_target, dplr.plan_intervals):
+        for name in ("X", "data", "rows"):
+            with pytest.raises(TypeError, match=f"`{name}` is no parameter of {call.__name__}\\."):
+                call(n_rows=10, n_features=1, eps=1.0, **{name: np.ones((10, 1))})
 
 
 def test_usual_values_stand_beside_the_one_that_is_asked_for():
@@ -253,7 +257,6 @@ def test_the_table_says_what_was_assumed():
         ({"delta": [0.01]}, "`delta` must be below 1/n"),
         ({"n_rows": [0]}, "`n_rows` must be at least 1"),
         ({"eps": np.linspace(0.1, 9, 401)}, "at most 400 points"),
-        ({"target_error": 0.1}, "`curve` must not stand beside a target"),
         ({"mechanism": "foo"}, "`mechanism` must be one of"),
     ],
 )
@@ -282,7 +285,31 @@ def test_assumptions_outside_their_range_are_refused_by_name(assume, error, said
 
 def test_what_only_a_simulation_uses_is_refused_elsewhere():
     for name, value in (("assume", FEW), ("progress", True)):
-        with pytest.raises(ValueError, match=f"`{name}` is of a curve"):
+        with pytest.raises(TypeError, match=f"`{name}` is no parameter of plan\\."):
             dplr.plan(n_rows=10, n_features=1, eps=1.0, **{name: value})
     with pytest.raises(TypeError, match=r"`assume` must be a dplr.Assumptions"):
         curve_of(assume={"signal": 0.1})
+
+
+OWN = {
+    dplr.plan: ["class_weight"],
+    dplr.plan_curve: ["assume", "progress"],
+    dplr.plan_target: ["assume", "target_error", "target_width"],
+    dplr.plan_intervals: ["assume"],
+}
+
+
+@pytest.mark.parametrize("call", OWN, ids=lambda call: call.__name__)
+def test_what_belongs_to_one_plan_alone_is_no_parameter_of_the_others(call):
+    flags = {name for names in OWN.values() for name in names} | {"curve", "intervals"}
+    for name in sorted(flags - {*OWN[call]}):
+        with pytest.raises(TypeError, match=f"`{name}` is no parameter of {call.__name__}\\."):
+            call(n_rows=10, n_features=1, eps=1.0, **{name: None})
+
+
+def test_simulations_pass_on_every_fact_of_a_plan_with_its_default():
+    facts = {name: each.default for name, each in inspect.signature(dplr.plan).parameters.items()}
+    handed_on = inspect.signature(public_facts).parameters
+    assert {name: each.default for name, each in handed_on.items()} == {name: facts[name] for name in handed_on}
+    assert {*handed_on} == {*facts} - {"eps", "large_delta"}
+    assert {*Facts.__annotations__} == {*handed_on} - {"n_rows", "delta", "class_weight"}

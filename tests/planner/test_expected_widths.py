@@ -8,12 +8,12 @@ import pytest
 import dplr
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b", "c"]}}, target=(0.0, 100.0))
-FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm", "intervals": True}
+FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}
 ASSUME = dplr.Assumptions(tables=2, fits=2)
 
 
 def widths(**facts):
-    found = dplr.plan(**{**FACTS, "assume": ASSUME, **facts})
+    found = dplr.plan_intervals(**{**FACTS, "assume": ASSUME, **facts})
     return {each.name: each for each in found.coefficients}
 
 
@@ -42,15 +42,15 @@ def test_widths_fall_with_rows_and_with_eps_and_never_below_those_without_privac
 
 
 def test_where_noise_drowns_the_rows_the_planner_says_so():
-    found = dplr.plan(**FACTS, n_rows=200, eps=0.1, assume=ASSUME)
+    found = dplr.plan_intervals(**FACTS, n_rows=200, eps=0.1, assume=ASSUME)
     assert all(math.isinf(each.width) and each.unsaid == 1 for each in found.coefficients)
     assert "cannot say" in str(found)
 
 
 def test_a_mechanism_without_intervals_and_a_missing_number_of_rows_are_refused():
     with pytest.raises(ValueError, match="what confidence intervals need; got 'objective'"):
-        dplr.plan(**{**FACTS, "mechanism": "objective"}, n_rows=1000, eps=1.0)
-    with pytest.raises(ValueError, match="`n_rows`"):
-        dplr.plan(**FACTS, eps=1.0, neighbouring="add_remove")
-    with pytest.raises(ValueError, match="`curve`"):
-        dplr.plan(**FACTS, eps=1.0, n_rows=1000, curve=True)
+        dplr.plan_intervals(**{**FACTS, "mechanism": "objective"}, n_rows=1000, eps=1.0)
+    with pytest.raises(TypeError, match="'n_rows'"):
+        dplr.plan_intervals(**FACTS, eps=1.0, neighbouring="add_remove")
+    with pytest.raises(TypeError, match="`curve`"):
+        dplr.plan_intervals(**FACTS, eps=1.0, n_rows=1000, curve=True)

@@ -6,12 +6,12 @@ import pytest
 import dplr
 from dplr import estimators
 
-FACTS = {"n_rows": 4000, "eps": [0.5], "delta": [0.0], "n_features": 3, "mechanism": "fm", "curve": True}
+FACTS = {"n_rows": 4000, "eps": [0.5], "delta": [0.0], "n_features": 3, "mechanism": "fm"}
 
 
 def distance(**options):
     """How far the coefficients of the simulated fits lie from those without privacy."""
-    curve = dplr.plan(**{**FACTS, "n_rows": [4000]}, **options)
+    curve = dplr.plan_curve(**{**FACTS, "n_rows": [4000]}, **options)
     (point,) = curve.points
     return curve.typical(point), curve
 

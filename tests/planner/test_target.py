@@ -12,11 +12,11 @@ FEW = dplr.Assumptions(tables=2, fits=2, rows=3000)
 
 
 def answer(**options):
-    return dplr.plan(bounds=BOUNDS, **{"mechanism": "objective", "assume": FEW} | options)
+    return dplr.plan_target(bounds=BOUNDS, **{"mechanism": "objective", "assume": FEW} | options)
 
 
 def error_at(**options):
-    (point,) = dplr.plan(bounds=BOUNDS, curve=True, mechanism="objective", delta=[0.0], assume=FEW, **options).points
+    (point,) = dplr.plan_curve(bounds=BOUNDS, mechanism="objective", delta=[0.0], assume=FEW, **options).points
     return point
 
 
@@ -55,17 +55,17 @@ def test_a_width_is_in_the_units_of_the_column():
     """Bounds in other units make another coefficient of the same model: a width moves with them."""
     months = dplr.Bounds({"age": (18 * 12, 99 * 12), "hours": (0, 80)}, target=("no", "yes"))
     options = {"n_rows": 2000, "mechanism": "objective", "assume": FEW}
-    in_years = dplr.plan(bounds=BOUNDS, target_width={"age": 0.012}, **options)
-    in_months = dplr.plan(bounds=months, target_width={"age": 0.001}, **options)
+    in_years = dplr.plan_target(bounds=BOUNDS, target_width={"age": 0.012}, **options)
+    in_months = dplr.plan_target(bounds=months, target_width={"age": 0.001}, **options)
     assert in_years.value == in_months.value
-    assert in_years.value > dplr.plan(bounds=BOUNDS, target_width={"age": 0.1}, **options).value
+    assert in_years.value > dplr.plan_target(bounds=BOUNDS, target_width={"age": 0.1}, **options).value
     assert "age 0.012" in str(in_years)
 
 
 def test_the_root_mean_square_of_widths_is_that_of_a_curve():
     found = answer(n_rows=2000, target_width=1.0)
-    curve = dplr.plan(
-        bounds=BOUNDS, curve=True, mechanism="objective", delta=[0.0], assume=FEW, n_rows=[2000], eps=[found.value]
+    curve = dplr.plan_curve(
+        bounds=BOUNDS, mechanism="objective", delta=[0.0], assume=FEW, n_rows=[2000], eps=[found.value]
     )
     assert found.expected == pytest.approx(curve.typical(curve.points[0]), rel=0.2)  # means of roots, root of means
 
@@ -84,7 +84,11 @@ def test_what_no_eps_reaches_is_refused_with_what_would_help():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"n_rows": 100, "target_error": 0.2, "target_width": 0.1}, "must not stand beside target_width"),
+        (
+            {"n_rows": 100, "target_error": 0.2, "target_width": 0.1},
+            "`target_error` or target_width must be given",
+        ),
+        ({"n_rows": 100}, "`target_error` or target_width must be given"),
         ({"n_rows": 100, "eps": 1.0, "target_error": 0.2}, "`n_rows` or eps must be given with a target, and not both"),
         ({"target_error": 0.2}, "`n_rows` or eps must be given with a target"),
         ({"n_rows": 100, "target_error": -1}, "`target_error` must be positive"),

@@ -82,7 +82,7 @@ def test_a_new_picture_is_the_current_one_of_pyplot_and_on_axes_that_are_given_n
         "boundary": lambda ax: plots.plot_decision_boundary(models["two"][0], ax=ax),
         "error": lambda ax: plots.plot_error_against_eps([(1, 0.2)], ax),
         "curve": lambda ax: plots.plot_curve(
-            dplr.plan(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm", curve=True), ax
+            dplr.plan_curve(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm"), ax
         ),
     }[draw]
     given = Figure().subplots()
@@ -444,7 +444,7 @@ def test_no_gaussian_release_is_guessed_better_than_the_best_guess(eps, delta):
 def test_a_curve_is_drawn_with_one_colour_for_each_mechanism():
     assume = dplr.Assumptions(tables=2)
     options = {"n_rows": [300, 900], "n_features": 2, "eps": [0.5, 2.0], "assume": assume}
-    curve = dplr.plan(curve=True, delta=[0.0, 1e-6], **options)
+    curve = dplr.plan_curve(delta=[0.0, 1e-6], **options)
     colours = {}
     for delta in (0.0, 1e-6):
         ax = plots.plot_curve(curve, delta=delta, n_rows=300)

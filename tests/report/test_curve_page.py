@@ -55,7 +55,7 @@ def curve_of(names=("age", "hours"), labels=("no", "yes")):
     bounds = dplr.Bounds(dict.fromkeys(names, (0, 90)), target=labels)
     levels, deltas, counts = (sorted(set(values)) for values in zip(*SETTINGS, strict=True))
     assume = dplr.Assumptions(tables=2, fits=2)
-    return dplr.plan(curve=True, bounds=bounds, eps=levels, delta=deltas, n_rows=counts, assume=assume)
+    return dplr.plan_curve(bounds=bounds, eps=levels, delta=deltas, n_rows=counts, assume=assume)
 
 
 @pytest.fixture(scope="module")

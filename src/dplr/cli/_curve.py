@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -78,18 +78,22 @@ def widths(given: tuple[str, ...]) -> float | dict[str, float] | None:
     return found.get("", found) or None
 
 
-def simulated(facts: dict[str, Any], options: dict[str, Any], sample: Any, target: dict[str, Any]) -> None:
-    """Simulate, print, and write the page and the figures; `target` is what is asked for instead of a curve."""
+def simulated(
+    facts: dict[str, Any], options: dict[str, Any], sample: Any, target: dict[str, Any], intervals: bool
+) -> None:
+    """Simulate a curve, print it, and write the page and the figures; in its place a target, or intervals."""
     import dplr
 
-    plan = cast(Callable[..., Any], dplr.plan)  # whose result depends on options that are known only now
     guesses = {name: options[name] for name in ("signal", "positive", "tables", "seed") if options[name] is not None}
     with blamed(USAGE):
-        assume = dplr.Assumptions(sample=sample, **guesses)
+        facts = {**facts, "assume": dplr.Assumptions(sample=sample, **guesses)}
         if target:
-            click.echo(visible(str(plan(**facts, **target, assume=assume))))
+            click.echo(visible(str(dplr.plan_target(**facts, **target))))
             return
-        curve = plan(**facts, curve=True, assume=assume, progress=bars_wanted(None))
+        if intervals:
+            click.echo(visible(str(dplr.plan_intervals(**facts))))
+            return
+        curve = dplr.plan_curve(**facts, progress=bars_wanted(None))
     click.echo(visible(str(curve)))
     if options["csv_path"] is not None:
         write(options["csv_path"], curve.csv_text().encode())

@@ -98,8 +98,7 @@ def plan(
         }  # fmt: skip
         if curve or searched or intervals:
             wanted = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
-            wanted |= {"intervals": True} if intervals else {}
-            simulated(facts, simulation, others["sample"], wanted)
+            simulated(facts, simulation, others["sample"], wanted, intervals)
             return
         with blamed(USAGE), muted(dplr.UtilityWarning):  # the plan shows it
             planned = dplr.plan(**facts)

@@ -24,7 +24,7 @@ Piece = tuple[int, Cost]  # the number of its entry, and what was set aside
 
 
 class Allotment:
-    """Room that a ledger set aside for a number of fits, in one step: what `Ledger.reserve` with `fits=` returns.
+    """Room that a ledger set aside for a number of fits, in one step: what `Ledger.set_aside` returns.
 
     Fits that name it (`ledger=`) take their cost from it and from nowhere else. It is a handle, as a ledger is: copied,
     pickled, cloned by scikit-learn or taken into a fork, it stands for the same pieces in the same file. What was never
@@ -41,7 +41,7 @@ class Allotment:
     ledger : dplr.Ledger
         The ledger that pays.
     token : str
-        Name of what was set aside, as `Ledger.reserve` made it.
+        Name of what was set aside, as `Ledger.set_aside` made it.
 
     Privacy
     -------
@@ -50,14 +50,14 @@ class Allotment:
 
     See Also
     --------
-    dplr.Ledger.reserve : Makes one, with `fits=`.
+    dplr.Ledger.set_aside : Makes one.
 
     Examples
     --------
     >>> import dplr, os, tempfile
     >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=3.0)
     >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.5, mechanism="fm")
-    >>> with ledger.reserve(plan, fits=5) as held:
+    >>> with ledger.set_aside(plan, fits=5) as held:
     ...     held.unused(), ledger.remaining()  # fits name ledger=held
     (5, (0.5, 1e-12))
     >>> ledger.remaining()

@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import Any, overload
+from typing import Any
 
 from dplr._validation import check_count, sentence
 from dplr.ledger import file as ledger_file
@@ -251,38 +251,27 @@ class Ledger(Recovery):
         check_share_agreement(name, eps, delta, known[name])
         return _handle(self.path, self._id, self._strict, self.label, name)
 
-    @overload
-    def reserve(
-        self, *statements: PrivacyStatement | Stated, fits: None = None, fingerprint: str | None = None
-    ) -> Reservation: ...
-    @overload
-    def reserve(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment: ...
-    def reserve(
-        self, *statements: PrivacyStatement | Stated, fits: int | None = None, fingerprint: str | None = None
-    ) -> Reservation | Allotment:
-        """Set the cost of all statements aside, or none of it; with `fits`, for that many fits that begin later.
+    def reserve(self, *statements: PrivacyStatement | Stated, fingerprint: str | None = None) -> Reservation:
+        """Set the cost of all statements aside, or none of it, for releases that begin now.
 
         Parameters
         ----------
         *statements : dplr.PrivacyStatement or dplr.Plan
             Statements of the releases to come, or plans that have one.
-        fits : int or None, default=None
-            None: one release for each statement, which the caller makes, and then commits or gives back. A number: that
-            many fits of each of them. Estimators then name the `Allotment` that is returned as their ledger.
         fingerprint : str or None, default=None
             Fingerprint of the data, for a release that may be resumed when its process is gone; see `resume`.
 
         Returns
         -------
-        dplr.ledger.Reservation or dplr.ledger.Allotment
-            What is held: an allotment where `fits` is a number.
+        dplr.ledger.Reservation
+            The entries, which the caller commits or gives back.
 
         Raises
         ------
         BudgetExceeded
             They do not fit; nothing was spent.
         ValueError, TypeError
-            A statement promises nothing, was seeded, or speaks of another relation; `fits` is not a positive integer.
+            A statement promises nothing, was seeded, or speaks of another relation.
         OSError
             The file cannot be written.
 
@@ -295,25 +284,60 @@ class Ledger(Recovery):
         --------
         >>> import dplr, tempfile, os
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
-        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm")
-        >>> allotment = ledger.reserve(plan, fits=7)  # six folds and the last fit of a search: ledger=allotment
-        >>> allotment.unused(), ledger.remaining()
-        (7, (0.3, 1e-12))
+        >>> ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")).commit()
+        >>> ledger.remaining()
+        (0.6, 1e-12)
         """
-        code = None if fingerprint is None else self._code_of(fingerprint, fits)
-        if fits is None:
-            return self._begun(statements, code)
-        releases, times = statements_of(statements, some=True), check_count("fits", fits)
-        return Allotment(self, self._set_aside(releases, None, times=times))
+        return self._begun(statements, None if fingerprint is None else self._code_of(fingerprint))
 
     def _begun(self, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
         """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
         releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
-        token = self._set_aside(releases, holder, code)
+        token = self._insert(releases, holder, code)
         recording = None if code is None else Recording(self.path, token, code, holder)
         return reservation_of(self, token, holder, len(releases), recording)
 
-    def _set_aside(
+    def set_aside(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment:
+        """Set the cost of a number of fits aside, or none of it; they begin later, with the allotment as their ledger.
+
+        Parameters
+        ----------
+        *statements : dplr.PrivacyStatement or dplr.Plan
+            Statements of the releases to come, or plans that have one.
+        fits : int
+            How many fits of each of them.
+
+        Returns
+        -------
+        dplr.ledger.Allotment
+            The room, for `ledger=` of the fits.
+
+        Raises
+        ------
+        BudgetExceeded
+            They do not fit; nothing was spent.
+        ValueError, TypeError
+            As in `reserve`; or there is no statement, or `fits` is not a positive integer.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        As `reserve`.
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm")
+        >>> allotment = ledger.set_aside(plan, fits=7)  # six folds and the last fit of a search: ledger=allotment
+        >>> allotment.unused(), ledger.remaining()
+        (7, (0.3, 1e-12))
+        """
+        releases, times = statements_of(statements, some=True), check_count("fits", fits)
+        return Allotment(self, self._insert(releases, None, times=times))
+
+    def _insert(
         self, statements: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
     ) -> str:
         """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""

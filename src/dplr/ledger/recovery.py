@@ -359,13 +359,10 @@ class Recovery(Account):
             remedy = "A strict ledger commits when it reserves, so that its file tells nothing of how fits ended."
             raise ValueError(sentence("ledger", rule, self.path, remedy))
 
-    def _code_of(self, fingerprint: str | None, fits: int | None = None) -> str:
+    def _code_of(self, fingerprint: str | None) -> str:
         """A fingerprint as the ledger keeps it; no error shows one."""
         self._check_recoverable("resume")
         checked = checked_text("fingerprint", fingerprint)
-        if fits is not None:
-            remedy = "What is set aside is given back by name, or with Allotment.close."
-            raise ValueError(sentence("fingerprint", "must be None with fits=", "a text", remedy))
         with self._writing() as (connection, _):
             return transactions.code_of(connection, checked)
 

@@ -49,7 +49,7 @@ class Assumptions:
 
     See Also
     --------
-    dplr.plan : Takes them as `assume`.
+    dplr.plan_curve, dplr.plan_target, dplr.plan_intervals : Take them as `assume`.
 
     Examples
     --------

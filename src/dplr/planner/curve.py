@@ -67,7 +67,7 @@ class Point:
     --------
     >>> import dplr
     >>> options = {"eps": [0.5], "delta": [0.0], "n_rows": [1000], "n_features": 2, "mechanism": "fm"}
-    >>> (point,) = dplr.plan(curve=True, **options).points
+    >>> (point,) = dplr.plan_curve(**options).points
     >>> point.mechanism, point.eps, sorted(point.noise)
     ('fm', 0.5, ['diagonal', 'linear', 'off_diagonal'])
     """
@@ -91,7 +91,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Curve:
-    """What fits would be like before a row is read: what `dplr.plan(..., curve=True)` returns.
+    """What fits would be like before a row is read: what `dplr.plan_curve` returns.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Curve:
 
     See Also
     --------
-    dplr.plan : Makes one, with `curve=True`.
+    dplr.plan_curve : Makes one.
     dplr.plots.plot_curve : Draws it.
     dplr.report.write_curve : Writes a page with sliders.
 
@@ -126,7 +126,7 @@ class Curve:
     --------
     >>> import dplr
     >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
-    >>> curve = dplr.plan(bounds=bounds, n_rows=2000, eps=[0.1, 1.0], delta=0.0, mechanism="fm", curve=True)
+    >>> curve = dplr.plan_curve(bounds=bounds, n_rows=2000, eps=[0.1, 1.0], delta=0.0, mechanism="fm")
     >>> sorted({point.eps for point in curve.points})
     [0.1, 1.0]
     >>> curve.records()[0]["mechanism"]
@@ -157,7 +157,7 @@ class Curve:
         Examples
         --------
         >>> import dplr
-        >>> curve = dplr.plan(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm", curve=True)
+        >>> curve = dplr.plan_curve(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm")
         >>> [name for name in curve.records()[0] if name.startswith("coef_noise")]
         ['coef_noise: column 0']
         """

@@ -25,7 +25,7 @@ Criterion = Callable[[TableResult, Reference], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The smallest eps or the fewest rows for a target: what `dplr.plan` returns where it is given a target.
+    """The smallest eps or the fewest rows for a target: what `dplr.plan_target` returns.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Answer:
 
     See Also
     --------
-    dplr.plan : Makes one, with `target_error` or `target_width`.
+    dplr.plan_target : Makes one.
 
     Examples
     --------
     >>> import dplr
     >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
-    >>> answer = dplr.plan(bounds=bounds, n_rows=2000, mechanism="fm", target_error=0.4)
+    >>> answer = dplr.plan_target(target_error=0.4, n_rows=2000, bounds=bounds, mechanism="fm")
     >>> answer.quantity, answer.expected <= 0.4
     ('eps', True)
     """
@@ -157,8 +157,9 @@ def answer_of(
     facts: PublicFacts, eps: float | None, target_error: Any, target_width: Any, assume: Assumptions, large_delta: bool
 ) -> Answer:
     """Try values far apart, then some between the last that misses the target and the first that meets it."""
-    if target_error is not None and target_width is not None:
-        raise ValueError(sentence("target_error", "must not stand beside target_width", target_error, "Give one."))
+    if (target_error is None) == (target_width is None):
+        rule = "or target_width must be given, and not both"
+        raise ValueError(sentence("target_error", rule, target_error, "Give one of them."))
     if (eps is None) == (facts.n_rows is None):
         remedy = "Give n_rows for the smallest eps, or eps for the fewest rows."
         raise ValueError(sentence("n_rows", "or eps must be given with a target, and not both", facts.n_rows, remedy))

@@ -42,8 +42,8 @@ class Width:
     Examples
     --------
     >>> import dplr
-    >>> options = {"n_rows": 20_000, "eps": 1.0, "model": "linear", "mechanism": "fm", "intervals": True}
-    >>> widths = dplr.plan(bounds=dplr.Bounds({"age": (18, 99)}, target=(0, 100)), **options)
+    >>> options = {"n_rows": 20_000, "eps": 1.0, "model": "linear", "mechanism": "fm"}
+    >>> widths = dplr.plan_intervals(bounds=dplr.Bounds({"age": (18, 99)}, target=(0, 100)), **options)
     >>> age = widths.coefficients[0]
     >>> age.name, age.width > age.plain
     ('age', True)
@@ -57,7 +57,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """How wide confidence intervals will be: what `dplr.plan` returns with ``intervals=True``.
+    """How wide confidence intervals will be: what `dplr.plan_intervals` returns.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class Widths:
 
     See Also
     --------
-    dplr.plan : Makes one, with `intervals=True`.
+    dplr.plan_intervals : Makes one.
 
     Examples
     --------
     >>> import dplr
     >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=(0, 100))
-    >>> widths = dplr.plan(bounds=bounds, n_rows=20_000, eps=1.0, model="linear", mechanism="fm", intervals=True)
+    >>> widths = dplr.plan_intervals(bounds=bounds, n_rows=20_000, eps=1.0, model="linear", mechanism="fm")
     >>> [each.name for each in widths.coefficients]
     ['age', 'hours', '(intercept)']
     """

@@ -20,7 +20,7 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     Parameters
     ----------
     curve : dplr.planner.Curve
-        What `dplr.plan(..., curve=True)` returns.
+        What `dplr.plan_curve` returns.
     ax : matplotlib.axes.Axes or None, default=None
         Where to draw; None for a new figure, which pyplot knows.
     delta : float or None, default=None
@@ -52,7 +52,7 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     --------
     >>> import dplr
     >>> from dplr import plots
-    >>> curve = dplr.plan(n_rows=[500], n_features=1, eps=[0.5, 1.0], delta=[0.0], mechanism="fm", curve=True)
+    >>> curve = dplr.plan_curve(n_rows=[500], n_features=1, eps=[0.5, 1.0], delta=[0.0], mechanism="fm")
     >>> ax = plots.plot_curve(curve)
     >>> ax.get_xscale()
     'log'

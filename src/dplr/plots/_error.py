@@ -70,7 +70,7 @@ def plot_error_against_eps(
 
     See Also
     --------
-    dplr.plan : Expected errors before any row is read.
+    dplr.plan_curve : Expected errors before any row is read.
 
     Examples
     --------

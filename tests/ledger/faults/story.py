@@ -77,7 +77,7 @@ def search(ledger, journal, name, eps, fits, begun):
     """Set aside so many fits, begin some of them and commit all of those except the last, and give the rest back."""
     journal.say("asked", name=name, eps=[eps] * fits)
     try:
-        held = ledger.labelled(name).reserve(statement(eps), fits=fits)
+        held = ledger.labelled(name).set_aside(statement(eps), fits=fits)
     except BudgetExceeded:
         journal.say("refused", name=name)
         return

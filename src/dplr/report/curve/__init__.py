@@ -34,7 +34,7 @@ def write_curve(curve: Any, path: str | os.PathLike[str], *, title: str = "A pri
     Parameters
     ----------
     curve : dplr.planner.Curve
-        What `dplr.plan(..., curve=True)` returns.
+        What `dplr.plan_curve` returns.
     path : str or path-like
         The HTML file; an older one is replaced.
     title : str, default="A private model, planned"
@@ -66,7 +66,7 @@ def write_curve(curve: Any, path: str | os.PathLike[str], *, title: str = "A pri
     >>> from dplr.report import write_curve
     >>> options = {"n_rows": [500], "n_features": 1, "eps": [0.5, 1.0], "delta": [0.0], "mechanism": "fm"}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_curve(dplr.plan(curve=True, **options), os.path.join(folder, "plan.html"))
+    ...     path = write_curve(dplr.plan_curve(**options), os.path.join(folder, "plan.html"))
     ...     "What is promised to one person" in path.read_text(encoding="utf-8")
     True
     """
@@ -81,7 +81,7 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
     Parameters
     ----------
     curve : dplr.planner.Curve
-        What `dplr.plan(..., curve=True)` returns.
+        What `dplr.plan_curve` returns.
     title : str, default="A private model, planned"
         Heading of the page.
 
@@ -108,7 +108,7 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
     >>> import dplr
     >>> from dplr.report import curve_html
     >>> options = {"n_rows": [500], "n_features": 1, "eps": [0.5, 1.0], "delta": [0.0], "mechanism": "fm"}
-    >>> "https:" in curve_html(dplr.plan(curve=True, **options))
+    >>> "https:" in curve_html(dplr.plan_curve(**options))
     False
     """
     template, mark_safe = page_template("curve/page.html")
