@@ -58,7 +58,7 @@ def unit():
 def test_options_and_the_bounds_file_say_the_same(folder):
     said = command(*FIT, *UNITS).stdout
     by_options = unit()
-    assert "one person with all their rows" in " ".join(said.split())
+    assert "One person with all their rows" in " ".join(said.split())
     (folder / "bounds.toml").write_text(IN_FILE + BOUNDS)
     assert dplr.Bounds.from_toml("bounds.toml").rows_per_person == 2
     command(*FIT)
