@@ -39,8 +39,8 @@ def errors(values: Matrix, labels: Labels) -> int:
 def rates(values: Matrix, high: float) -> Matrix:
     """Expected counts (n, 1) of log-rates, up to the largest: one by one, as vectors may round by where they lie."""
     largest = math.log(high)
-    found = [math.exp(value) if value < largest else high for value in values[:, 0].tolist()]
-    return np.array(found, np.float64)[:, None]
+    counts = [math.exp(value) if value < largest else high for value in values[:, 0].tolist()]
+    return np.array(counts, np.float64)[:, None]
 
 
 def squared_errors(values: Matrix, y: NDArray[np.float64], target: Pair) -> int:

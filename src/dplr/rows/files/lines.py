@@ -83,14 +83,14 @@ def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -
         if fault >= 0 or (state == _QUOTED and not new):
             begins = scan_rows(data, 0, _START, delimiter)[1]  # whole rows may stand before it
             raise _stray(path, lines, data[: max(begins, 0)])
-        whole = data[: max(row, 0)] if new else data
-        if whole:
-            _check_unicode(whole, path, form)
-            yield whole
+        block = data[: max(row, 0)] if new else data
+        if block:
+            _check_unicode(block, path, form)
+            yield block
         if not new:
             return
-        rest = data[len(whole) :]
-        lines += _line_ends(whole)
+        rest = data[len(block) :]
+        lines += _line_ends(block)
         if len(rest) > LONGEST:
             rule = f"must have rows of at most {LONGEST >> 20} MiB; the row in line {lines + 1} is longer"
             raise ValueError(f"`{path}` {rule}. Is a quote in it never closed?")

@@ -44,9 +44,9 @@ class Spooled:
 
     def chosen(self, columns: Sequence[str]) -> Spooled:
         """The same rows, with these columns alone."""
-        other = Spooled.__new__(Spooled)
-        other._part, other._spool, other._columns = self._part, self._spool, tuple(columns)
-        return other
+        part = Spooled.__new__(Spooled)
+        part._part, part._spool, part._columns = self._part, self._spool, tuple(columns)
+        return part
 
     def batches(self) -> Iterator[Any]:
         """Record batches, of the same rows each time; errors are those of the file."""

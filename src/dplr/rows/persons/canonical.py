@@ -66,5 +66,5 @@ def _of_decimal(value: decimal.Decimal) -> tuple[str | None, str]:
         return None, FRACTION
     if value and value.adjusted() >= _MOST_DIGITS:
         return None, TOO_LARGE
-    whole = int(value) if value and value.adjusted() >= 0 else 0
-    return _numeral(whole) if value == whole else (None, FRACTION)
+    integer = int(value) if value and value.adjusted() >= 0 else 0
+    return _numeral(integer) if value == integer else (None, FRACTION)

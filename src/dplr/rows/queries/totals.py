@@ -58,9 +58,9 @@ class Total:
         """The cells of the sum in units of 2^exponent, rounded down: int64 below 2^62, else Python integers."""
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
-        whole = np.empty(hi.shape, np.int64)
-        if 0 <= shift <= _LIMB and floor_limbs(hi.ravel(), lo.ravel(), shift, whole.reshape(-1)):
-            return whole
+        floors = np.empty(hi.shape, np.int64)
+        if 0 <= shift <= _LIMB and floor_limbs(hi.ravel(), lo.ravel(), shift, floors.reshape(-1)):
+            return floors
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

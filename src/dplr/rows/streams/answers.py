@@ -51,7 +51,7 @@ def load(data: bytes) -> list[AnyTotal]:
         header = json.loads(line)
         fault = header.get("fault")
         numbers = _Numbers(data[len(line) + 1 :])
-        totals = [] if fault is not None else [_total(each, numbers) for each in header["totals"]]
+        totals = [] if fault is not None else [_total(entry, numbers) for entry in header["totals"]]
     except (
         LookupError,
         TypeError,

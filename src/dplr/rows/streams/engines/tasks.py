@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 from dplr._validation import sentence
 from dplr.rows.streams.answers import WorkerFault
-from dplr.rows.streams.parts import Part, PartList, Pass, RemotePass, Seen
+from dplr.rows.streams.parts import Part, PartList, Pass, Progress, RemotePass
 
 S = TypeVar("S")
 
@@ -54,11 +54,11 @@ def remote(job: Pass[Any]) -> RemotePass[Any]:
     raise ValueError(sentence("X", rule, type(job).__name__, "Read the rows on this machine."))
 
 
-def states(job: RemotePass[S], answers: Iterable[Any], seen: Seen) -> Iterator[S]:
+def states(job: RemotePass[S], answers: Iterable[Any], progress: Progress) -> Iterator[S]:
     """The states that workers sent."""
     for answer in answers:
         state = job.load(answer)
-        seen(_rows_in(state))
+        progress(_rows_in(state))
         yield state
 
 
