@@ -1,4 +1,4 @@
-"""What others call our parameters: a keyword that no function here has is refused with the name that it has here."""
+"""Names that other libraries give our parameters: such a keyword is refused with the name that it has here."""
 
 from __future__ import annotations
 

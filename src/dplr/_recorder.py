@@ -1,4 +1,4 @@
-"""What a fit writes down while it runs, so that another process goes on with it: ledger/resuming.md, section 5."""
+"""Records of a fit while it runs, so that another process goes on with it: ledger/resuming.md, section 5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Recorder(Protocol):
     """Records (key, payload) of one fit. Where it can write no more, the fit goes on, and cannot be resumed."""
 
     def get(self, key: str) -> bytes | None:
-        """What was recorded under that key, by this process or by one before; None for nothing."""
+        """The record under that key, of this process or one before; None where there is none."""
         ...
 
     def record(self, key: str, payload: bytes) -> None:

@@ -95,7 +95,7 @@ class Source:
 
     @property
     def _sampler(self) -> IntegerSampler:
-        """What draws, after whoever waits for the first draw was told: every method that draws takes it from here."""
+        """The sampler, after whoever waits for the first draw was told: every method that draws takes it from here."""
         self._tell()
         if self.recorder is not None and not self._is_recorded:
             self._stop_recording(self.recorder)

@@ -24,7 +24,7 @@ _STEPS = (-4.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorstPair:
-    """What `search` found: two neighbouring data sets and the release that tells most.
+    """The result of `search`: two neighbouring data sets and the release that tells most.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the data holder is told of faulty rows. Never part of a release."""
+"""Messages for the data holder about faulty rows. Never part of a release."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
 
 
 def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
-    """What the data holder is told of rows that cannot count, with what the target holds instead."""
+    """The message about rows that cannot count, with the values that the target holds instead of labels."""
     if error.faults.non_finite_rows:
         bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
         return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
@@ -121,7 +121,7 @@ def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
 
 
 def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:
-    """What undeclared values count as: they are zero in all columns, and so is a level without a column."""
+    """Sentences about undeclared values: they are zero in all columns, and so is a level without a column."""
     declared = () if prep.layout is None else prep.layout.columns
     referred = {j for j, column in enumerate(declared) if getattr(column, "reference", None) is not None}
     parts = []

@@ -1,4 +1,4 @@
-"""What models lose on private rows: sums of bounded scores, whole numbers to which no record adds more than one unit.
+"""Losses of models on private rows: sums of bounded scores, whole numbers to which no record adds more than one unit.
 
 Each record's score is a function of this record and of the model alone, also in its last bit: predictions are summed
 column by column, since a product of matrices may round a row by where it lies. tuning.md, lemma 1.

@@ -1,4 +1,4 @@
-"""What each run of a search may cost, so that all of it costs (eps, delta). Proofs in tuning.md, section 5."""
+"""The budget of each run of a search, so that all of it costs (eps, delta). Proofs in tuning.md, section 5."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXCESS = np.exp(np.linspace(-12.0, 16.0, 1_200))
 
 
 def run_eps(law: NegativeBinomial, eps: float) -> Fraction:
-    """What one run may cost if each is pure, or approximate with some delta: eps / (2 + shape) (theorem 2)."""
+    """The eps of one run if each is pure, or approximate with some delta: eps / (2 + shape) (theorem 2)."""
     return exact(eps) / (2 + law.shape)
 
 

@@ -39,7 +39,7 @@ class Reader(Protocol):
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """What was found while the whole table was encoded, for the faults of every total; else empty."""
+        """Counts from the encoding of the whole table, for the faults of every total; else empty."""
         ...
 
     def __len__(self) -> int:

@@ -86,7 +86,7 @@ class ArrayRows:
         return self._prep.geometry
 
     def recorded(self, recorder: Recorder) -> ArrayRows:
-        """The same rows: what is in memory is summed again, by whoever reads it again."""
+        """These rows, without a record: rows in memory are summed again when they are needed again."""
         return self
 
     @overload
@@ -123,11 +123,11 @@ class ArrayRows:
         return totals
 
     def weighted(self, weights: Sequence[float]) -> ArrayRows:
-        """The same rows, without a copy, their columns multiplied by these weights; themselves for ()."""
+        """These rows, without a copy, with their columns multiplied by these weights; themselves for ()."""
         return self.mapped(self._prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """The same rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
+        """These rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
 
         Nobody is warned of what lies outside them: it is not the bounds that are wrong.
         """
@@ -136,7 +136,7 @@ class ArrayRows:
         return rows
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """The same rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
+        """These rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
         rows = self.mapped(self._prep.clipped(middles, half_widths))
         rows._notice = Told(already=True)
         return rows
@@ -183,7 +183,7 @@ class ArrayRows:
         return _minimise.minimise_many(self, objectives, tau, cap, in_memory=True)
 
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
-        """The same rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
+        """These rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
         prep = self._prep.standardised(center, factors, constant)
         X, y = self._array_reader().arrays()
         return ArrayRows(X, y, prep, weights=self._weights, block_rows=self._block_rows, threads=self._threads)
@@ -279,7 +279,7 @@ class ArrayRows:
         return ClippedSums(*self._array_reader().arrays(), self._prep, self._threads, self._of_rows, self._room)
 
     def mapped(self, prep: Prep) -> ArrayRows:
-        """The same rows, which take another way into a scaled problem."""
+        """These rows on another way into a scaled problem."""
         rows = copy.copy(self)
         rows.__dict__.pop("clipped_sums", None)  # of rows that took the old way
         rows._prep, rows._reader = prep, self._array_reader().mapped(prep)
@@ -292,7 +292,7 @@ class ArrayRows:
         return min(_pool.threads_for(products, self._threads), max(1, n // (self._block_rows or BLOCK_ROWS)))
 
     def _array_reader(self) -> WholeReader:
-        """All rows in arrays: a table is encoded, and kept so for the next pass."""
+        """A reader of all rows in arrays: a table is encoded, and kept so for the next pass."""
         self._reader = reader = self._reader.whole()
         return reader
 

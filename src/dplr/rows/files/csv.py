@@ -46,7 +46,7 @@ class CsvPart:
         return f"{self.stamp.text} {list(self.kinds)} {self.form}"
 
     def chosen(self, columns: Sequence[str]) -> CsvPart:
-        """The same rows, with these columns alone."""
+        """The part with these columns alone."""
         kinds = dict(self.kinds)
         return replace(self, kinds=tuple((name, kinds[name]) for name in columns))
 

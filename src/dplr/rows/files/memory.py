@@ -1,4 +1,4 @@
-"""What is said where memory runs out: how many rows fitted, and what to do."""
+"""The error where memory runs out: how many rows fitted, and what to do."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class ParquetPart:
         return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
 
     def chosen(self, columns: Sequence[str]) -> ParquetPart:
-        """The same rows, with these columns alone."""
+        """The part with these columns alone."""
         return replace(self, columns=tuple(columns))
 
     def batches(self) -> Iterator[Any]:
@@ -73,7 +73,7 @@ class ParquetPart:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a file says of itself: its Arrow schema, and the rows of each row group."""
+    """The footer of a file: its Arrow schema, and the rows of each row group."""
 
     stamp: Stamp
     schema: Any

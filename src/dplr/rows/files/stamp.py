@@ -15,7 +15,7 @@ class FileChanged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the file system says of a file, and a hash of its footer or header."""
+    """Place, size and time of a file, and a hash of its footer or header."""
 
     place: str
     size: int
@@ -47,7 +47,7 @@ class Stamp:
 
 
 def gone(path: str) -> FileChanged:
-    """What is raised for a file that was there before."""
+    """The error for a file that is no longer there."""
     return FileChanged(f"{_rule(path)}; it is gone. {_REMEDY}")
 
 

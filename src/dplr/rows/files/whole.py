@@ -53,7 +53,7 @@ def column_types(path: str, form: Format) -> dict[str, str]:
 
 
 def _declared(kind: Any) -> str:
-    """What an Arrow type is to the bounds."""
+    """The kind that the bounds declare for an Arrow type."""
     from pyarrow import types
 
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):

@@ -38,13 +38,13 @@ class Numbering:
     texts: Callable[[], list[str]]
 
     def spread(self, gaps: NDArray[np.bool_]) -> Numbering:
-        """The same with a row of nobody's wherever there is a gap."""
+        """The numbering with a row of nobody's wherever there is a gap."""
         codes = np.full(len(gaps), NOBODY, np.int64)
         codes[~gaps] = self.codes
         return replace(self, codes=codes)
 
     def in_use(self) -> Numbering:
-        """The same without persons that have no rows."""
+        """The numbering without persons that have no rows."""
         counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.counts))
         used = np.flatnonzero(counts)
         numbers = np.full(len(counts) + 1, NOBODY, np.int64)
@@ -125,7 +125,7 @@ def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
 
 
 def _sorted_integers(keys: NDArray[Any]) -> Numbering:
-    """The same numbers by sorting, which no choice of ids makes slow."""
+    """The numbering of integers by sorting, which no choice of ids makes slow."""
     values, firsts, places, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(firsts)
     numbers = np.empty(len(values), np.int64)

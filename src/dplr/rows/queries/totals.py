@@ -1,4 +1,4 @@
-"""What may be summed over rows. A query names its shape, adds a block and asks for its own way of being summed.
+"""Totals of queries over rows. A query names its shape, adds a block and asks for its own way of being summed.
 
 Totals merge in any order.
 """
@@ -20,7 +20,7 @@ _LIMB = 32
 
 
 class Faults(NamedTuple):
-    """What a pass saw that the data holder should know; never part of a release."""
+    """Counts of faults that a pass saw, for the data holder; never part of a release."""
 
     rows: int
     non_finite_rows: int

@@ -36,7 +36,7 @@ def dump(totals: Sequence[AnyTotal]) -> bytes:
 
 
 def dump_fault(kind: str, part: str) -> bytes:
-    """What a worker answers that could not sum its part."""
+    """The answer of a worker that could not sum its part."""
     return json.dumps({"fault": kind, "part": part}).encode() + b"\n"
 
 

@@ -21,7 +21,7 @@ _PLACE = 8  # bytes: the first part that a sum does not hold
 
 
 def name_of(parts: Parts, job: Pass[Any]) -> str | None:
-    """What tells a pass over these rows from all others; None for one that is not recorded.
+    """The name of a pass over these rows, which no other pass has; None for one that is not recorded.
 
     Recorded are exact sums that need no point, of parts that are told from others in any process. How many rows each
     person has follows from the parts, and is not named.

@@ -140,7 +140,7 @@ class _Memory:
         self._parts[-1].append((X[some].copy(), y[some].astype(float), None if kept is None else kept.copy()))
 
     def rows(self) -> list[list[ArrayRows]] | None:
-        """What is held, as rows: the batches of each part."""
+        """The held rows: the batches of each part."""
         return [[self._of(*arrays) for arrays in part] for part in self._parts]
 
     def _of(self, X: NDArray[Any], y: NDArray[Any], weights: Weights) -> ArrayRows:
@@ -173,7 +173,7 @@ class _File(_Memory):
             self._full = True
 
     def rows(self) -> list[list[ArrayRows]] | None:
-        """What the file holds, mapped; None where not all could be written."""
+        """The rows of the file, mapped; None where not all could be written."""
         try:
             self._file.flush()
         except OSError:

@@ -92,7 +92,7 @@ class _KeepPass:
         return first + second
 
     def arrays(self, count: int, sizes: list[int]) -> list[NDArray[Any]]:
-        """What was written, mapped; the files are closed, and live as long as the arrays."""
+        """The arrays that were written, mapped; the files are closed, and live as long as the arrays."""
         arrays = []
         for file, kind, size in zip(self._files, self._kinds, sizes, strict=True):
             file.flush()

@@ -44,7 +44,7 @@ class Part(Protocol):
         ...
 
     def chosen(self, columns: Sequence[str]) -> Part:
-        """The same rows, with these columns at least; others need not be read."""
+        """These rows with these columns at least; others need not be read."""
         ...
 
     def batches(self) -> Iterator[Any]:
@@ -53,7 +53,7 @@ class Part(Protocol):
 
 
 class Pass(Protocol[S]):
-    """What one pass does with batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
+    """The work of one pass on batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
 
     def zero(self) -> S:
         """The state before the first batch."""
@@ -106,7 +106,7 @@ class Parts(Protocol):
         ...
 
     def chosen(self, columns: Sequence[str]) -> Parts:
-        """The same rows, with these columns at least; others need not be read."""
+        """These rows with these columns at least; others need not be read."""
         ...
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
@@ -177,7 +177,7 @@ class LocalParts(PartList):
         self._threads, self._columns = threads, columns
 
     def chosen(self, columns: Sequence[str]) -> LocalParts:
-        """The same rows, of which only these columns need to be read."""
+        """These rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
     def after(self, place: int) -> LocalParts:
@@ -218,7 +218,7 @@ def in_order(
 
 
 def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
-    """What a pass makes of all batches of one part."""
+    """The state of a pass after all batches of one part."""
     state, rows = job.zero(), 0
     for batch in part.batches():
         count = len(batch)
@@ -261,7 +261,7 @@ class PartChanged(ValueError):
 
 
 def changed(identity: str, before: int, now: int) -> PartChanged:
-    """What is said of a part that has another number of rows than it had."""
+    """The error for a part that has another number of rows than it had."""
     rule = "must stay as it is while a fit reads it"
     return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {identity}", "Fit a copy that rests."))
 

@@ -1,4 +1,4 @@
-"""What one pass makes of rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
+"""Passes over rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Weighing:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What turns a batch, a table in memory, into rows.
+    """The public facts that turn a batch, a table in memory, into rows.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Recipe:
         return target if numeric else Target(NUMERIC, target.as_float(), target.type_name)
 
     def mapped(self, way: Prep | None) -> Recipe:
-        """The same columns, on another way into a scaled problem; None for that of `prep`."""
+        """The recipe on another way into a scaled problem; None for that of `prep`."""
         return replace(self, way=way)
 
     def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:

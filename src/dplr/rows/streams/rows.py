@@ -128,7 +128,7 @@ class StreamedRows:
         return self.prep.geometry
 
     def recorded(self, recorder: Recorder) -> StreamedRows:
-        """The same rows; exact sums of finished parts are written down from now on."""
+        """These rows; exact sums of finished parts are recorded from now on."""
         self._source.recorder = recorder
         return self
 
@@ -240,19 +240,19 @@ class StreamedRows:
         return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])
 
     def weighted(self, weights: Sequence[float]) -> StreamedRows:
-        """The same rows, their columns multiplied by these weights; themselves for ()."""
+        """These rows, with their columns multiplied by these weights; themselves for ()."""
         return self._mapped(self.prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """The same rows in these parts of their bounds: see `Prep.narrowed`."""
+        """These rows in these parts of their bounds: see `Prep.narrowed`."""
         return self._mapped(self.prep.narrowed(middles, half_widths), is_narrowed=True)
 
     def clipped(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """The same rows, clipped to these parts of their bounds: see `Prep.clipped`."""
+        """These rows, clipped to these parts of their bounds: see `Prep.clipped`."""
         return self._mapped(self.prep.clipped(middles, half_widths), is_narrowed=True)
 
     def standardised(self, center: Vector, factors: Vector, constant: float) -> StreamedRows:
-        """The same rows as factors * (x - center), with another constant: see `Prep.standardised`."""
+        """These rows as factors * (x - center), with another constant: see `Prep.standardised`."""
         return self._mapped(self.prep.standardised(center, factors, constant), is_narrowed=True)
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:

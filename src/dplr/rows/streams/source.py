@@ -1,4 +1,4 @@
-"""What users name as a stream of rows, and how it becomes parts."""
+"""Streams of rows as users name them, and their parts."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def predictors(X: Any, layout: Layout | None) -> Matrix:
 
 
 def encoded(X: Any, layout: Layout) -> Matrix:
-    """The same, and NaN for what bounds refuse: whether there is any is left to whoever may say it."""
+    """The rows of `predictors`, with NaN for what bounds refuse: whether there is any is for the caller to say."""
     matrix, _ = _encoded(X, layout)
     return np.where(np.isfinite(matrix), matrix, np.nan)
 

@@ -43,7 +43,7 @@ class Native:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Meaning:
-    """What the codes of levels or bins stand for, from the least code on; see `Feature`."""
+    """The meaning of the codes of levels or bins, from the least code on, as `Feature` takes it."""
 
     codes: NumberCodes | TextCodes
     numbers: NDArray[np.float64] | None
@@ -62,7 +62,7 @@ def native_column(X: Any, place: int) -> Native | None:
 
 
 def native_feature(native: Native, column: Column | None, first: int) -> Feature | None:
-    """What a column is in the model, for kernels; None where they do not write it."""
+    """A column of the model, for kernels; None where they do not write it."""
     if column is None:
         return _of_number(native, first)
     if isinstance(column, Numeric):

@@ -1,4 +1,4 @@
-"""What a column of a table holds beside what is declared of it: for the data holder, before a fit."""
+"""Surveys of the columns of a table, beside what is declared of them: for the data holder, before a fit."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def parts_of(source: Any, threads: int | None) -> Parts:
 
 
 def placed(parts: Parts, workers: Any) -> Parts:
-    """The same parts, read by workers."""
+    """These parts, read by workers."""
     name = _file_of(workers, _CLUSTERS)
     if name is None or (name == "ray" and workers.__name__ != "ray"):
         rule = "must be a Client of Dask, a SparkSession, or the module ray"

@@ -80,14 +80,14 @@ def _part(fragment: Any, schema: Any) -> LazyPart:
 
 
 def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
-    """What the files are that a dataset or a fragment reads on this machine."""
+    """Stamps of the files that a dataset or a fragment reads on this machine."""
     if not paths or source.filesystem.type_name != "local":
         return []
     return [Stamp.of(path, told_by(path)) for path in paths]
 
 
 def _resting(read: Read, stamps: list[Stamp]) -> Read:
-    """The same batches; ValueError where a file is not what it was, before and after they are read."""
+    """The batches of a reader; ValueError where a file is not what it was, before and after they are read."""
     return functools.partial(_checked, read, stamps) if stamps else read
 
 
@@ -122,7 +122,7 @@ def _is_mapped(source: Any) -> bool:
 
 
 def _sound(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; ValueError for one whose texts end outside their bytes, where a kernel would read."""
+    """The batches, checked; ValueError for one whose texts end outside their bytes, where a kernel would read."""
     for batch in batches:
         try:
             batch.validate(full=True)

@@ -119,7 +119,7 @@ class DaskFrame:
         self.identity = f"a Dask DataFrame {frame._name}"
 
     def chosen(self, columns: Sequence[str]) -> DaskFrame:
-        """The same rows, with these columns alone."""
+        """The frame with these columns alone."""
         return DaskFrame(self._frame[list(dict.fromkeys(columns))], self._client)
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
@@ -160,7 +160,7 @@ def parts_of(frame: Any, threads: int | None) -> Parts:
 
 
 def placed(parts: LocalParts, client: Any) -> DaskParts:
-    """The same parts, read by the workers of a client."""
+    """These parts, read by the workers of a client."""
     return DaskParts(parts.parts, parts.empty, client)
 
 

@@ -34,7 +34,7 @@ class RayDataset:
         self.identity = f"a Ray Dataset {id(dataset)}"
 
     def chosen(self, columns: Sequence[str]) -> RayDataset:
-        """The same rows, with these columns alone."""
+        """The data set with these columns alone."""
         return RayDataset(self._dataset, self.empty, list(dict.fromkeys(columns)))
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
@@ -86,5 +86,5 @@ def parts_of(dataset: Any, threads: int | None) -> RayDataset:
 
 
 def placed(parts: LocalParts, ray: Any) -> RayParts:
-    """The same parts, read by workers of Ray."""
+    """These parts, read by workers of Ray."""
     return RayParts(parts.parts, parts.empty, ray)

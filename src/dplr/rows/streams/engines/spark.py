@@ -41,7 +41,7 @@ class SparkFrame:
         self.identity = f"a Spark DataFrame {id(frame)}"
 
     def chosen(self, columns: Sequence[str]) -> SparkFrame:
-        """The same rows, with these columns alone."""
+        """The frame with these columns alone."""
         names = ["`" + name.replace("`", "``") + "`" for name in dict.fromkeys(columns)]
         return SparkFrame(self._frame.select(*names), self.empty)
 
@@ -91,5 +91,5 @@ def parts_of(frame: Any, threads: int | None) -> SparkFrame:
 
 
 def placed(parts: LocalParts, session: Any) -> SparkParts:
-    """The same parts, read by the executors of a session."""
+    """These parts, read by the executors of a session."""
     return SparkParts(parts.parts, parts.empty, session)

@@ -34,7 +34,7 @@ class FarParts(PartList):
         self._workers = workers
 
     def chosen(self, columns: Sequence[str]) -> Self:
-        """The same rows, of which only these columns need to be read."""
+        """These rows, of which only these columns need to be read."""
         return type(self)([part.chosen(columns) for part in self.parts], self.empty, self._workers)
 
 
@@ -69,7 +69,7 @@ def _rows_in(state: Any) -> int:
 
 
 def answer_of(engine: str, ask: Callable[[], Any]) -> Any:
-    """What a cluster answers. Its own errors may quote rows: their type alone is told."""
+    """The answer of a cluster. Its own errors may quote rows: their type alone is told."""
     try:
         return ask()
     except Exception as error:  # not raised here, where it would carry the error that it hides
