@@ -1,4 +1,4 @@
-"""What others call our parameters: a keyword that no function here has is refused with the name that it has here."""
+"""Names that other libraries give our parameters: such a keyword is refused with the name that it has here."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ _ABSENT = {
 def suggests(function: Callable[P, R], more: Iterable[str] = ()) -> Callable[P, R]:
     """Refuse unknown keywords with what to write instead; `more` are the names that `**` of the function takes."""
     parameters = inspect.signature(function).parameters
-    known = [*(name for name, each in parameters.items() if each.kind != each.VAR_KEYWORD), *more]
+    names = [*(name for name, parameter in parameters.items() if parameter.kind != parameter.VAR_KEYWORD), *more]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
-            if name not in known:
+            if name not in names:
                 owner = type(args[0]) if function.__name__ == "__init__" else function
-                raise TypeError(f"`{name}` is no parameter of {owner.__name__}. {_advice(name, known)}")
+                raise TypeError(f"`{name}` is no parameter of {owner.__name__}. {_advice(name, names)}")
         return function(*args, **kwargs)
 
     return checked
 
 
-def _advice(name: str, known: list[str]) -> str:
+def _advice(name: str, names: list[str]) -> str:
     if name in _ABSENT:
         return _ABSENT[name]
-    if name == "random_state" and "seed" in known:  # of public numbers, as the frequencies of a kernel
+    if name == "random_state" and "seed" in names:  # of public numbers, as the frequencies of a kernel
         return "Use `seed`."
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name, names, n=1)
     meant = _ELSEWHERE.get(name) or (near[0] if near else None)
     if meant is not None:
         return f"Use `{meant}`."
-    return f"It has {', '.join(each for each in known if each != 'self')}."
+    return f"It has {', '.join(parameter for parameter in names if parameter != 'self')}."

@@ -1,4 +1,4 @@
-"""What a fit writes down while it runs, so that another process goes on with it: ledger/resuming.md, section 5."""
+"""Records of a fit while it runs, so that another process goes on with it: ledger/resuming.md, section 5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Recorder(Protocol):
     """Records (key, payload) of one fit. Where it can write no more, the fit goes on, and cannot be resumed."""
 
     def get(self, key: str) -> bytes | None:
-        """What was recorded under that key, by this process or by one before; None for nothing."""
+        """The record under that key, of this process or one before; None where there is none."""
         ...
 
     def record(self, key: str, payload: bytes) -> None:
@@ -47,25 +47,25 @@ class Recorder(Protocol):
 def numbers_as_bytes(about: str, values: NDArray[Any]) -> bytes:
     """Whole numbers of any size, and what they are about."""
     kind = "object" if values.dtype == object else "int64"
-    found = {"about": about, "kind": kind, "shape": values.shape, "values": [int(each) for each in values.ravel()]}
-    return json.dumps(found).encode()
+    record = {"about": about, "kind": kind, "shape": values.shape, "values": [int(number) for number in values.ravel()]}
+    return json.dumps(record).encode()
 
 
 def numbers_of(data: bytes, about: str) -> NDArray[Any]:
     """The whole numbers, bit for bit; ValueError where they are about something else."""
-    found = json.loads(data)
-    if found["about"] != about:
+    record = json.loads(data)
+    if record["about"] != about:
         remedy = "Resume with the parameters of the first run."
         raise ValueError(sentence("journal", "must be of the fit that is resumed", "noise about other sums", remedy))
-    return np.array(found["values"], object if found["kind"] == "object" else np.int64).reshape(found["shape"])
+    return np.array(record["values"], object if record["kind"] == "object" else np.int64).reshape(record["shape"])
 
 
 def digest(*values: Any) -> str:
     """A hash of public facts that is the same in every process; TypeError for a kind of value that is not known."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for token in _tokens(values):
-        found.update(len(token).to_bytes(8, "little") + token)
-    return found.hexdigest()
+        hasher.update(len(token).to_bytes(8, "little") + token)
+    return hasher.hexdigest()
 
 
 def _tokens(value: Any) -> Iterator[bytes]:
@@ -82,16 +82,16 @@ def _tokens(value: Any) -> Iterator[bytes]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         yield f"{type(value).__qualname__} {len(fields)}".encode()
-        for each in fields:
-            yield each.name.encode()
-            yield from _tokens(getattr(value, each.name))
+        for field in fields:
+            yield field.name.encode()
+            yield from _tokens(getattr(value, field.name))
     elif isinstance(value, Mapping):
         yield f"mapping {len(value)}".encode()
         for pair in value.items():
             yield from _tokens(pair)
     elif isinstance(value, (Sequence, np.ndarray)):
         yield f"sequence {len(value)}".encode()
-        for each in value:
-            yield from _tokens(each)
+        for item in value:
+            yield from _tokens(item)
     else:
         raise TypeError(f"no facts are known of a {type(value).__name__}")

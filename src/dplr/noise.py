@@ -95,7 +95,7 @@ class Source:
 
     @property
     def _sampler(self) -> IntegerSampler:
-        """What draws, after whoever waits for the first draw was told: every method that draws takes it from here."""
+        """The sampler, after whoever waits for the first draw was told: every method that draws takes it from here."""
         self._tell()
         if self.recorder is not None and not self._is_recorded:
             self._stop_recording(self.recorder)
@@ -140,9 +140,9 @@ class Source:
         """
         self._calls += 1
         number, about = self._calls, digest(self._subject, about)
-        found = None if self.recorder is None else self.recorder.get(f"sum {number}")
-        if found is not None:
-            return numbers_of(found, about)
+        record = None if self.recorder is None else self.recorder.get(f"sum {number}")
+        if record is not None:
+            return numbers_of(record, about)
         value, recorder = exact(), self.recorder
         if recorder is None:
             return value + noise()
@@ -218,13 +218,13 @@ class Source:
             return np.arange(n)
         table, starts = _gap_table(rate_units)
         mean = n * (rate_units / RATE_UNITS)
-        found: list[NDArray[np.intp]] = []
+        pieces: list[NDArray[np.intp]] = []
         position = 0
-        while position < n or not found:  # one turn, except about once in many millions
+        while position < n or not pieces:  # one turn, except about once in many millions
             room = np.empty(int(mean + 6 * math.sqrt(mean)) + 16, np.intp)
             count, position = self._sampler.indices(rate_units, table, starts, position, n, room)
-            found.append(room[:count])
-        return found[0] if len(found) == 1 else np.concatenate(found)
+            pieces.append(room[:count])
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def below(self, bound: int) -> int:
         """Uniform on {0, ..., bound - 1}, exactly: fair bits, drawn again where they make a number too large."""

@@ -16,11 +16,11 @@ def instruction_set() -> str:
     ValueError
         DPLR_ISA is not a path, or is one that this build or this CPU does not have.
     """
-    asked = os.environ.get("DPLR_ISA", "")
-    if not asked:
+    path = os.environ.get("DPLR_ISA", "")
+    if not path:
         return _AVAILABLE[-1]
-    if asked in _AVAILABLE:
-        return asked
-    rule = "must be supported by this CPU and build" if asked in _KNOWN else "must name a CPU path"
+    if path in _AVAILABLE:
+        return path
+    rule = "must be supported by this CPU and build" if path in _KNOWN else "must name a CPU path"
     choices = ", ".join(repr(name) for name in _AVAILABLE)
-    raise ValueError(f"`DPLR_ISA` {rule}; got {asked!r}. Here it may be {choices} or unset.")
+    raise ValueError(f"`DPLR_ISA` {rule}; got {path!r}. Here it may be {choices} or unset.")

@@ -71,13 +71,13 @@ def eps_lower_bound(
     """
     scores, false_scores = _checked(positive, negative, confidence)
     half, false_half = len(scores) // 2, len(false_scores) // 2
-    seen = np.concatenate([scores[:half], false_scores[:false_half]])
+    sample = np.concatenate([scores[:half], false_scores[:false_half]])
 
     def bound(threshold: float, part: slice, false_part: slice) -> float:
         low = 1 - _upper(scores[part] < threshold, confidence) - delta
         return math.log(low / _upper(false_scores[false_part] >= threshold, confidence)) if low > 0 else -math.inf
 
-    thresholds = np.quantile(seen, np.linspace(0.02, 0.98, _THRESHOLDS)).tolist()
+    thresholds = np.quantile(sample, np.linspace(0.02, 0.98, _THRESHOLDS)).tolist()
     best = max(thresholds, key=lambda threshold: bound(threshold, slice(half), slice(false_half)))
     return bound(best, slice(half, None), slice(false_half, None))
 

@@ -24,7 +24,7 @@ _STEPS = (-4.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorstPair:
-    """What `search` found: two neighbouring data sets and the release that tells most.
+    """The result of `search`: two neighbouring data sets and the release that tells most.
 
     Attributes
     ----------
@@ -99,10 +99,10 @@ class _Space:
             rows = np.concatenate([rows, np.full((len(rows), n + 1, 1), self.iota)], axis=2)
         coef = _unit(coef) * np.exp(norms[:, :1])
         w0 = coef + _unit(pull) * np.exp(norms[:, 1:]) if self.public_start else np.zeros_like(coef)
-        other = np.arange(n - 1)  # both data sets start with the same rows
+        indices = np.arange(n - 1)  # both data sets start with the same rows
         if self.relation is Neighbouring.REPLACE_ONE:
-            other = np.append(other, n)
-        return rows[:, :n], labels[:, :n], rows[:, other], labels[:, other], coef, w0
+            indices = np.append(indices, n)
+        return rows[:, :n], labels[:, :n], rows[:, indices], labels[:, indices], coef, w0
 
     def _bounded(self, rows: Array) -> Array:
         """Rows in the ball; or in the body: numbers clipped, and of a block the largest column alone, or none."""
@@ -209,8 +209,8 @@ def search(
     if not real_number("iota", iota) >= 0:
         raise ValueError(sentence("iota", "must be at least 0", iota))
     space = _Space(check_count("d", d), n_rows, radius, iota, public_start, relation, body)
-    whole = None if body is None else [*body, *([(iota, 1)] if iota else [])]
-    noise: dict[str, Any] = {"scale": scale, "law": "gamma" if body is None else "gauge", "body": whole}
+    groups = None if body is None else [*body, *([(iota, 1)] if iota else [])]
+    noise: dict[str, Any] = {"scale": scale, "law": "gamma" if body is None else "gauge", "body": groups}
     generator = np.random.default_rng(rng)
 
     def ratios(points: Array, labels: Array) -> Array:
@@ -220,9 +220,9 @@ def search(
 
     points, labels = space.draw(generator, _PARENTS)
     worst = ratios(points, labels)
-    seen = _PARENTS
-    while seen < pairs:
-        if seen < _RANDOM_SHARE * pairs:
+    count = _PARENTS
+    while count < pairs:
+        if count < _RANDOM_SHARE * pairs:
             new_points, new_labels = space.draw(generator, _CHILDREN)
         else:
             parents = generator.integers(_PARENTS, size=_CHILDREN)
@@ -233,9 +233,9 @@ def search(
         kept = np.argsort(-candidates)[:_PARENTS]
         worst = candidates[kept]
         points, labels = np.concatenate([points, new_points])[kept], np.concatenate([labels, new_labels])[kept]
-        seen += _CHILDREN
+        count += _CHILDREN
     X, y, X2, y2, coef, w0 = (part[0] for part in space.decode(points[:1], labels[:1]))
-    return WorstPair(float(worst[0]), X, y, X2, y2, coef, w0, seen)
+    return WorstPair(float(worst[0]), X, y, X2, y2, coef, w0, count)
 
 
 def _unit(vectors: Array) -> Array:

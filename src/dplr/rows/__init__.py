@@ -80,23 +80,23 @@ class Rows(Protocol):
         ...
 
     def recorded(self, recorder: Recorder) -> Rows:
-        """The same rows; those that are read in parts write exact sums of finished parts down."""
+        """These rows; those that are read in parts record exact sums of finished parts."""
         ...
 
     def weighted(self, weights: Sequence[float]) -> Rows:
-        """The same rows, their columns multiplied by these weights; themselves for (). For minimising alone."""
+        """These rows, with their columns multiplied by these weights; themselves for (). For minimising alone."""
         ...
 
     def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Rows:
-        """The same rows, entries outside middle +- half-width clipped to it, and stretched to the old half-width."""
+        """These rows, entries outside middle +- half-width clipped to it, and stretched to the old half-width."""
         ...
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Rows:
-        """The same rows, entries outside middle +- half-width clipped to it."""
+        """These rows, entries outside middle +- half-width clipped to it."""
         ...
 
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Rows:
-        """The same rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
+        """These rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
         ...
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:

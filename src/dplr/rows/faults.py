@@ -1,4 +1,4 @@
-"""What the data holder is told of faulty rows. Never part of a release."""
+"""Messages for the data holder about faulty rows. Never part of a release."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
 
 
 def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
-    """What the data holder is told of rows that cannot count, with what the target holds instead."""
+    """The message about rows that cannot count, with the values that the target holds instead of labels."""
     if error.faults.non_finite_rows:
         bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
         return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
     assert labels is not None
-    found = other_values(y, labels)
-    listed = ", ".join(f"{value} ({count})" for value, count in found.most_common(_SHOWN))
-    numbers = _NUMBERS if y.kind == NUMERIC and len(found) > 1 and labels.conventional else ""
-    known = "by convention" if labels.conventional else "as declared"
+    counts = other_values(y, labels)
+    listed = ", ".join(f"{value} ({count})" for value, count in counts.most_common(_SHOWN))
+    numbers = _NUMBERS if y.kind == NUMERIC and len(counts) > 1 and labels.conventional else ""
+    origin = "by convention" if labels.conventional else "as declared"
     return (
         f"`y` must hold only its labels; got {error.faults.unknown_labels} of {error.faults.rows} rows with another "
-        f"value: {listed}{', …' if len(found) > _SHOWN else ''}. The labels are {labels.classes.tolist()}, {known}. "
+        f"value: {listed}{', …' if len(counts) > _SHOWN else ''}. The labels are {labels.classes.tolist()}, {origin}. "
         f"{numbers}Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y. "
         "(For the data holder: values and counts are not private.)"
     )
@@ -68,8 +68,8 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
 def other_values(y: Target, labels: Labels) -> Counter[str]:
     """Values that are no label, as they are shown, with their counts."""
     codes = labels.codes if labels.y is y.values else range(len(labels.classes))
-    other = y.values[~np.isin(labels.y, codes)]
-    return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in other.tolist())
+    values = y.values[~np.isin(labels.y, codes)]
+    return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in values.tolist())
 
 
 @dataclass(slots=True)
@@ -121,15 +121,15 @@ def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
 
 
 def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:
-    """What undeclared values count as: they are zero in all columns, and so is a level without a column."""
+    """Sentences about undeclared values: they are zero in all columns, and so is a level without a column."""
     declared = () if prep.layout is None else prep.layout.columns
     referred = {j for j, column in enumerate(declared) if getattr(column, "reference", None) is not None}
     parts = []
     for places, counted in ((set(range(len(marks))) - referred, "none"), (referred, "the reference")):
-        chosen = [count if j in places else 0 for j, count in enumerate(marks)]
-        if any(chosen):
+        counts = [count if j in places else 0 for j, count in enumerate(marks)]
+        if any(counts):
             rule = f"values of X that are no declared level count as {counted}"
-            parts.append(f"{rule} ({_shares(columns, chosen, rows)}); check how levels are written")
+            parts.append(f"{rule} ({_shares(columns, counts, rows)}); check how levels are written")
     return parts
 
 

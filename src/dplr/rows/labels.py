@@ -100,26 +100,28 @@ def _from_data(y: Target) -> Labels:
         if len(types) > 1 or "" in types:
             rule = "must hold labels of one type, none missing"
             raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.values}, "Clean y."))
-    found = np.unique(np.asarray(y.values.tolist()) if y.values.dtype.kind == "O" else y.values)
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
+    classes = np.unique(np.asarray(y.values.tolist()) if y.values.dtype.kind == "O" else y.values)
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
-    if found.dtype.kind == "f" and not np.equal(np.mod(found, 1), 0).all():
+    if classes.dtype.kind == "f" and not np.equal(np.mod(classes, 1), 0).all():
         raise ValueError(
             "Unknown label type: continuous. `y` must hold two labels for logistic regression; for a numeric target "
             'use model="linear".'
         )
-    if len(found) > 2:
+    if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported: `y` must hold two labels; got {len(found)} classes. More "
+            f"Only binary classification is supported: `y` must hold two labels; got {len(classes)} classes. More "
             "than two must be public: declare them with `classes=` or in the bounds."
         )
-    if len(found) < 2:
+    if len(classes) < 2:
         raise ValueError(
-            sentence("y", "must hold two labels, and only one class is present", found.tolist(), "Declare `classes=`.")
+            sentence(
+                "y", "must hold two labels, and only one class is present", classes.tolist(), "Declare `classes=`."
+            )
         )
-    said = f"the labels {found.tolist()} were taken from the private data"
-    warn(f"{said}; declare them with `classes=` or in the bounds.", PrivacyWarning)
-    return _encoded(y, found, f"the labels {found.tolist()}, TAKEN FROM THE DATA")
+    notice = f"the labels {classes.tolist()} were taken from the private data"
+    warn(f"{notice}; declare them with `classes=` or in the bounds.", PrivacyWarning)
+    return _encoded(y, classes, f"the labels {classes.tolist()}, TAKEN FROM THE DATA")
 
 
 def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
@@ -137,8 +139,8 @@ def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
 def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
     """Two numbers are compared in the kernels, without a copy of y; all other labels count by their position."""
     if classes.dtype.kind in "biuf":
-        negative, positive, *more = _codes(classes)
-        if y.numeric and not more:
+        negative, positive, *rest = _codes(classes)
+        if y.numeric and not rest:
             return Labels(classes, y.values, (negative, positive), assumption)
     return Labels(classes, _positions(y, classes), (0.0, 1.0), assumption)
 

@@ -1,4 +1,4 @@
-"""What models lose on private rows: sums of bounded scores, whole numbers to which no record adds more than one unit.
+"""Losses of models on private rows: sums of bounded scores, whole numbers to which no record adds more than one unit.
 
 Each record's score is a function of this record and of the model alone, also in its last bit: predictions are summed
 column by column, since a product of matrices may round a row by where it lies. tuning.md, lemma 1.
@@ -39,8 +39,8 @@ def errors(values: Matrix, labels: Labels) -> int:
 def rates(values: Matrix, high: float) -> Matrix:
     """Expected counts (n, 1) of log-rates, up to the largest: one by one, as vectors may round by where they lie."""
     largest = math.log(high)
-    found = [math.exp(value) if value < largest else high for value in values[:, 0].tolist()]
-    return np.array(found, np.float64)[:, None]
+    counts = [math.exp(value) if value < largest else high for value in values[:, 0].tolist()]
+    return np.array(counts, np.float64)[:, None]
 
 
 def squared_errors(values: Matrix, y: NDArray[np.float64], target: Pair) -> int:

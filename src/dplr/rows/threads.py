@@ -39,11 +39,11 @@ def available_threads() -> int:
     """Cores this process may use, or the environment variable DPLR_NUM_THREADS."""
     if _is_alone.get():
         return 1
-    asked = os.environ.get("DPLR_NUM_THREADS", "")
-    if asked:
-        if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
-            raise ValueError(sentence("DPLR_NUM_THREADS", "must be a positive integer", asked))
-        return int(asked)
+    setting = os.environ.get("DPLR_NUM_THREADS", "")
+    if setting:
+        if not (setting.isascii() and setting.isdigit()) or int(setting) < 1:
+            raise ValueError(sentence("DPLR_NUM_THREADS", "must be a positive integer", setting))
+        return int(setting)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

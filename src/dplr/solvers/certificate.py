@@ -1,4 +1,4 @@
-"""What certifies a minimum: the objective, a rigorous bound on the gradient's rounding error, and a proved step limit.
+"""Certificates of a minimum: the objective, a rigorous bound on the gradient's rounding error, and a proved step limit.
 
 Proofs: `_core/loss.md`.
 """
@@ -95,7 +95,7 @@ def fine_rounding_bound(
     center_norm: float,
     linear_norm: float,
 ) -> float:
-    """The same for the gradient in pairs of numbers, of at most 2^35 rows with at most 4096 features.
+    """A bound for the gradient in pairs of numbers, of at most 2^35 rows with at most 4096 features.
 
     Source: `_core/loss.md`, theorem 2.
     """

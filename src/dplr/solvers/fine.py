@@ -63,10 +63,12 @@ class FineObjective:
         return (float(np.linalg.norm(gradient)) + o.ridge * float(np.linalg.norm(low))) * _UP + rounding
 
 
-def refine(fine: FineObjective, start: Vector, tau: float, known: Vector | None = None) -> tuple[Vector, float] | None:
+def refine(
+    fine: FineObjective, start: Vector, tau: float, start_hessian: Vector | None = None
+) -> tuple[Vector, float] | None:
     """Newton's method from a point near the minimum, to a certified distance of at most tau / Lam.
 
-    `known` is a Hessian of the summed loss about there: it serves as long as a step cuts the gradient tenfold.
+    `start_hessian` is a Hessian of the summed loss near it: it serves as long as a step cuts the gradient tenfold.
 
     Returns
     -------
@@ -80,13 +82,13 @@ def refine(fine: FineObjective, start: Vector, tau: float, known: Vector | None 
         if bound <= tau:
             return high, bound
         size = float(np.linalg.norm(gradient))
-        if known is None and not size < before:
+        if start_hessian is None and not size < before:
             return None
         if size > 0.1 * before:
-            known = None
+            start_hessian = None
         before = size
         try:
-            hessian = fine.hessian(high) if known is None else known
+            hessian = fine.hessian(high) if start_hessian is None else start_hessian
             step = np.asarray(-np.linalg.solve(hessian + identity, gradient), np.float64)
         except np.linalg.LinAlgError:
             return None

@@ -55,8 +55,8 @@ def sample_step(n: int, q: int) -> int:
     if n < max(_SAMPLED_ROWS, _SAMPLED_ROWS_A_COEFFICIENT * q):
         return 1
     most = min(_MOST_SAMPLE_ROWS, _MOST_SAMPLE_BYTES // (8 * q))
-    wanted = min(16 if q <= _FEW_COEFFICIENTS else 32, n // max(_SAMPLE_ROWS, 20 * q))
-    return max(wanted, -(-n // most))
+    step = min(16 if q <= _FEW_COEFFICIENTS else 32, n // max(_SAMPLE_ROWS, 20 * q))
+    return max(step, -(-n // most))
 
 
 def certified(

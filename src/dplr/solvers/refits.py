@@ -71,7 +71,7 @@ def newton_many(
 
 
 class Common:
-    """What several objectives of one loss differ in, side by side."""
+    """The differences of several objectives of one loss, side by side."""
 
     def __init__(self, objectives: Sequence[Objective], n: int, d: int, radius: float) -> None:
         self.ridges = np.array([objective.ridge for objective in objectives])

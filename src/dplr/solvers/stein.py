@@ -46,12 +46,12 @@ def stein_coef(
             excess = _mean_sigmoid(middle, deviation) - share
             low, high = (low, middle) if excess > 0 else (middle, high)
             slope = _mean_slope(middle, deviation)
-            other = middle - excess / slope if slope > 0 else low
-            other = other if low < other < high else (low + high) / 2
-            if abs(other - middle) <= 1e-11 * (1 + abs(middle)):
+            candidate = middle - excess / slope if slope > 0 else low
+            candidate = candidate if low < candidate < high else (low + high) / 2
+            if abs(candidate - middle) <= 1e-11 * (1 + abs(middle)):
                 break
-            middle = other
-        return other
+            middle = candidate
+        return candidate
 
     # 4 length E sigma' grows with the length 1 / (4 k), so bisection finds where it is 1.
     low, high = 1.0, _LARGEST_MARGIN_DEVIATION / float(np.sqrt(variance))

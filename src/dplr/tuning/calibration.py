@@ -1,4 +1,4 @@
-"""What each run of a search may cost, so that all of it costs (eps, delta). Proofs in tuning.md, section 5."""
+"""The budget of each run of a search, so that all of it costs (eps, delta). Proofs in tuning.md, section 5."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXCESS = np.exp(np.linspace(-12.0, 16.0, 1_200))
 
 
 def run_eps(law: NegativeBinomial, eps: float) -> Fraction:
-    """What one run may cost if each is pure, or approximate with some delta: eps / (2 + shape) (theorem 2)."""
+    """The eps of one run if each is pure, or approximate with some delta: eps / (2 + shape) (theorem 2)."""
     return exact(eps) / (2 + law.shape)
 
 
@@ -30,22 +30,22 @@ def run_delta(law: Law, delta: float) -> float:
     return float_down(exact(delta) / exact(law.mean))
 
 
-def lost_delta(law: Law, each: float) -> float:
-    """What all runs lose together if one loses at most `each`, rounded up (theorem 2)."""
-    return float_up(exact(each) * exact(law.mean))
+def lost_delta(law: Law, delta: float) -> float:
+    """The delta that all runs lose together if one loses at most `delta`, rounded up (theorem 2)."""
+    return float_up(exact(delta) * exact(law.mean))
 
 
 def renyi_eps(law: Law, rho: float, delta: float) -> float:
     """eps at delta of a search whose runs are rho-zCDP each, rounded up (theorems 3 and 4)."""
     orders = 1 + _EXCESS
-    run, chosen = orders * rho, math.log(law.mean) / _EXCESS
+    run, mean_term = orders * rho, math.log(law.mean) / _EXCESS
     if isinstance(law, NegativeBinomial):
         log = -math.log(law.gamma)
-        other = max(1.0, math.sqrt(log / rho))
-        divergence = run + (1 + float(law.shape)) * ((other - 1) * rho + log / other) + chosen
+        order = max(1.0, math.sqrt(log / rho))
+        divergence = run + (1 + float(law.shape)) * ((order - 1) * rho + log / order) + mean_term
     else:
         rate = float(law.rate)
-        divergence = run + rate * _deltas(rho, np.log1p(1 / _EXCESS)) + chosen
+        divergence = run + rate * _deltas(rho, np.log1p(1 / _EXCESS)) + mean_term
     way_back = np.log1p(-1 / orders) - (math.log(delta) + np.log(orders)) / _EXCESS
     size = divergence + np.abs(np.log1p(-1 / orders)) + (np.log(orders) - math.log(delta)) / _EXCESS
     return max(float((divergence + way_back + _MARGIN * size).min()), 0.0)

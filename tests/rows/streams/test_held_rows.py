@@ -140,7 +140,7 @@ def test_what_a_pass_learns_of_rows_stays_where_there_is_room(learns, table, tmp
     job = ClippedPass(held.shelf.recipe, [ClippedGradient(LOGISTIC, d, True, 1.0)], [np.zeros((1, d + 1))])
     answers = [held.sums(job, str(tmp_path)) for _ in range(12)]
     assert set(answers) == {sum_part(job, *held.parts)}
-    known = [rows for part in held._known[1] for rows in part]
+    known = [rows for part in held._last_way[1] for rows in part]
     assert bool(known) is learns
     assert all("clipped_sums" in vars(rows) for rows in known)
     assert not any("clipped_sums" in vars(rows) for part in held._rows for rows in part)

@@ -39,7 +39,7 @@ class Reader(Protocol):
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """What was found while the whole table was encoded, for the faults of every total; else empty."""
+        """Counts from the encoding of the whole table, for the faults of every total; else empty."""
         ...
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class NativeReader:
         marks: tuple[int, ...] = (),
     ) -> None:
         self._X, self._y, self._prep, self._block_rows, self._weights = X, y, prep, block_rows, weights
-        self._known: LossRows | None = None
+        self._loss_rows: LossRows | None = None
         self.marks = marks
 
     def __len__(self) -> int:
@@ -143,9 +143,9 @@ class NativeReader:
         if step > 1:  # a copy: rows far apart are slow to read more than once
             X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
             return native_rows(X, y, self._prep, _of(self._weights, slice(None, None, step)))
-        if self._known is None:
-            self._known = native_rows(*self.arrays(), self._prep, self._weights)
-        return self._known
+        if self._loss_rows is None:
+            self._loss_rows = native_rows(*self.arrays(), self._prep, self._weights)
+        return self._loss_rows
 
 
 class ConvertedReader:
@@ -243,9 +243,9 @@ class EncodedReader:
         y, step, matrix = as_numbers(self._y), self._block_rows or self._encoder.block_rows, None
         for start in range(span[0], span[1], step):
             rows = _rows(self._index, start, min(start + step, span[1]))
-            matrix, seen = self._encoder.block(rows, matrix)
+            matrix, block_marks = self._encoder.block(rows, matrix)
             query.add_block(matrix, y[rows], self._prep, coef, out, _of(self._weights, rows))
-            marks += seen
+            marks += block_marks
         return marked(out.total(), tuple(marks.tolist()))
 
 

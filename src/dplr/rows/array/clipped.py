@@ -96,7 +96,7 @@ class ClippedSums:
         if counts == [1]:
             return [stack([self.of_one(first, coefs[0][0])])]
         units = np.repeat([query.per_unit for query in queries], counts)
-        self._keep(self._n, chosen=False)
+        self._keep(self._n, is_subset=False)
         clips, points = np.repeat([query.clip for query in queries], counts) * units, np.concatenate(coefs) * GRID
 
         def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -112,15 +112,15 @@ class ClippedSums:
             for query, count, end in zip(queries, counts, ends, strict=True)
         ]
 
-    def _keep(self, n: int, chosen: bool) -> None:
+    def _keep(self, n: int, is_subset: bool) -> None:
         """Count what is read, and keep the rows on the grid where that saves more than it costs."""
         kernel = self.kernel
-        if kernel.is_kept(chosen=chosen):
+        if kernel.is_kept(chosen=is_subset):
             return
         self._reads += n
-        passes = _PASSES_CHOSEN if chosen else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
+        passes = _PASSES_CHOSEN if is_subset else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
         if self._reads > passes * self._n and kernel.kept_bytes <= _MOST_KEPT_BYTES:
-            kernel.keep(chosen=chosen)
+            kernel.keep(chosen=is_subset)
 
     def _shares(self, n: int, models: int) -> list[tuple[int, int]]:
         if n < _FEW_ROWS:

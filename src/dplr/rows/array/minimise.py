@@ -44,8 +44,8 @@ def minimise(
     NotCertified
         `cap` passes over the rows were not enough.
     """
-    found = _minimum(sums, objective, tau, cap, in_memory)
-    return found.coef, found.bound
+    minimum = _minimum(sums, objective, tau, cap, in_memory)
+    return minimum.coef, minimum.bound
 
 
 def minimise_many(
@@ -95,20 +95,20 @@ def minimise_many(
 def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
     """`minimise`, with the Hessian where it is known."""
     try:
-        found = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES), in_memory)
+        minimum = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES), in_memory)
     except NotCertified:
         if cap <= NEWTON_PASSES:
             raise
         return Minimum(*descend(_fine(sums, objective), tau, cap - NEWTON_PASSES))
-    if found.bound <= tau:
-        return found
-    return Minimum(*_refined(sums, objective, found, tau, cap), found.upper)
+    if minimum.bound <= tau:
+        return minimum
+    return Minimum(*_refined(sums, objective, minimum, tau, cap), minimum.upper)
 
 
-def _refined(sums: LossSums, objective: Objective, found: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
+def _refined(sums: LossSums, objective: Objective, start: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
     """From a point that float64 certified to one that pairs of numbers do."""
     fine = _fine(sums, objective)
-    return refine(fine, found.coef, tau, found.hessian) or descend(fine, tau, cap - NEWTON_PASSES)
+    return refine(fine, start.coef, tau, start.hessian) or descend(fine, tau, cap - NEWTON_PASSES)
 
 
 def _fine(sums: LossSums, objective: Objective) -> FineObjective:
@@ -136,8 +136,8 @@ def _radius(sums: LossSums) -> float:
 
 
 def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
-    known, loss = sums.loss_rows(), objective.loss
-    every_row = _called(sums, loss, 1) if known is None else _native(known, loss)
+    rows, loss = sums.loss_rows(), objective.loss
+    every_row = _called(sums, loss, 1) if rows is None else _native(rows, loss)
     step = sums.sample_step
     sample, price = _sample(sums, loss, step), _hessian_price(sums, step, in_memory)
     try:

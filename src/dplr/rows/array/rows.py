@@ -77,7 +77,7 @@ class ArrayRows:
         self._prep = prep
         self._block_rows = block_rows
         self._threads = threads
-        self._told = told or Told()
+        self._notice = told or Told()
         self._room = room
 
     @property
@@ -86,7 +86,7 @@ class ArrayRows:
         return self._prep.geometry
 
     def recorded(self, recorder: Recorder) -> ArrayRows:
-        """The same rows: what is in memory is summed again, by whoever reads it again."""
+        """These rows, without a record: rows in memory are summed again when they are needed again."""
         return self
 
     @overload
@@ -111,8 +111,8 @@ class ArrayRows:
         if total.faults.non_finite_rows and self._encoder is not None:
             refuse(total.faults, self._encoder.not_finite())
         refuse(total.faults)
-        if query.counts_outside and not self._told.already:
-            self._told.already = True
+        if query.counts_outside and not self._notice.already:
+            self._notice.already = True
             warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
         return total
 
@@ -123,23 +123,23 @@ class ArrayRows:
         return totals
 
     def weighted(self, weights: Sequence[float]) -> ArrayRows:
-        """The same rows, without a copy, their columns multiplied by these weights; themselves for ()."""
+        """These rows, without a copy, with their columns multiplied by these weights; themselves for ()."""
         return self.mapped(self._prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """The same rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
+        """These rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
 
         Nobody is warned of what lies outside them: it is not the bounds that are wrong.
         """
-        other = self.mapped(self._prep.narrowed(middles, half_widths))
-        other._told = Told(already=True)
-        return other
+        rows = self.mapped(self._prep.narrowed(middles, half_widths))
+        rows._notice = Told(already=True)
+        return rows
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """The same rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
-        other = self.mapped(self._prep.clipped(middles, half_widths))
-        other._told = Told(already=True)
-        return other
+        """These rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
+        rows = self.mapped(self._prep.clipped(middles, half_widths))
+        rows._notice = Told(already=True)
+        return rows
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
         """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.certified`.
@@ -183,14 +183,14 @@ class ArrayRows:
         return _minimise.minimise_many(self, objectives, tau, cap, in_memory=True)
 
     def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
-        """The same rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
+        """These rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
         prep = self._prep.standardised(center, factors, constant)
-        X, y = self._whole().arrays()
+        X, y = self._array_reader().arrays()
         return ArrayRows(X, y, prep, weights=self._weights, block_rows=self._block_rows, threads=self._threads)
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], Weights]:
         """X, encoded, y and weights as kernels take them; views where they are native already."""
-        return *self._whole().arrays(), self._of_rows
+        return *self._array_reader().arrays(), self._of_rows
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -236,14 +236,14 @@ class ArrayRows:
 
         Passes are many and the order of rows matters, so a table is encoded once, as a whole.
         """
-        reader = self._whole()
+        reader = self._array_reader()
         part = reader.selected(rows)
         parts = self._parts(query, len(part))
-        known = reader.loss_rows() if part is reader and parts == 1 and self._block_rows is None else None
-        if known is None:
+        loss_rows = reader.loss_rows() if part is reader and parts == 1 and self._block_rows is None else None
+        if loss_rows is None:
             total = sum_ordered(functools.partial(part.sum, query, coef), len(part), parts, self._block_rows)
         else:
-            total = query.over(known, coef)
+            total = query.over(loss_rows, coef)
         return marked(total, reader.marks)
 
     @property
@@ -253,16 +253,16 @@ class ArrayRows:
 
     def loss_gradients(self, loss: Loss, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""
-        known = self._whole().loss_rows()
-        if known is None or len(coefs) <= _FEW_MODELS:
+        loss_rows = self._array_reader().loss_rows()
+        if loss_rows is None or len(coefs) <= _FEW_MODELS:
             query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
             return np.array([self.loss_sum(query, coef).gradient for coef in coefs])
-        return gradients_of_many(known, kernel_of(loss), loss.width, coefs)
+        return gradients_of_many(loss_rows, kernel_of(loss), loss.width, coefs)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """A sample, every `step`-th row; or all rows, None if they must be converted, or are worth several threads."""
         several = _pool.threads_for(float(len(self)) * self.geometry.d * 16, self._threads) > 1
-        return None if several and step == 1 else self._whole().loss_rows(step)
+        return None if several and step == 1 else self._array_reader().loss_rows(step)
 
     def clipped_sum(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total:
         """Sum clipped gradients with what earlier passes learnt; faults, of all rows, are left to the caller.
@@ -276,14 +276,14 @@ class ArrayRows:
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
-        return ClippedSums(*self._whole().arrays(), self._prep, self._threads, self._of_rows, self._room)
+        return ClippedSums(*self._array_reader().arrays(), self._prep, self._threads, self._of_rows, self._room)
 
     def mapped(self, prep: Prep) -> ArrayRows:
-        """The same rows, which take another way into a scaled problem."""
-        other = copy.copy(self)
-        other.__dict__.pop("clipped_sums", None)  # of rows that took the old way
-        other._prep, other._reader = prep, self._whole().mapped(prep)
-        return other
+        """These rows on another way into a scaled problem."""
+        rows = copy.copy(self)
+        rows.__dict__.pop("clipped_sums", None)  # of rows that took the old way
+        rows._prep, rows._reader = prep, self._array_reader().mapped(prep)
+        return rows
 
     def _parts(self, query: Any, n: int) -> int:
         """In how many parts, each on a thread of its own, a sum over n rows is made."""
@@ -291,10 +291,10 @@ class ArrayRows:
         products = float(n) * max(q, query.d) * (q + 16)  # packing costs 16 products
         return min(_pool.threads_for(products, self._threads), max(1, n // (self._block_rows or BLOCK_ROWS)))
 
-    def _whole(self) -> WholeReader:
-        """All rows in arrays: a table is encoded, and kept so for the next pass."""
-        self._reader = whole = self._reader.whole()
-        return whole
+    def _array_reader(self) -> WholeReader:
+        """A reader of all rows in arrays: a table is encoded, and kept so for the next pass."""
+        self._reader = reader = self._reader.whole()
+        return reader
 
 
 def check_shapes(X: Any, y: Target) -> tuple[int, int]:

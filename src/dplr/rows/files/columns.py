@@ -1,4 +1,4 @@
-"""What is said of the columns of a file."""
+"""Checks of the columns of a file."""
 
 from __future__ import annotations
 

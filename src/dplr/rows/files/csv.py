@@ -46,9 +46,9 @@ class CsvPart:
         return f"{self.stamp.text} {list(self.kinds)} {self.form}"
 
     def chosen(self, columns: Sequence[str]) -> CsvPart:
-        """The same rows, with these columns alone."""
-        known = dict(self.kinds)
-        return replace(self, kinds=tuple((name, known[name]) for name in columns))
+        """The part with these columns alone."""
+        kinds = dict(self.kinds)
+        return replace(self, kinds=tuple((name, kinds[name]) for name in columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or its rows are not what they must be.
@@ -75,9 +75,9 @@ class CsvPart:
 
         while fields.quick:
             with contextlib.suppress(pa.ArrowInvalid):
-                found = fields.typed(*self._read(block, fields.nulls, fields.slow))
-                if found is not None:
-                    return found
+                table = fields.typed(*self._read(block, fields.nulls, fields.slow))
+                if table is not None:
+                    return table
             fields.learn(self._read(block, None)[0])
         return fields.typed(*self._read(block, None))
 
@@ -87,12 +87,12 @@ class CsvPart:
         from pyarrow import csv as arrow
 
         names, skipped = self.header.names, list[Any]()
-        wanted = [str(names.index(name)) for name, _ in self.kinds]
+        places = [str(names.index(name)) for name, _ in self.kinds]
         # A header of our own, also because Arrow would take a mark of UTF-8 away from the first field.
         header = self.form.delimiter.join(f'"{place}"' for place in range(len(names)))
         data = b"%b\n%b" % (header.encode(), block)
         as_text = [nulls is None or kind.text or name in slow for name, kind in self.kinds]
-        text = dict(zip(wanted, as_text, strict=True))
+        text = dict(zip(places, as_text, strict=True))
 
         def skip(row: Any) -> str:
             skipped.append(row)
@@ -108,8 +108,8 @@ class CsvPart:
                 invalid_row_handler=skip,
             ),
             convert_options=arrow.ConvertOptions(
-                column_types={place: pa.string() if text[place] else pa.float64() for place in wanted},
-                include_columns=wanted,
+                column_types={place: pa.string() if text[place] else pa.float64() for place in places},
+                include_columns=places,
                 null_values=nulls or [],
                 strings_can_be_null=False,
             ),

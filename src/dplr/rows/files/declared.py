@@ -1,4 +1,4 @@
-"""What bounds say about the columns of a CSV file; its values never do."""
+"""Kinds of the columns of a CSV file, from its bounds and never from its values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
-    """What each declared column of a CSV file holds."""
+    """The kind of each declared column of a CSV file."""
     from dplr.bounds.columns import Levels
 
     if bounds.names is None:
@@ -27,7 +27,7 @@ def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
 
 
 def target_kind(bounds: Bounds, classifier: bool) -> Kind:
-    """What the target of a CSV file holds; a classifier's must be declared."""
+    """The kind of the target of a CSV file; a classifier's must be declared."""
     pair = bounds.target_pair() if not classifier else None
     classes = bounds.target_classes() if classifier else None
     if classifier and classes is None:

@@ -30,10 +30,10 @@ class Fields:
 
     def learn(self, table: Any) -> None:
         """Find columns of numbers, here as text, that Arrow does not read by itself; if none is new, it reads none."""
-        known = len(self.slow)
+        count = len(self.slow)
         numbers = [name for name, kind in self._kinds.items() if not kind.text]
         self.slow |= {name for name in numbers if not _is_plain(table[name], self.nulls)}
-        self.quick = len(self.slow) > known
+        self.quick = len(self.slow) > count
 
     @property
     def refused(self) -> bool:
@@ -47,35 +47,35 @@ class Fields:
         read = [name for name in self._kinds if types.is_floating(table[name].type)]
         if any(compute.any(compute.is_nan(table[name])).as_py() for name in read):
             return None
-        found = [table[name] if name in read else self._column(name, table[name]) for name in self._kinds]
+        columns = [table[name] if name in read else self._column(name, table[name]) for name in self._kinds]
         self._first_ragged = self._first_ragged or next(iter(skipped), None)
         self._ragged += len(skipped)
         self._rows += table.num_rows
-        return type(table).from_arrays(found, list(self._kinds))
+        return type(table).from_arrays(columns, list(self._kinds))
 
     def tell(self) -> None:
         """Raise for rows of other lengths and fields that are no numbers; warn where the bounds replace them."""
         if self._ragged:
             first = self._first_ragged
-            found = f"{self._ragged} rows with another number of fields, the first with {first.actual_columns}"
+            fault = f"{self._ragged} rows with another number of fields, the first with {first.actual_columns}"
             remedy = "Is the --delimiter right, and is text that holds it quoted?"
             rule = f"must have {first.expected_columns} fields in every row"
-            raise ValueError(f"`{self._path}` {rule}; got {found}. {remedy}")
+            raise ValueError(f"`{self._path}` {rule}; got {fault}. {remedy}")
         for name, count in self._bad.items():
             if count:
                 self._tell(name, count, self._kinds[name])
 
     def _tell(self, name: str, count: int, kind: Kind) -> None:
         first = self._first_bad[name]
-        found = f"{count} of {self._rows} fields are something else, the first in row {first} below the header"
+        fault = f"{count} of {self._rows} fields are something else, the first in row {first} below the header"
         if kind.replaced:
             message = (
-                f"column {name!r} of `{self._path}` holds numbers; {found}. They count as missing, as the bounds say."
+                f"column {name!r} of `{self._path}` holds numbers; {fault}. They count as missing, as the bounds say."
             )
             warn(message, DataWarning)
             return
         raise ValueError(
-            f"column {name!r} of `{self._path}` must hold numbers; {found}. Correct them, name them with --missing if "
+            f"column {name!r} of `{self._path}` must hold numbers; {fault}. Correct them, name them with --missing if "
             "they mean a missing value, or check the column's table in the bounds."
         )
 

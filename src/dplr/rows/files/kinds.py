@@ -1,4 +1,4 @@
-"""What the fields of a CSV file are, and how the file is written."""
+"""Kinds of the columns of a CSV file, and its format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the mark is 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the fields of a CSV column are.
+    """The kind of the fields of a CSV column.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Format:
         return _codec(self.encoding) in _UTF_8
 
     def refusal(self, path: str) -> ValueError:
-        """What is raised for a file in another encoding."""
+        """The error for a file in another encoding."""
         rule = f"must be a Parquet file, or CSV in {self.encoding}; it is neither"
         return ValueError(f"`{path}` {rule}. Is it in another --encoding?")
 

@@ -83,21 +83,21 @@ def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -
         if fault >= 0 or (state == _QUOTED and not new):
             begins = scan_rows(data, 0, _START, delimiter)[1]  # whole rows may stand before it
             raise _stray(path, lines, data[: max(begins, 0)])
-        whole = data[: max(row, 0)] if new else data
-        if whole:
-            _check_unicode(whole, path, form)
-            yield whole
+        block = data[: max(row, 0)] if new else data
+        if block:
+            _check_unicode(block, path, form)
+            yield block
         if not new:
             return
-        rest = data[len(whole) :]
-        lines += _line_ends(whole)
+        rest = data[len(block) :]
+        lines += _line_ends(block)
         if len(rest) > LONGEST:
             rule = f"must have rows of at most {LONGEST >> 20} MiB; the row in line {lines + 1} is longer"
             raise ValueError(f"`{path}` {rule}. Is a quote in it never closed?")
 
 
 def _scanned(data: bytes, start: int, state: int, delimiter: int) -> tuple[int, int, int]:
-    """The same as `scan_rows`, quick where no quote stands in the data."""
+    """The answer of `scan_rows`, quick where no quote stands in the data."""
     if state in (_QUOTED, _CLOSED) or data.find(b'"', start) >= 0:
         return scan_rows(data, start, state, delimiter)
     row = data.rfind(b"\n", start) + 1
@@ -107,7 +107,7 @@ def _scanned(data: bytes, start: int, state: int, delimiter: int) -> tuple[int, 
 
 
 def _utf_8(data: bytes, path: str, form: Format) -> bytes:
-    """The same text in UTF-8; in other encodings each byte is a character."""
+    """A block in UTF-8; in other encodings each byte is a character."""
     if form.unicode:
         return data
     try:
@@ -130,7 +130,7 @@ def _line_ends(data: bytes) -> int:
 
 
 def _stray(path: str, lines: int, above: bytes) -> ValueError:
-    """What is raised for a quote in the row below `above`, which is below that many lines."""
+    """The error for a quote in the row below `above`, which is below that many lines."""
     line = lines + _line_ends(above) + 1
     return ValueError(
         f"`{path}` must have quotes only around whole fields, and doubled inside them; the row in line {line} has "

@@ -1,4 +1,4 @@
-"""What is said where memory runs out: how many rows fitted, and what to do."""
+"""The error where memory runs out: how many rows fitted, and what to do."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Held:
 @contextlib.contextmanager
 def told_of_memory(path: str, rows: int | None) -> Iterator[Held]:
     """Batches to fill; a MemoryError inside says how many of the rows of `path` were read, and how many would fit."""
-    held = Held()
+    store = Held()
     try:
-        yield held
+        yield store
     except MemoryError:
-        held.batches.clear()  # room for the words
-        raise MemoryError(_sentence(path, held, rows)) from None
+        store.batches.clear()  # room for the words
+        raise MemoryError(_sentence(path, store, rows)) from None
 
 
-def _sentence(path: str, held: Held, rows: int | None) -> str:
+def _sentence(path: str, store: Held, rows: int | None) -> str:
     limit = memory_limit()
     within = "" if limit is None else f" of {limit >> 20} MiB"
-    known = "rows" if rows is None else f"of {rows} rows"
-    if not held.rows:
-        return f"`{path}` must fit into memory{within}; got none {known} before it ran out. {REMEDY}"
-    each = -(-held.size // held.rows)
-    got = f"{held.rows} {known} of {each} bytes each before it ran out"
-    return f"`{path}` must fit into memory{within}; got {got}. At most about {rounded(held.rows)} rows fit. {REMEDY}"
+    extent = "rows" if rows is None else f"of {rows} rows"
+    if not store.rows:
+        return f"`{path}` must fit into memory{within}; got none {extent} before it ran out. {REMEDY}"
+    row_bytes = -(-store.size // store.rows)
+    got = f"{store.rows} {extent} of {row_bytes} bytes each before it ran out"
+    return f"`{path}` must fit into memory{within}; got {got}. At most about {rounded(store.rows)} rows fit. {REMEDY}"
 
 
 def memory_limit() -> int | None:
@@ -52,8 +52,8 @@ def memory_limit() -> int | None:
         import resource
     except ModuleNotFoundError:  # Windows
         return None
-    found = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    return min((limit for limit in found if limit != resource.RLIM_INFINITY), default=None)
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
 
 
 def memory_used() -> int:

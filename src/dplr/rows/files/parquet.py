@@ -46,14 +46,14 @@ class ParquetPart:
         return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
 
     def chosen(self, columns: Sequence[str]) -> ParquetPart:
-        """The same rows, with these columns alone."""
+        """The part with these columns alone."""
         return replace(self, columns=tuple(columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
         import pyarrow as pa
 
-        found = 0
+        rows = 0
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
             for batch in _reader(file).iter_batches(
@@ -62,18 +62,18 @@ class ParquetPart:
                 columns=list(self.columns),
                 use_threads=False,
             ):
-                found += batch.num_rows
+                rows += batch.num_rows
                 columns = [batch.column(name) for name in self.columns]
                 yield pa.RecordBatch.from_arrays(columns, list(self.columns))
         self.stamp.check(self.path)
-        if found != self.rows:
-            rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {found} rows"
+        if rows != self.rows:
+            rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {rows} rows"
             raise ValueError(f"`{self.path}` {rule}, and its footer says {self.rows}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a file says of itself: its Arrow schema, and the rows of each row group."""
+    """The footer of a file: its Arrow schema, and the rows of each row group."""
 
     stamp: Stamp
     schema: Any
@@ -90,9 +90,9 @@ def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
     """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
     with _whole(path), _opened(path, path) as file:
         reader = _reader(file)
-        told = _footer(file)
-        counts = tuple(reader.metadata.row_group(each).num_rows for each in range(reader.num_row_groups))
-        footer = Footer(Stamp.of(path, told), reader.schema_arrow, counts)
+        data = _footer(file)
+        counts = tuple(reader.metadata.row_group(group).num_rows for group in range(reader.num_row_groups))
+        footer = Footer(Stamp.of(path, data), reader.schema_arrow, counts)
     check_columns(path, footer.schema.names, columns)
     return footer
 
@@ -110,7 +110,7 @@ def parquet_parts(
     footer = footer_of(path, columns)
     return [
         ParquetPart(
-            path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[each] for each in groups), batch_rows
+            path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[group] for group in groups), batch_rows
         )
         for groups in _runs(footer.group_rows, part_rows)
     ]
@@ -123,18 +123,18 @@ def _batch_rows(most: int, columns: int) -> int:
 
 def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
     """Neighbouring row groups with at most that many rows in all, or one larger one; empty ones are left out."""
-    held: list[int] = []
+    run: list[int] = []
     rows = 0
     for group, count in enumerate(counts):
         if not count:
             continue
-        if held and rows + count > most:
-            yield tuple(held)
-            held, rows = [], 0
-        held.append(group)
+        if run and rows + count > most:
+            yield tuple(run)
+            run, rows = [], 0
+        run.append(group)
         rows += count
-    if held:
-        yield tuple(held)
+    if run:
+        yield tuple(run)
 
 
 def told_by(path: str) -> bytes:

@@ -30,14 +30,14 @@ def files_of(data: Any) -> list[str]:
     OSError
         A file cannot be found.
     """
-    given = list(data) if isinstance(data, (list, tuple)) else [data]
-    found = sorted(path for each in given for path in _named(each))
-    if not found:
+    sources = list(data) if isinstance(data, (list, tuple)) else [data]
+    files = sorted(path for source in sources for path in _named(source))
+    if not files:
         raise ValueError(sentence("data", "must name at least one file", data, "Hidden files do not count."))
-    _check_once(found)
-    if len(found) > 1:
-        _check_alike(found)
-    return found
+    _check_once(files)
+    if len(files) > 1:
+        _check_alike(files)
+    return files
 
 
 def parts_of(
@@ -53,8 +53,8 @@ def parts_of(
     if is_parquet(files[0]):
         schema_of(files, columns)
         return [part for path in files for part in parquet_parts(path, columns)]
-    known = _known(columns, kinds)
-    return [part for path in files for part in csv_parts(path, known, form or Format())]
+    column_kinds = _known(columns, kinds)
+    return [part for path in files for part in csv_parts(path, column_kinds, form or Format())]
 
 
 def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Any:
@@ -67,9 +67,9 @@ def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, 
     for path in files:
         schema = footer_of(path, columns).schema
         for name in columns:
-            known = first.setdefault(name, schema.field(name).type)
-            if schema.field(name).type != known:
-                got = f"{known} in `{files[0]}` and {schema.field(name).type} in `{path}`"
+            first_type = first.setdefault(name, schema.field(name).type)
+            if schema.field(name).type != first_type:
+                got = f"{first_type} in `{files[0]}` and {schema.field(name).type} in `{path}`"
                 raise ValueError(f"column {name!r} must have one type in all files; got {got}. Write one of them anew.")
     return pa.schema(list(first.items()))
 
@@ -82,11 +82,11 @@ def _known(columns: Sequence[str], kinds: Mapping[str, Kind] | None) -> dict[str
     return {name: kinds[name] for name in columns}
 
 
-def _named(given: Any) -> list[str]:
+def _named(source: Any) -> list[str]:
     """The files of one path, folder or pattern."""
-    if not isinstance(given, (str, os.PathLike)) or isinstance(path := os.fspath(given), bytes):
+    if not isinstance(source, (str, os.PathLike)) or isinstance(path := os.fspath(source), bytes):
         remedy = "Give a path, a folder, a pattern such as 'people/*.parquet', or a list of these."
-        raise TypeError(sentence("data", "must name files", given, remedy))
+        raise TypeError(sentence("data", "must name files", source, remedy))
     if "://" in path:
         raise ValueError(sentence("data", "must be a path on this machine", path, "Copy the files here first."))
     if os.path.isdir(path):
@@ -96,25 +96,25 @@ def _named(given: Any) -> list[str]:
             remedy = _FORMULA if re.search(r"\w\s*~\s*\w", path) else "Check the path."
             raise FileNotFoundError(sentence("data", "must name a file that exists", path, remedy))
         return [path]
-    matched = [each for each in glob.glob(path, recursive=True) if not _hidden(each)]
+    matched = [file for file in glob.glob(path, recursive=True) if not _hidden(file)]
     if "**" not in path:
-        _check_flat(path, [each for each in matched if os.path.isdir(each)])
-    return [each for each in matched if not os.path.isdir(each)]
+        _check_flat(path, [file for file in matched if os.path.isdir(file)])
+    return [file for file in matched if not os.path.isdir(file)]
 
 
 def _inside(folder: str) -> list[str]:
     """All files of a folder that are not hidden."""
     listed = [os.path.join(folder, name) for name in os.listdir(folder)]
-    seen = [each for each in listed if not _hidden(each)]
-    _check_flat(folder, [each for each in seen if os.path.isdir(each)])
-    return seen
+    files = [path for path in listed if not _hidden(path)]
+    _check_flat(folder, [path for path in files if os.path.isdir(path)])
+    return files
 
 
 def _hidden(path: str) -> bool:
     return os.path.basename(path).startswith(_HIDDEN)
 
 
-def _check_flat(given: str, folders: Sequence[str]) -> None:
+def _check_flat(path: str, folders: Sequence[str]) -> None:
     if not folders:
         return
     name = os.path.basename(min(folders))
@@ -122,19 +122,19 @@ def _check_flat(given: str, folders: Sequence[str]) -> None:
     if "=" in name:
         column = name.partition("=")[0]
         remedy = f"Names of folders are not read as columns: write {column} into the files. {remedy}"
-    raise ValueError(f"`{given}` must hold files alone; got the folder {name}. {remedy}")
+    raise ValueError(f"`{path}` must hold files alone; got the folder {name}. {remedy}")
 
 
 def _check_once(files: Sequence[str]) -> None:
     """Raise where a file is there twice, by whatever name: what its records change would exceed the sensitivity."""
-    seen: dict[tuple[int, int], str] = {}
+    places: dict[tuple[int, int], str] = {}
     for path in files:
-        found = os.stat(path)
-        place = (found.st_dev, found.st_ino)
-        if place in seen:
-            again = "is named twice" if seen[place] == path else f"is the same file as `{seen[place]}`"
+        status = os.stat(path)
+        place = (status.st_dev, status.st_ino)
+        if place in places:
+            again = "is named twice" if places[place] == path else f"is the same file as `{places[place]}`"
             raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
-        seen[place] = path
+        places[place] = path
         if not os.path.isfile(path):
             rule = "must be a file, because it is read more than once"
             raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")

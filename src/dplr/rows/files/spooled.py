@@ -43,10 +43,10 @@ class Spooled:
         return self._part.chosen(self._columns).identity
 
     def chosen(self, columns: Sequence[str]) -> Spooled:
-        """The same rows, with these columns alone."""
-        other = Spooled.__new__(Spooled)
-        other._part, other._spool, other._columns = self._part, self._spool, tuple(columns)
-        return other
+        """The part with these columns alone."""
+        part = Spooled.__new__(Spooled)
+        part._part, part._spool, part._columns = self._part, self._spool, tuple(columns)
+        return part
 
     def batches(self) -> Iterator[Any]:
         """Record batches, of the same rows each time; errors are those of the file."""
@@ -131,7 +131,7 @@ class _Writer:
         return True
 
     def mapped(self) -> mmap.mmap | None:
-        """What was written; None where the disk is full."""
+        """The bytes that were written; None where the disk is full."""
         try:
             if self._sink is not None:
                 self._sink.close()

@@ -15,7 +15,7 @@ class FileChanged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the file system says of a file, and a hash of its footer or header."""
+    """Place, size and time of a file, and a hash of its footer or header."""
 
     place: str
     size: int
@@ -23,17 +23,17 @@ class Stamp:
     digest: str
 
     @classmethod
-    def of(cls, path: str, told: bytes) -> Stamp:
-        """Look at a file whose footer or header is `told`."""
-        found = os.stat(path)
-        return cls(os.path.abspath(path), found.st_size, found.st_mtime_ns, hashlib.sha256(told).hexdigest())
+    def of(cls, path: str, header: bytes) -> Stamp:
+        """Look at a file with this footer or header."""
+        status = os.stat(path)
+        return cls(os.path.abspath(path), status.st_size, status.st_mtime_ns, hashlib.sha256(header).hexdigest())
 
     @property
     def text(self) -> str:
         """The stamp on one line."""
         return f"{self.place} {self.size} {self.mtime_ns} {self.digest}"
 
-    def check(self, path: str, told: bytes | None = None) -> None:
+    def check(self, path: str, header: bytes | None = None) -> None:
         """Raise FileChanged where the file is another one now, or where its footer or header is."""
         try:
             now = os.stat(self.place)
@@ -42,12 +42,12 @@ class Stamp:
         if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns):
             got = f"{now.st_size} bytes, changed after the {self.size} that it had"
             raise FileChanged(f"{_rule(path)}; got {got}. {_REMEDY}")
-        if told is not None and hashlib.sha256(told).hexdigest() != self.digest:
+        if header is not None and hashlib.sha256(header).hexdigest() != self.digest:
             raise FileChanged(f"{_rule(path)}; got other columns or row groups. {_REMEDY}")
 
 
 def gone(path: str) -> FileChanged:
-    """What is raised for a file that was there before."""
+    """The error for a file that is no longer there."""
     return FileChanged(f"{_rule(path)}; it is gone. {_REMEDY}")
 
 

@@ -33,11 +33,11 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     counts = [part.rows for part in parts]
     rows = None if None in counts else sum(count or 0 for count in counts)
     named = files[0] if len(files) == 1 else str(data)
-    with told_of_memory(named, rows) as held:
+    with told_of_memory(named, rows) as store:
         for part in parts:
             for batch in part.batches():
-                held.add(batch)
-        table = pa.Table.from_batches(held.batches, schema_of(files, list(kinds), kinds)).unify_dictionaries()
+                store.add(batch)
+        table = pa.Table.from_batches(store.batches, schema_of(files, list(kinds), kinds)).unify_dictionaries()
     if not table.num_rows:
         raise ValueError(f"`{named}` must have at least one row below its header; got none.")
     return table
@@ -53,7 +53,7 @@ def column_types(path: str, form: Format) -> dict[str, str]:
 
 
 def _declared(kind: Any) -> str:
-    """What an Arrow type is to the bounds."""
+    """The kind that the bounds declare for an Arrow type."""
     from pyarrow import types
 
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):

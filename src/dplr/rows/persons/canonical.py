@@ -1,4 +1,4 @@
-"""What an id is: one text for each value, judged by itself.
+"""Ids of persons: one text for each value, judged by itself.
 
 A whole number is its decimal numeral, whatever holds it: 12, 12.0, Decimal("12") and "12" are one id, and "012" is
 another. A text is itself, to the last character. An empty text is an empty field: no id. A float is an id only where it
@@ -66,5 +66,5 @@ def _of_decimal(value: decimal.Decimal) -> tuple[str | None, str]:
         return None, FRACTION
     if value and value.adjusted() >= _MOST_DIGITS:
         return None, TOO_LARGE
-    whole = int(value) if value and value.adjusted() >= 0 else 0
-    return _numeral(whole) if value == whole else (None, FRACTION)
+    integer = int(value) if value and value.adjusted() >= 0 else 0
+    return _numeral(integer) if value == integer else (None, FRACTION)

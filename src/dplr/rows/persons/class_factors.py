@@ -23,11 +23,11 @@ def class_factors(labels: Labels, class_weight: Any) -> tuple[NDArray[np.float64
     Returns
     -------
     factors : (n,) the factor of the row's label over the largest one, from 0 to 1; 0 for what is not a label.
-    said : (label, factor) as given, in the order of the classes.
+    pairs : (label, factor) as given, in the order of the classes.
     """
-    given = _checked(class_weight, labels.classes.tolist())
-    sizes = np.array([*(factor for _, factor in given), 0.0])
-    return (sizes / sizes.max())[_positions(labels)], given
+    pairs = _checked(class_weight, labels.classes.tolist())
+    sizes = np.array([*(factor for _, factor in pairs), 0.0])
+    return (sizes / sizes.max())[_positions(labels)], pairs
 
 
 def _positions(labels: Labels) -> NDArray[np.int64]:
@@ -46,9 +46,9 @@ def _checked(class_weight: Any, classes: list[Any]) -> tuple[tuple[str, float], 
             f"Factors that come from the data, as 'balanced' does, tell of it. Give public ones, for each of {classes}."
         )
         raise ValueError(sentence("class_weight", rule, class_weight, remedy))
-    other = [key for key in class_weight if key not in classes]
-    if other:
-        raise ValueError(sentence("class_weight", f"must name classes alone, which are {classes}", other))
+    extras = [key for key in class_weight if key not in classes]
+    if extras:
+        raise ValueError(sentence("class_weight", f"must name classes alone, which are {classes}", extras))
     lacking = [label for label in classes if label not in class_weight]
     if lacking:
         raise ValueError(sentence("class_weight", "must name every class; missing", lacking, "Give it a factor too."))

@@ -43,15 +43,15 @@ class PersonCounts:
         """These counts and those of other parts; many parts are merged best in one call."""
         merged = PersonCounts()
         counts = merged._counts = dict(self._counts)
-        for other in others:
-            for text, count in other._counts.items():
+        for part in others:
+            for text, count in part._counts.items():
                 counts[text] = counts.get(text, 0) + count
         return merged
 
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
         """(n,) the number of counted rows of each row's person; 0 for nobody, and for whoever was not counted."""
-        found = read_ids(ids)
-        return found.of_persons(np.array([self._counts.get(text, 0) for text in found.numbers.texts()], np.int64))
+        persons = read_ids(ids)
+        return persons.of_persons(np.array([self._counts.get(text, 0) for text in persons.numbers.texts()], np.int64))
 
     def __len__(self) -> int:
         """Return the number of persons."""
@@ -75,10 +75,10 @@ def look_alikes(ids: Any) -> dict[str, int]:
         "decimal zeros" as in 7.0, "leading zeros"; and "any" of these together.
     """
     texts = read_ids(ids).numbers.texts()
-    found = {name: _shared(map(rule, texts)) for name, rule in _RULES.items()}
+    counts = {name: _shared(map(rule, texts)) for name, rule in _RULES.items()}
     for rule in _RULES.values():
         texts = [rule(text) for text in texts]
-    return found | {"any": _shared(texts)}
+    return counts | {"any": _shared(texts)}
 
 
 _RULES: dict[str, Callable[[str], str]] = {

@@ -183,10 +183,10 @@ def _of_texts(series: nw.Series[Any]) -> Ids:
     if arrow is None:
         return _missing_counted(of_texts(series.to_list()))
     gaps = arrow.is_null().to_numpy(zero_copy_only=False)
-    found = arrow.drop_null() if arrow.null_count else arrow
-    _, ends, data = found.buffers()
+    texts = arrow.drop_null() if arrow.null_count else arrow
+    _, ends, data = texts.buffers()
     ends = (
-        np.frombuffer(ends, np.int64)[found.offset : found.offset + len(found) + 1] if ends else np.zeros(1, np.int64)
+        np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1] if ends else np.zeros(1, np.int64)
     )
     data = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     empty = ends[:-1] == ends[1:]

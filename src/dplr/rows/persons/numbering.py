@@ -38,21 +38,21 @@ class Numbering:
     texts: Callable[[], list[str]]
 
     def spread(self, gaps: NDArray[np.bool_]) -> Numbering:
-        """The same with a row of nobody's wherever there is a gap."""
+        """The numbering with a row of nobody's wherever there is a gap."""
         codes = np.full(len(gaps), NOBODY, np.int64)
         codes[~gaps] = self.codes
         return replace(self, codes=codes)
 
     def in_use(self) -> Numbering:
-        """The same without persons that have no rows."""
+        """The numbering without persons that have no rows."""
         counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.counts))
         used = np.flatnonzero(counts)
         numbers = np.full(len(counts) + 1, NOBODY, np.int64)
         numbers[used] = np.arange(len(used))
 
         def texts() -> list[str]:
-            known = self.texts()
-            return [known[person] for person in used.tolist()]
+            all_texts = self.texts()
+            return [all_texts[person] for person in used.tolist()]
 
         return Numbering(numbers[self.codes], counts[used], texts)
 
@@ -63,10 +63,10 @@ def of_integers(values: NDArray[Any]) -> Numbering:
     keys = np.ascontiguousarray(values, wide)
     hashes = np.empty(len(keys), np.int64)
     hash_integers(keys.view(np.int64), hashes)
-    found = _numbered(hashes)
-    if found is None:
+    numbering = _numbered(hashes)
+    if numbering is None:
         return _sorted_integers(keys)
-    codes, counts, firsts = found
+    codes, counts, firsts = numbering
     return Numbering(codes, counts, lambda: [str(key) for key in keys[firsts].tolist()])
 
 
@@ -74,9 +74,9 @@ def of_bytes(data: Bytes, ends: Integers, decoded: Callable[[bytes], str]) -> Nu
     """Texts data[ends[i] : ends[i + 1]], none empty, that are one id where their bytes are the same."""
     hashes = np.empty(len(ends) - 1, np.int64)
     hash_texts(data, ends, hashes)
-    found = _numbered(hashes)
-    if found is not None:
-        codes, counts, firsts = found
+    numbering = _numbered(hashes)
+    if numbering is not None:
+        codes, counts, firsts = numbering
         starts, stops = ends[firsts], ends[firsts + 1]
         if all_same(data, ends, codes, starts, stops - starts):
             return Numbering(codes, counts, lambda: _decoded(data, starts, stops, decoded))
@@ -101,23 +101,23 @@ def of_texts(values: Sequence[Any]) -> Numbering:
 
 def _looked_up(texts: Sequence[str]) -> Numbering:
     """Texts, none empty, by Python's dictionary, whose hashes nobody can foresee."""
-    known: dict[str, int] = {}
-    codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(texts))
-    return Numbering(codes, np.bincount(codes, minlength=len(known)), lambda: list(known))
+    numbers: dict[str, int] = {}
+    codes = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int64, len(texts))
+    return Numbering(codes, np.bincount(codes, minlength=len(numbers)), lambda: list(numbers))
 
 
 def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
     """(codes, counts, first rows), the codes in place of the hashes; None where too many hashes collide."""
     size = max(_LEAST_SLOTS, 1 << (len(hashes) // 2).bit_length())  # enough where persons have four rows
-    row, known, probes = 0, 0, _PROBES * (len(hashes) + size)
+    row, persons, probes = 0, 0, _PROBES * (len(hashes) + size)
     slots = np.zeros((size, 2), np.int64)
     firsts, counts = np.empty(size // 2, np.int64), np.empty(size // 2, np.int64)
     while True:
-        row, known, probes = number_rows(hashes, row, known, probes, slots, firsts, counts)
+        row, persons, probes = number_rows(hashes, row, persons, probes, slots, firsts, counts)
         if row < 0:
             return None
         if row == len(hashes):
-            return hashes, counts[:known].copy(), firsts[:known].copy()
+            return hashes, counts[:persons].copy(), firsts[:persons].copy()
         larger = np.zeros((_GROWTH * len(slots), 2), np.int64)
         move_slots(slots, larger)
         slots = larger
@@ -125,7 +125,7 @@ def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
 
 
 def _sorted_integers(keys: NDArray[Any]) -> Numbering:
-    """The same numbers by sorting, which no choice of ids makes slow."""
+    """The numbering of integers by sorting, which no choice of ids makes slow."""
     values, firsts, places, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(firsts)
     numbers = np.empty(len(values), np.int64)

@@ -103,17 +103,17 @@ def shares(
     Parameters are as in `row_weights`, with m = `rows` of each row's person; weights that are not positive numbers
     count 0.
     """
-    found = np.empty(len(rows))
+    values = np.empty(len(rows))
     for start in range(0, len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         divisors = np.maximum(rows[part], rows_per_person)
         if weights is None and factors is None:
-            whole: Any = (1 << BITS) // divisors
+            units: Any = (1 << BITS) // divisors
         else:
-            w, c = (None if each is None else each[part] for each in (weights, factors))
-            whole = _floors(divisors, w, weight_max, c)
-        found[part] = np.where(rows[part] > 0, whole, 0) * 2.0**-BITS
-    return found
+            w, c = (None if column is None else column[part] for column in (weights, factors))
+            units = _floors(divisors, w, weight_max, c)
+        values[part] = np.where(rows[part] > 0, units, 0) * 2.0**-BITS
+    return values
 
 
 def _floors(
@@ -164,19 +164,19 @@ def _halves(a: Vector) -> tuple[Vector, Vector]:
     return high, a - high
 
 
-def _read_weights(n: int, given: Any, weight_max: float | None, strict: bool) -> Vector:
+def _read_weights(n: int, sample_weight: Any, weight_max: float | None, strict: bool) -> Vector:
     """Weights as float64."""
-    found = as_target(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
+    column = as_target(np.ma.getdata(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else sample_weight)
     remedy = "Give one number for each row."
-    if found.kind in (TEXT, OTHER):
-        raise TypeError(sentence("sample_weight", "must hold numbers", found.type_name, remedy))
-    if found.values.ndim != 1:
-        raise ValueError(sentence("sample_weight", "must be one-dimensional", found.values.shape, remedy))
-    if len(found) != n:
-        raise ValueError(f"`sample_weight` must have one weight for each row of X; got {len(found)} and {n} rows.")
-    weights = found.as_float()
-    if isinstance(given, np.ma.MaskedArray):
-        weights = np.where(np.ma.getmaskarray(given), np.nan, weights)
+    if column.kind in (TEXT, OTHER):
+        raise TypeError(sentence("sample_weight", "must hold numbers", column.type_name, remedy))
+    if column.values.ndim != 1:
+        raise ValueError(sentence("sample_weight", "must be one-dimensional", column.values.shape, remedy))
+    if len(column) != n:
+        raise ValueError(f"`sample_weight` must have one weight for each row of X; got {len(column)} and {n} rows.")
+    weights = column.as_float()
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        weights = np.where(np.ma.getmaskarray(sample_weight), np.nan, weights)
     if not strict:
         _refuse_weights(weights)
         _warn_of_cap(weights, float(weight_max or 0.0))

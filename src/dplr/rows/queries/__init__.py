@@ -1,1 +1,1 @@
-"""What may be summed."""
+"""Queries that rows can sum."""

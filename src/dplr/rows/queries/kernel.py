@@ -1,4 +1,4 @@
-"""What kernels take for a loss: the name of one that they know, or its knots."""
+"""Losses as kernels take them: the name of one that they know, or its knots."""
 
 from __future__ import annotations
 

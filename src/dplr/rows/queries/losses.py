@@ -1,4 +1,4 @@
-"""What may be summed in float64 over bounded rows: the gradient of a loss, also in pairs, its Hessian, its value.
+"""Queries in float64 over bounded rows: the gradient of a loss, also in pairs, its Hessian, its value.
 
 `LossSums` is what rows must offer for this: rows of an array do, and rows of files or of a cluster can.
 """

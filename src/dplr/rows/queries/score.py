@@ -115,7 +115,7 @@ class ScoreMoments:
         return multipliers_of(sizes, one)
 
     def factors(self, weights: Vector) -> NDArray[np.int64]:
-        """What multiplies the multipliers of rows with these weights, in units of 2^-30: at most their roots."""
+        """The factors on the multipliers of rows with these weights, in units of 2^-30: at most their roots."""
         return roots_of(weights)
 
 

@@ -1,4 +1,4 @@
-"""What may be summed over rows. A query names its shape, adds a block and asks for its own way of being summed.
+"""Totals of queries over rows. A query names its shape, adds a block and asks for its own way of being summed.
 
 Totals merge in any order.
 """
@@ -20,7 +20,7 @@ _LIMB = 32
 
 
 class Faults(NamedTuple):
-    """What a pass saw that the data holder should know; never part of a release."""
+    """Counts of faults that a pass saw, for the data holder; never part of a release."""
 
     rows: int
     non_finite_rows: int
@@ -58,9 +58,9 @@ class Total:
         """The cells of the sum in units of 2^exponent, rounded down: int64 below 2^62, else Python integers."""
         hi, lo = self.hi[cells], self.lo[cells]
         shift = exponent - self.exponent
-        whole = np.empty(hi.shape, np.int64)
-        if 0 <= shift <= _LIMB and floor_limbs(hi.ravel(), lo.ravel(), shift, whole.reshape(-1)):
-            return whole
+        floors = np.empty(hi.shape, np.int64)
+        if 0 <= shift <= _LIMB and floor_limbs(hi.ravel(), lo.ravel(), shift, floors.reshape(-1)):
+            return floors
         value = hi.astype(object) * 2**_LIMB + lo.astype(object)
         result = value // 2**shift if shift >= 0 else value * 2**-shift
         return np.asarray(result, dtype=object)

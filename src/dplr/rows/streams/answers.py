@@ -36,7 +36,7 @@ def dump(totals: Sequence[AnyTotal]) -> bytes:
 
 
 def dump_fault(kind: str, part: str) -> bytes:
-    """What a worker answers that could not sum its part."""
+    """The answer of a worker that could not sum its part."""
     return json.dumps({"fault": kind, "part": part}).encode() + b"\n"
 
 
@@ -51,7 +51,7 @@ def load(data: bytes) -> list[AnyTotal]:
         header = json.loads(line)
         fault = header.get("fault")
         numbers = _Numbers(data[len(line) + 1 :])
-        totals = [] if fault is not None else [_total(each, numbers) for each in header["totals"]]
+        totals = [] if fault is not None else [_total(entry, numbers) for entry in header["totals"]]
     except (
         LookupError,
         TypeError,

@@ -11,7 +11,7 @@ from typing import Any
 
 from dplr._recorder import Recorder, digest
 from dplr.rows.queries.losses import LossGradient
-from dplr.rows.streams.parts import LocalParts, Parts, Pass, Seen
+from dplr.rows.streams.parts import LocalParts, Parts, Pass, Progress
 from dplr.rows.streams.passes import SumPass, Totals
 
 # A sum is recorded after that many seconds of reading, that share of all reading of the pass so far, and that multiple
@@ -21,14 +21,14 @@ _PLACE = 8  # bytes: the first part that a sum does not hold
 
 
 def name_of(parts: Parts, job: Pass[Any]) -> str | None:
-    """What tells a pass over these rows from all others; None for one that is not recorded.
+    """The name of a pass over these rows, which no other pass has; None for one that is not recorded.
 
     Recorded are exact sums that need no point, of parts that are told from others in any process. How many rows each
     person has follows from the parts, and is not named.
     """
     if not isinstance(job, SumPass) or not isinstance(parts, LocalParts):
         return None
-    if any(coef is not None or isinstance(query, LossGradient) for query, coef in job.asked):
+    if any(coef is not None or isinstance(query, LossGradient) for query, coef in job.queries):
         return None
     if not all(getattr(part, "lasts", True) for part in parts.parts):
         return None
@@ -36,17 +36,17 @@ def name_of(parts: Parts, job: Pass[Any]) -> str | None:
     if recipe.weighing is not None:
         recipe = replace(recipe, weighing=replace(recipe.weighing, counts=None))
     try:
-        return digest(recipe, [query for query, _ in job.asked], parts.identity)
+        return digest(recipe, [query for query, _ in job.queries], parts.identity)
     except TypeError:  # labels of a kind that has no text of its own
         return None
 
 
-def finished_pass(parts: LocalParts, job: SumPass, name: str, recorder: Recorder, seen: Seen) -> Totals:
+def finished_pass(parts: LocalParts, job: SumPass, name: str, recorder: Recorder, progress: Progress) -> Totals:
     """The state of all rows, with the parts that an earlier process finished; what this one finishes is recorded."""
-    state, place = _recorded(job, name, recorder, seen)
+    state, place = _recorded(job, name, recorder, progress)
     fresh, start, clock = job.zero(), place, _Clock()
-    for each in parts.after(place).sums(job, seen):
-        fresh, place = job.merge(fresh, each), place + 1
+    for part_sums in parts.after(place).sums(job, progress):
+        fresh, place = job.merge(fresh, part_sums), place + 1
         if clock.is_due():
             recorder.record(f"{name} {start}", place.to_bytes(_PLACE, "little") + job.dump(fresh))
             clock.recorded()
@@ -54,13 +54,13 @@ def finished_pass(parts: LocalParts, job: SumPass, name: str, recorder: Recorder
     return job.merge(state, fresh)
 
 
-def _recorded(job: SumPass, name: str, recorder: Recorder, seen: Seen) -> tuple[Totals, int]:
+def _recorded(job: SumPass, name: str, recorder: Recorder, progress: Progress) -> tuple[Totals, int]:
     """The sum of the first parts, which were finished before, and how many they are."""
     state, place = job.zero(), 0
-    while (found := recorder.get(f"{name} {place}")) is not None:
-        more = job.load(found[_PLACE:])
-        state, place = job.merge(state, more), int.from_bytes(found[:_PLACE], "little")
-        seen(more[0].faults.rows if more else 0)
+    while (record := recorder.get(f"{name} {place}")) is not None:
+        totals = job.load(record[_PLACE:])
+        state, place = job.merge(state, totals), int.from_bytes(record[:_PLACE], "little")
+        progress(totals[0].faults.rows if totals else 0)
     return state, place
 
 
@@ -68,16 +68,16 @@ class _Clock:
     """How long parts were read since the last record."""
 
     def __init__(self) -> None:
-        self._begun = self._last = self._asked = time.monotonic()
+        self._begun = self._last = self._now = time.monotonic()
         self._took = 0.0
 
     def is_due(self) -> bool:
         """Whether a record now costs little beside what it saves."""
-        self._asked = time.monotonic()
-        whole, since = self._asked - self._begun, self._asked - self._last
-        return since >= max(_SECONDS, _SHARE * whole, _COST * self._took)
+        self._now = time.monotonic()
+        total, since = self._now - self._begun, self._now - self._last
+        return since >= max(_SECONDS, _SHARE * total, _COST * self._took)
 
     def recorded(self) -> None:
         """A record was written since it was due."""
         self._last = time.monotonic()
-        self._took = self._last - self._asked
+        self._took = self._last - self._now

@@ -59,7 +59,8 @@ class Held:
     def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
         self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
         self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
-        self._known: tuple[bytes, list[list[ArrayRows]]] = b"", []  # on the way into a scaled problem of the last pass
+        # The rows on the last pass's way into a scaled problem, with the bytes of that way.
+        self._last_way: tuple[bytes, list[list[ArrayRows]]] = b"", []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the rows here: they stay on the machine that read them."""
@@ -83,20 +84,20 @@ class Held:
         if self._rows is None:
             return self.answer  # which says why
         self.answer = b""  # the driver has it: a pass begins when the one before has ended
-        job, held = self._learnt(job, self._rows)
-        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, held, strict=True)))
+        job, batches = self._learnt(job, self._rows)
+        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, batches, strict=True)))
 
     def _learnt(
-        self, job: RemotePass[Any], held: list[list[ArrayRows]]
+        self, job: RemotePass[Any], batches: list[list[ArrayRows]]
     ) -> tuple[RemotePass[Any], list[list[ArrayRows]]]:
         """A pass, and rows with what earlier passes learnt; or fresh ones, where that would fill the memory."""
         if not (self.shelf.learns and isinstance(job, ClippedPass)):
-            return job, [[rows.mapped(rows.prep) for rows in part] for part in held]
+            return job, [[rows.mapped(rows.prep) for rows in part] for part in batches]
         way, of_rows = job.recipe.way, replace(job, recipe=job.recipe.mapped(None))
         name = pickle.dumps(way)
-        if self._known[0] != name:
-            self._known = name, [[rows.mapped(way or rows.prep) for rows in part] for part in held]
-        return of_rows, self._known[1]
+        if self._last_way[0] != name:
+            self._last_way = name, [[rows.mapped(way or rows.prep) for rows in part] for part in batches]
+        return of_rows, self._last_way[1]
 
     def _place(self, own_folder: str, opened: contextlib.ExitStack) -> _Memory | None:
         """Where rows are put; None where a disk has no room for them."""
@@ -126,21 +127,21 @@ class _Memory:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._held: list[list[Arrays]] = []
+        self._parts: list[list[Arrays]] = []
 
     def begin(self) -> None:
         """The next arrays are those of the next part."""
-        self._held.append([])
+        self._parts.append([])
 
     def add(self, arrays: Arrays) -> None:
         """Hold some rows of a batch."""
         X, y, weights = arrays
         some, kept = slice(None, None, self._shelf.step), None if weights is None else weights[:: self._shelf.step]
-        self._held[-1].append((X[some].copy(), y[some].astype(float), None if kept is None else kept.copy()))
+        self._parts[-1].append((X[some].copy(), y[some].astype(float), None if kept is None else kept.copy()))
 
     def rows(self) -> list[list[ArrayRows]] | None:
-        """What is held, as rows: the batches of each part."""
-        return [[self._of(*each) for each in part] for part in self._held]
+        """The held rows: the batches of each part."""
+        return [[self._of(*arrays) for arrays in part] for part in self._parts]
 
     def _of(self, X: NDArray[Any], y: NDArray[Any], weights: Weights) -> ArrayRows:
         counts = None if weights is None else RowWeights(weights, None, len(y))
@@ -162,7 +163,7 @@ class _File(_Memory):
     def add(self, arrays: Arrays) -> None:
         """Write the rows of a batch; a disk without room for them is told by `rows`."""
         try:
-            self._full = self._full or not self._has_room(sum(each.nbytes for each in arrays if each is not None))
+            self._full = self._full or not self._has_room(sum(column.nbytes for column in arrays if column is not None))
             if self._full:
                 return
             kinds = (self._shelf.kind, "<f8", "<f8")
@@ -172,7 +173,7 @@ class _File(_Memory):
             self._full = True
 
     def rows(self) -> list[list[ArrayRows]] | None:
-        """What the file holds, mapped; None where not all could be written."""
+        """The rows of the file, mapped; None where not all could be written."""
         try:
             self._file.flush()
         except OSError:
@@ -180,7 +181,7 @@ class _File(_Memory):
         if self._full or not self._file.tell():
             return None
         mapped = np.memmap(self._file, np.uint8, "r")
-        self._held = [[self._mapped(mapped, batch) for batch in part] for part in self._places]
+        self._parts = [[self._mapped(mapped, batch) for batch in part] for part in self._places]
         return super().rows()
 
     def _has_room(self, size: int) -> bool:
@@ -196,11 +197,11 @@ class _File(_Memory):
 
     @staticmethod
     def _mapped(mapped: NDArray[Any], places: list[tuple[int, str, tuple[int, ...]]]) -> Arrays:
-        found = [
+        arrays = [
             np.asarray(mapped[start : start + np.dtype(kind).itemsize * int(np.prod(shape))]).view(kind).reshape(shape)
             for start, kind, shape in places
         ]
-        return found[0], found[1], found[2] if len(found) > 2 else None
+        return arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +243,12 @@ class _HeldPart:
     """The held rows of a part."""
 
     part: Part
-    held: list[ArrayRows]
+    row_batches: list[ArrayRows]
 
     @property
     def rows(self) -> int:
         """Number of rows that are held."""
-        return sum(map(len, self.held))
+        return sum(map(len, self.row_batches))
 
     @property
     def identity(self) -> str:
@@ -260,4 +261,4 @@ class _HeldPart:
 
     def batches(self) -> Iterator[Any]:
         """The held rows."""
-        return iter(self.held)
+        return iter(self.row_batches)

@@ -54,11 +54,11 @@ def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[P
     width = recipe.prep.geometry.d
     kind = np.dtype(kind_of(parts, recipe))
     kinds = [(kind, width), (np.dtype(np.float64), 1)] + [(np.dtype(np.float64), 1)] * (recipe.weighing is not None)
-    needed = count * sum(each.itemsize * size for each, size in kinds)
+    needed = count * sum(dtype.itemsize * size for dtype, size in kinds)
     with contextlib.suppress(OSError):  # a full or slow disk, or none: rows are read again instead
         if shutil.disk_usage(folder).free < ROOM * needed:
             return None
-        job = _KeepPass(recipe, folder, [each for each, _ in kinds])
+        job = _KeepPass(recipe, folder, [dtype for dtype, _ in kinds])
         if run(job, "keeping rows") != count:
             return None
         X, y, *weights = job.arrays(count, [size for _, size in kinds])
@@ -92,13 +92,13 @@ class _KeepPass:
         return first + second
 
     def arrays(self, count: int, sizes: list[int]) -> list[NDArray[Any]]:
-        """What was written, mapped; the files are closed, and live as long as the arrays."""
-        found = []
+        """The arrays that were written, mapped; the files are closed, and live as long as the arrays."""
+        arrays = []
         for file, kind, size in zip(self._files, self._kinds, sizes, strict=True):
             file.flush()
-            found.append(np.asarray(np.memmap(file, kind, "r", shape=(count, size))))
+            arrays.append(np.asarray(np.memmap(file, kind, "r", shape=(count, size))))
             file.close()
-        return found
+        return arrays
 
 
 def mapped_zeros(folder: str, n: int) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ S = TypeVar("S")
 Answer = TypeVar("Answer")
 Task = TypeVar("Task")
 Handle = TypeVar("Handle")
-Seen = Callable[[int], None]
+Progress = Callable[[int], None]
 
 # Parts that are read at once by default: each holds a few batches in memory, and some pages of each column.
 _MOST_THREADS = 2
@@ -44,7 +44,7 @@ class Part(Protocol):
         ...
 
     def chosen(self, columns: Sequence[str]) -> Part:
-        """The same rows, with these columns at least; others need not be read."""
+        """These rows with these columns at least; others need not be read."""
         ...
 
     def batches(self) -> Iterator[Any]:
@@ -53,7 +53,7 @@ class Part(Protocol):
 
 
 class Pass(Protocol[S]):
-    """What one pass does with batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
+    """The work of one pass on batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
 
     def zero(self) -> S:
         """The state before the first batch."""
@@ -106,19 +106,19 @@ class Parts(Protocol):
         ...
 
     def chosen(self, columns: Sequence[str]) -> Parts:
-        """The same rows, with these columns at least; others need not be read."""
+        """These rows with these columns at least; others need not be read."""
         ...
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
-        """The state of each part, once, in the order of the parts; tells `seen` how many rows were read."""
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
+        """The state of each part, once, in the order of the parts; tells `progress` how many rows were read."""
         ...
 
 
 class Sums(Protocol):
     """Rows that can be summed where they lie."""
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
-        """The state of each part, once, in the order of the parts; tells `seen` how many rows were read."""
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
+        """The state of each part, once, in the order of the parts; tells `progress` how many rows were read."""
         ...
 
 
@@ -177,24 +177,24 @@ class LocalParts(PartList):
         self._threads, self._columns = threads, columns
 
     def chosen(self, columns: Sequence[str]) -> LocalParts:
-        """The same rows, of which only these columns need to be read."""
+        """These rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
     def after(self, place: int) -> LocalParts:
         """The parts from that place on."""
         return LocalParts(self.parts[place:], self.empty, self._threads, self._columns)
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The state of each part, in order."""
         few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))
         threads = min(self._threads or few, len(self.parts))
         if threads <= 1 or not _pool.can_start(threads):
-            yield from (state_of(job, part, seen) for part in self.parts)
+            yield from (state_of(job, part, progress) for part in self.parts)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
 
             def begin(part: Part) -> Future[S]:
-                return pool.submit(contextvars.copy_context().run, state_of, job, part, seen)
+                return pool.submit(contextvars.copy_context().run, state_of, job, part, progress)
 
             yield from in_order(begin, Future.result, Future.cancel, self.parts, threads)
 
@@ -204,29 +204,29 @@ def in_order(
     tasks: Iterable[Task], ahead: int,
 ) -> Iterator[Answer]:  # fmt: skip
     """Answers in the order of the tasks, each taken once, with that many begun before they are asked for."""
-    left, begun = iter(tasks), collections.deque[Handle]()
+    queue, begun = iter(tasks), collections.deque[Handle]()
     try:
-        begun.extend(begin(task) for task in itertools.islice(left, ahead))
+        begun.extend(begin(task) for task in itertools.islice(queue, ahead))
         while begun:
             answer = wait(begun[0])
             drop(begun.popleft())
-            begun.extend(begin(task) for task in itertools.islice(left, 1))
+            begun.extend(begin(task) for task in itertools.islice(queue, 1))
             yield answer
     finally:
         for handle in begun:
             drop(handle)
 
 
-def state_of(job: Pass[S], part: Part, seen: Seen | None = None) -> S:
-    """What a pass makes of all batches of one part."""
+def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
+    """The state of a pass after all batches of one part."""
     state, rows = job.zero(), 0
     for batch in part.batches():
         count = len(batch)
         if count:
             state = job.accumulate(state, batch)
         rows += count
-        if seen is not None:
-            seen(count)
+        if progress is not None:
+            progress(count)
     if part.rows is not None and rows != part.rows:
         raise changed(part.identity, part.rows, rows)
     return state
@@ -261,7 +261,7 @@ class PartChanged(ValueError):
 
 
 def changed(identity: str, before: int, now: int) -> PartChanged:
-    """What is said of a part that has another number of rows than it had."""
+    """The error for a part that has another number of rows than it had."""
     rule = "must stay as it is while a fit reads it"
     return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {identity}", "Fit a copy that rests."))
 
@@ -276,9 +276,9 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
     return total
 
 
-def one_pass(parts: Sums, job: Pass[S], seen: Seen = lambda rows: None) -> S:
+def one_pass(parts: Sums, job: Pass[S], progress: Progress = lambda rows: None) -> S:
     """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
-    return merged(job, parts.sums(job, seen))
+    return merged(job, parts.sums(job, progress))
 
 
 def merged(job: Pass[S], states: Iterable[S]) -> S:
@@ -287,13 +287,13 @@ def merged(job: Pass[S], states: Iterable[S]) -> S:
     Which are merged first is a function of how many there are. It stays the same where runs of 2^k states, and a
     shorter last run, were merged before: tasks may be of any such size.
     """
-    held: list[tuple[int, S]] = []  # (number of states, state), from left to right; numbers are falling powers of two
-    for each in states:
-        held.append((1, each))
-        while len(held) > 1 and held[-2][0] == held[-1][0]:
-            (count, first), (_, second) = held[-2:]
-            held[-2:] = [(2 * count, job.merge(first, second))]
+    stack: list[tuple[int, S]] = []  # (number of states, state), from left to right; numbers are falling powers of two
+    for part in states:
+        stack.append((1, part))
+        while len(stack) > 1 and stack[-2][0] == stack[-1][0]:
+            (count, first), (_, second) = stack[-2:]
+            stack[-2:] = [(2 * count, job.merge(first, second))]
     state = job.zero()
-    for _, each in reversed(held):
-        state = job.merge(each, state)
+    for _, part in reversed(stack):
+        state = job.merge(part, state)
     return state

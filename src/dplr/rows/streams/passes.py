@@ -1,4 +1,4 @@
-"""What one pass makes of rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
+"""Passes over rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _OfTotals:
         if not first or not second:
             return first or second
         pairs: Any = zip(first, second, strict=True)  # of one kind each
-        return [one + other for one, other in pairs]
+        return [one + two for one, two in pairs]
 
     def dump(self, state: Totals) -> bytes:
         """The totals as bytes."""
@@ -43,10 +43,10 @@ class _OfTotals:
 
     def load(self, data: bytes) -> Totals:
         """The totals that a worker sent, of the queries that were asked; none from a part without rows."""
-        totals, asked = load(data), self.shapes
-        if totals and len(totals) != len(asked):
-            raise ValueError(f"a worker's answer must have {len(asked)} totals; got {len(totals)}.")
-        for total, (shape, query) in zip(totals, asked, strict=False):
+        totals, shapes = load(data), self.shapes
+        if totals and len(totals) != len(shapes):
+            raise ValueError(f"a worker's answer must have {len(shapes)} totals; got {len(totals)}.")
+        for total, (shape, query) in zip(totals, shapes, strict=False):
             check(total, shape, query)
         return totals
 
@@ -61,17 +61,17 @@ class SumPass(_OfTotals):
     """Sums of queries, each at its point or None."""
 
     recipe: Recipe
-    asked: Sequence[tuple[Any, Any]]
+    queries: Sequence[tuple[Any, Any]]
 
     def accumulate(self, state: Totals, batch: Any) -> Totals:
         """The sums with those of one more batch."""
         rows = self.recipe.rows_of(batch)
-        return self.merge(state, [rows.sum(query, coef) for query, coef in self.asked])
+        return self.merge(state, [rows.sum(query, coef) for query, coef in self.queries])
 
     @property
     def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
         """The shape of each total, and its query."""
-        return [(query.shape, query) for query, _ in self.asked]
+        return [(query.shape, query) for query, _ in self.queries]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,18 +103,18 @@ class SampledPass(_OfTotals):
     def accumulate(self, state: Any, batch: Any) -> Any:
         """The sums, and the kept rows."""
         rows = self.sums.recipe.rows_of(batch)
-        totals = [rows.sum(query, coef) for query, coef in self.sums.asked]
+        totals = [rows.sum(query, coef) for query, coef in self.sums.queries]
         X, y, weights = rows.arrays()
         some = slice(None, None, self.step)
-        kept = tuple(None if each is None else each[some].copy() for each in (X, y, weights))
+        kept = tuple(None if array is None else array[some].copy() for array in (X, y, weights))
         return self.merge(state, [(totals, [kept])])
 
     def merge(self, first: Any, second: Any) -> Any:
         """Totals merged, kept rows in their order."""
         if not first or not second:
             return first or second
-        ((one, kept),), ((other, more),) = first, second
-        return [(self.sums.merge(one, other), kept + more)]
+        ((one, kept),), ((two, tail),) = first, second
+        return [(self.sums.merge(one, two), kept + tail)]
 
 
 def joined(kept: list[Arrays]) -> Arrays:
@@ -214,8 +214,8 @@ class WherePass:
         """The counts with those of one more batch."""
         table = as_table(batch)
         assert table is not None
-        found = Encoder(self.recipe.table_of(table), self.recipe.prep.layout).not_finite()
-        return self.merge(state, found)
+        counts = Encoder(self.recipe.table_of(table), self.recipe.prep.layout).not_finite()
+        return self.merge(state, counts)
 
     def merge(self, first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
         """Counts added by column."""

@@ -43,8 +43,8 @@ class Weighing:
     def of(self, table: Table, labels: Labels | None) -> RowWeights:
         """The weights of the rows of a batch."""
         factors = None if self.class_weight is None or labels is None else class_factors(labels, self.class_weight)[0]
-        given = (None if name is None else _column(table, name) for name in (self.person, self.weight))
-        ids, weights = given
+        columns = (None if name is None else _column(table, name) for name in (self.person, self.weight))
+        ids, weights = columns
         with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
             return weights_of(
                 len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors, self.strict
@@ -53,7 +53,7 @@ class Weighing:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What turns a batch, a table in memory, into rows.
+    """The public facts that turn a batch, a table in memory, into rows.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class Recipe:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are read."""
-        more = () if self.weighing is None else (self.weighing.person, self.weighing.weight)
-        return (*self.features, *(name for name in (self.target, *more) if name is not None))
+        weight_columns = () if self.weighing is None else (self.weighing.person, self.weighing.weight)
+        return (*self.features, *(name for name in (self.target, *weight_columns) if name is not None))
 
     def rows_of(self, batch: Any) -> ArrayRows:
         """The rows of a batch, which may be rows that were encoded before."""
@@ -102,12 +102,12 @@ class Recipe:
         """The target as it was given."""
         if self.target is None:
             return Target(NUMERIC, np.zeros(len(table)), "nothing")
-        found = as_target(_column(table, self.target))
-        numeric = found.numeric or self.labels is not None
-        return found if numeric else Target(NUMERIC, found.as_float(), found.type_name)
+        target = as_target(_column(table, self.target))
+        numeric = target.numeric or self.labels is not None
+        return target if numeric else Target(NUMERIC, target.as_float(), target.type_name)
 
     def mapped(self, way: Prep | None) -> Recipe:
-        """The same columns, on another way into a scaled problem; None for that of `prep`."""
+        """The recipe on another way into a scaled problem; None for that of `prep`."""
         return replace(self, way=way)
 
     def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:

@@ -29,7 +29,7 @@ from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.finished import finished_pass, name_of
 from dplr.rows.streams.keeping import Kept, keep
-from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Seen, Sums, changed, one_pass
+from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, changed, one_pass
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.certificate import Objective
@@ -37,7 +37,7 @@ from dplr.solvers.newton import sample_step
 
 Vector = NDArray[np.float64]
 # Shows how far a pass is: (what it is called, rows if known) -> a context that takes numbers of rows.
-Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Seen]]
+Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Progress]]
 # Rows of a sample are held in memory: at most this many bytes of them.
 _MOST_SAMPLED_BYTES = 3 * 2**23
 # Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
@@ -45,7 +45,7 @@ _PASSES_READ = 2
 
 
 @contextlib.contextmanager
-def no_bar(label: str, rows: int | None) -> Iterator[Seen]:
+def no_bar(label: str, rows: int | None) -> Iterator[Progress]:
     """Show nothing."""
     yield lambda rows: None
 
@@ -61,7 +61,7 @@ class StreamSource:
     units : number of persons, or of rows.
     bar : shows how far a pass is.
     folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
-    held, held_sample : all rows, and a sample, that workers hold.
+    worker_rows, worker_sample : all rows, and a sample, that workers hold.
     recorder : where exact sums of finished parts are written down; None for nowhere.
     """
 
@@ -75,30 +75,30 @@ class StreamSource:
     clipped_passes: int = 0
     sample: Arrays | None = None
     kept: Kept | None = None
-    held: Sums | None = None
-    held_sample: Sums | None = None
-    told: bool = field(default=False)
+    worker_rows: Sums | None = None
+    worker_sample: Sums | None = None
+    has_warned: bool = field(default=False)
 
     def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
         """One pass over all rows, wherever they are read, or over those that workers hold."""
         rows, self.passes = 0, self.passes + 1
         with self.bar(f"{label}, pass {self.passes}", self.count) as show:
 
-            def seen(more: int) -> None:
+            def progress(count: int) -> None:
                 nonlocal rows
-                rows += more
-                show(more)
+                rows += count
+                show(count)
 
             # What parts warn of was said in the first pass.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
-                return self._sum(job, seen, rows_of)
+                return self._sum(job, progress, rows_of)
 
-    def _sum(self, job: Pass[Any], seen: Seen, rows_of: Any) -> Any:
+    def _sum(self, job: Pass[Any], progress: Progress, rows_of: Any) -> Any:
         name = None if self.recorder is None or rows_of is not None else name_of(self.parts, job)
         if self.recorder is None or name is None:
-            return one_pass(self.parts if rows_of is None else rows_of, job, seen)
+            return one_pass(self.parts if rows_of is None else rows_of, job, progress)
         parts, sums = cast(LocalParts, self.parts), cast(SumPass, job)  # as passes with a name are
-        return finished_pass(parts, sums, name, self.recorder, seen)
+        return finished_pass(parts, sums, name, self.recorder, progress)
 
     def check_count(self, totals: Sequence[Any]) -> None:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
@@ -119,7 +119,8 @@ class StreamedRows:
     def __init__(self, source: StreamSource, recipe: Recipe) -> None:
         self._source, self._recipe = source, recipe
         self._is_narrowed = False
-        self._known: ArrayRows | None = None  # the rows on this machine's disk, and what earlier passes learnt of them
+        # The rows on this machine's disk, and what earlier passes learnt of them.
+        self._local_rows: ArrayRows | None = None
 
     @property
     def geometry(self) -> Geometry:
@@ -127,7 +128,7 @@ class StreamedRows:
         return self.prep.geometry
 
     def recorded(self, recorder: Recorder) -> StreamedRows:
-        """The same rows; exact sums of finished parts are written down from now on."""
+        """These rows; exact sums of finished parts are recorded from now on."""
         self._source.recorder = recorder
         return self
 
@@ -172,17 +173,17 @@ class StreamedRows:
         assert rows is ALL
         total = self.sum(query, coef)
         self._refuse(total.faults)
-        if query.counts_outside and not (self._source.told or self._is_narrowed):
-            self._source.told = True
+        if query.counts_outside and not (self._source.has_warned or self._is_narrowed):
+            self._source.has_warned = True
             warn_outside(total.faults, self.prep, self._recipe.features)
         return total
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
         """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
-        if self._known is None:
-            self._known = self._kept_rows()
-        if self._known is not None:
-            return self._known.totals(queries, coefs)
+        if self._local_rows is None:
+            self._local_rows = self._kept_rows()
+        if self._local_rows is not None:
+            return self._local_rows.totals(queries, coefs)
         self._source.clipped_passes += 1
         job = ClippedPass(self._recipe, queries, coefs)
         totals: list[Total] = self._source.run(job, "gradients", self._held_rows())
@@ -193,15 +194,15 @@ class StreamedRows:
     def sum(self, query: Any, coef: Any) -> Any:
         """Sum a query over all rows, and leave the judgement of faults to the caller."""
         source, job = self._source, SumPass(self._recipe, [(query, coef)])
-        is_known = source.sample is not None or source.held_sample is not None
+        is_known = source.sample is not None or source.worker_sample is not None
         if not isinstance(query, LossGradient) or is_known or (step := self.sample_step) == 1:
             totals = source.run(job, "sums")
         elif isinstance(source.parts, Holder):
-            reading, source.held_sample = source.parts.held(self._recipe.mapped(None), step, None)
+            reading, source.worker_sample = source.parts.held(self._recipe.mapped(None), step, None)
             totals = source.run(job, "sums", reading)
         else:
-            found = source.run(SampledPass(job, step), "sums")
-            totals, kept = found[0] if found else ([], [])
+            state = source.run(SampledPass(job, step), "sums")
+            totals, kept = state[0] if state else ([], [])
             source.check_count(totals)
             source.sample = joined(kept)
         source.check_count(totals)
@@ -212,8 +213,8 @@ class StreamedRows:
         if rows is ALL or rows.step == 1:
             total: RealTotal = self.sum(query, coef)
             return total
-        assert self._source.held_sample is not None
-        (total,) = self._source.run(SumPass(self._recipe, [(query, coef)]), "a sample", self._source.held_sample)
+        assert self._source.worker_sample is not None
+        (total,) = self._source.run(SumPass(self._recipe, [(query, coef)]), "a sample", self._source.worker_sample)
         return total
 
     def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
@@ -239,19 +240,19 @@ class StreamedRows:
         return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])
 
     def weighted(self, weights: Sequence[float]) -> StreamedRows:
-        """The same rows, their columns multiplied by these weights; themselves for ()."""
+        """These rows, with their columns multiplied by these weights; themselves for ()."""
         return self._mapped(self.prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """The same rows in these parts of their bounds: see `Prep.narrowed`."""
+        """These rows in these parts of their bounds: see `Prep.narrowed`."""
         return self._mapped(self.prep.narrowed(middles, half_widths), is_narrowed=True)
 
     def clipped(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """The same rows, clipped to these parts of their bounds: see `Prep.clipped`."""
+        """These rows, clipped to these parts of their bounds: see `Prep.clipped`."""
         return self._mapped(self.prep.clipped(middles, half_widths), is_narrowed=True)
 
     def standardised(self, center: Vector, factors: Vector, constant: float) -> StreamedRows:
-        """The same rows as factors * (x - center), with another constant: see `Prep.standardised`."""
+        """These rows as factors * (x - center), with another constant: see `Prep.standardised`."""
         return self._mapped(self.prep.standardised(center, factors, constant), is_narrowed=True)
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
@@ -265,9 +266,9 @@ class StreamedRows:
         return _minimise.minimise_many(self, objectives, tau, cap)
 
     def _mapped(self, prep: Prep, is_narrowed: bool = False) -> StreamedRows:
-        other = StreamedRows(self._source, self._recipe.mapped(prep))
-        other._is_narrowed = is_narrowed or self._is_narrowed
-        return other
+        rows = StreamedRows(self._source, self._recipe.mapped(prep))
+        rows._is_narrowed = is_narrowed or self._is_narrowed
+        return rows
 
     def _kept_rows(self) -> ArrayRows | None:
         """All rows, encoded, in files of this machine that have no name; None while it does not pay or may not be."""
@@ -282,11 +283,11 @@ class StreamedRows:
     def _held_rows(self) -> Sums | None:
         """All rows, as workers hold them or will after this pass; None while it does not pay or may not be."""
         source = self._source
-        if source.held is not None:
-            return source.held
+        if source.worker_rows is not None:
+            return source.worker_rows
         if source.clipped_passes <= _PASSES_READ or source.folder is None or not isinstance(source.parts, Holder):
             return None
-        reading, source.held = source.parts.held(self._recipe.mapped(None), 1, source.folder)
+        reading, source.worker_rows = source.parts.held(self._recipe.mapped(None), 1, source.folder)
         return reading
 
     def _refuse(self, faults: Any) -> None:

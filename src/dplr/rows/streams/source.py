@@ -1,4 +1,4 @@
-"""What users name as a stream of rows, and how it becomes parts."""
+"""Streams of rows as users name them, and their parts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def as_stream(X: Any) -> Stream | None:
     """X as a stream; None where it is in memory."""
     if isinstance(X, Stream):
         return X
-    is_list = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(each, (str, os.PathLike)) for each in X)
+    is_list = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(item, (str, os.PathLike)) for item in X)
     return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) or is_lazy(X) else None
 
 
@@ -121,6 +121,6 @@ def file_parts(
     Rows of CSV files are kept in the folder `keep` once they were read: in the system's folder for None.
     """
     folder = tempfile.gettempdir() if keep is None else keep
-    found = parts_of_files(files, columns, kinds, form)
-    parts = [Spooled(part, folder) if isinstance(part, CsvPart) else part for part in found]
+    plain_parts = parts_of_files(files, columns, kinds, form)
+    parts = [Spooled(part, folder) if isinstance(part, CsvPart) else part for part in plain_parts]
     return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)

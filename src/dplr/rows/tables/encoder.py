@@ -71,13 +71,13 @@ class Encoder:
 
     def _choose(self) -> None:
         """How each column is read: by a kernel, by NumPy from the numbers that a kernel reads, or by NumPy."""
-        found = [native_column(self._X, place) for place in self._places]
-        triples = zip(found, self._columns, self._firsts, strict=False)
+        natives = [native_column(self._X, place) for place in self._places]
+        triples = zip(natives, self._columns, self._firsts, strict=False)
         features = [native and native_feature(native, column, first) for native, column, first in triples]
         self._native = [j for j, feature in enumerate(features) if feature]
-        self._others = [j for j, feature in enumerate(features) if not feature]
+        self._numpy = [j for j, feature in enumerate(features) if not feature]
         self._features = Features([feature for feature in features if feature])
-        self._numbers = [None if native is None else native.numbers for native in found]
+        self._numbers = [None if native is None else native.numbers for native in natives]
         # Whether every column of the matrix is written in every row: then nobody must clear it before.
         self._dense = all(c is None or (c.number is not None and not c.block) for c in self._columns)
         columns = [self._columns[j] for j in self._native]
@@ -89,16 +89,16 @@ class Encoder:
         """Rows that are well encoded together."""
         return max(_LEAST_ROWS, _ENTRIES // self.width)
 
-    def block(self, rows: Any = None, held: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
-        """Encode rows: a slice, an array of indices, or None for all of them; into `held`, if it is long enough.
+    def block(self, rows: Any = None, room: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
+        """Encode rows: a slice, an array of indices, or None for all of them; into `room`, if it is long enough.
 
         Returns
         -------
-        matrix : (n, width), the beginning of `held` where that was used.
+        matrix : (n, width), the beginning of `room` where that was used.
         marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
         start, index, count = self._rows(slice(None) if rows is None else rows)
-        matrix = self._matrix(count, held)
+        matrix = self._matrix(count, room)
         if count <= self.block_rows:
             return matrix, self._write(start, index, matrix).ravel()
         parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), count // self.block_rows)
@@ -112,55 +112,55 @@ class Encoder:
 
         return matrix, np.sum(run(write, spans(count, parts)), axis=0).ravel()
 
-    def _matrix(self, count: int, held: Matrix | None) -> Matrix:
+    def _matrix(self, count: int, room: Matrix | None) -> Matrix:
         """Room for rows, which is zero or will be written everywhere."""
-        if held is None or len(held) < count:
+        if room is None or len(room) < count:
             return (np.empty if self._dense else np.zeros)((count, self.width))
-        matrix = held[:count]
+        matrix = room[:count]
         if not self._dense:
             matrix.fill(0.0)
         return matrix
 
     def not_finite(self) -> dict[str, int]:
         """The number of rows in which each column is infinite, or missing without a policy."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         ends = [*self._firsts, self.width][1:]  # what is wrong with a product is wrong with a factor
         for start in range(0, len(self._X), self.block_rows):
             bad = ~np.isfinite(self.block(slice(start, start + self.block_rows))[0])
             for name, first, end in zip(self.features, self._firsts, ends, strict=False):
-                found[name] = found.get(name, 0) + int(bad[:, first:end].any(axis=1).sum())
-        return {name: count for name, count in found.items() if count}
+                counts[name] = counts.get(name, 0) + int(bad[:, first:end].any(axis=1).sum())
+        return {name: count for name, count in counts.items() if count}
 
     def _check_types(self, dtypes: Sequence[Any]) -> None:
         kinds = [_kind(dtype) for dtype in dtypes]
         unfit = [j for j, column in enumerate(self._columns) if not _fits(kinds[j], column)]
         if unfit:
-            kind, wanted = kinds[unfit[0]], _wanted(self._columns[unfit[0]])
-            names = [self.features[j] for j in unfit if kinds[j] == kind and _wanted(self._columns[j]) == wanted]
-            rule = "must have numeric columns" if wanted == "numbers" else "must have text where the levels are text"
+            kind, content = kinds[unfit[0]], _wanted(self._columns[unfit[0]])
+            names = [self.features[j] for j in unfit if kinds[j] == kind and _wanted(self._columns[j]) == content]
+            rule = "must have numeric columns" if content == "numbers" else "must have text where the levels are text"
             raise ValueError(sentence("X", rule, names, _REMEDIES[kind]))
 
     def _rows(self, rows: Any) -> tuple[int, NDArray[np.int64] | None, int]:
         """The first row, or all of them where they do not lie side by side; and how many they are."""
         n = len(self._X)
         if isinstance(rows, slice):
-            chosen = range(*rows.indices(n))
-            if chosen.step == 1:
-                return chosen.start, None, len(chosen)
-            rows = np.array(chosen, np.int64)
+            places = range(*rows.indices(n))
+            if places.step == 1:
+                return places.start, None, len(places)
+            rows = np.array(places, np.int64)
         index = np.ascontiguousarray(rows, np.int64)
         return 0, np.where(index < 0, index + n, index), len(index)
 
     def _write(self, start: int, index: NDArray[np.int64] | None, matrix: Matrix) -> NDArray[np.int64]:
         """Fill a block, which is zero or dense, with the rows from `start` on or those of the index; its marks."""
-        seen = np.zeros((2, len(self._native)), np.int64)
-        self._features.write(start, index, matrix, seen)
-        seen *= self._counted
-        if not (self._others or self._products):
-            return seen
+        native_marks = np.zeros((2, len(self._native)), np.int64)
+        self._features.write(start, index, matrix, native_marks)
+        native_marks *= self._counted
+        if not (self._numpy or self._products):
+            return native_marks
         marks = np.zeros((2, len(self._columns)), np.int64)
-        marks[:, self._native] = seen
-        for j in self._others:
+        marks[:, self._native] = native_marks
+        for j in self._numpy:
             column = self._columns[j]
             values = self._values(j, slice(start, start + len(matrix)) if index is None else index)
             try:
@@ -174,12 +174,12 @@ class Encoder:
 
     def _values(self, j: int, rows: slice | NDArray[np.int64]) -> Any:
         """A column for NumPy: its numbers where kernels read them, else as its library has it."""
-        found = self._numbers[j]
-        if found is not None:
-            given = np.empty(rows.stop - rows.start if isinstance(rows, slice) else len(rows))
+        source = self._numbers[j]
+        if source is not None:
+            numbers = np.empty(rows.stop - rows.start if isinstance(rows, slice) else len(rows))
             start, index = (rows.start, None) if isinstance(rows, slice) else (0, rows)
-            found.write_numbers(start, index, given)
-            return given
+            source.write_numbers(start, index, numbers)
+            return numbers
         place = self._places[j]
         return self._X.column(place, rows) if isinstance(self._X, Table) else self._X[rows, place]
 
@@ -194,7 +194,7 @@ def predictors(X: Any, layout: Layout | None) -> Matrix:
 
 
 def encoded(X: Any, layout: Layout) -> Matrix:
-    """The same, and NaN for what bounds refuse: whether there is any is left to whoever may say it."""
+    """The rows of `predictors`, with NaN for what bounds refuse: whether there is any is for the caller to say."""
     matrix, _ = _encoded(X, layout)
     return np.where(np.isfinite(matrix), matrix, np.nan)
 

@@ -43,12 +43,12 @@ class Native:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Meaning:
-    """What the codes of levels or bins stand for, from the least code on; see `Feature`."""
+    """The meaning of the codes of levels or bins, from the least code on, as `Feature` takes it."""
 
-    known: NumberCodes | TextCodes
+    codes: NumberCodes | TextCodes
     numbers: NDArray[np.float64] | None
     places: NDArray[np.int32]
-    held: NDArray[np.float64]
+    values: NDArray[np.float64]
 
 
 def native_column(X: Any, place: int) -> Native | None:
@@ -62,7 +62,7 @@ def native_column(X: Any, place: int) -> Native | None:
 
 
 def native_feature(native: Native, column: Column | None, first: int) -> Feature | None:
-    """What a column is in the model, for kernels; None where they do not write it."""
+    """A column of the model, for kernels; None where they do not write it."""
     if column is None:
         return _of_number(native, first)
     if isinstance(column, Numeric):
@@ -74,10 +74,12 @@ def native_feature(native: Native, column: Column | None, first: int) -> Feature
         entries = None if native.entries is None else _codes_of_entries(native.entries, column)
     except (ValueError, TypeError, ArithmeticError):  # told by whoever writes the column instead
         return None
-    wanted = "text" if isinstance(column, Levels) and column.text else "numbers"
-    if entries is None and native.values.holds not in (wanted, "nulls"):
+    content = "text" if isinstance(column, Levels) and column.text else "numbers"
+    if entries is None and native.values.holds not in (content, "nulls"):
         return None
-    return Feature(native.values, first, meaning.known, meaning.numbers, meaning.places, meaning.held, entries=entries)
+    return Feature(
+        native.values, first, meaning.codes, meaning.numbers, meaning.places, meaning.values, entries=entries
+    )
 
 
 def _of_series(X: Table, place: int) -> Native | None:
@@ -116,9 +118,9 @@ def _of_number(native: Native, first: int, filler: float | None = None, mark: in
 def _codes_of_entries(entries: list[Any], column: Bins | Levels) -> NDArray[np.int32]:
     if isinstance(column, Levels) and column.text:
         return codes_of_names(entries, {str(level): code for code, level in enumerate(column.levels)}).astype(np.int32)
-    given = np.array([number(entry) for entry in entries], float)
+    numbers = np.array([number(entry) for entry in entries], float)
     if isinstance(column, Levels):
-        return codes(given, column.levels).astype(np.int32)
+        return codes(numbers, column.levels).astype(np.int32)
     raise TypeError
 
 
@@ -127,26 +129,26 @@ def _meaning(column: Bins | Levels) -> _Meaning:
     """How values of the column are found, and what they count as."""
     count = len(column.places) if isinstance(column, Bins) else len(column.levels)
     places = np.full(count - _LEAST_CODE, -1, np.int32)
-    held = np.zeros(count - _LEAST_CODE)
+    values = np.zeros(count - _LEAST_CODE)
     numbers = None
     if isinstance(column, Bins) or column.kind == "one_hot":
-        places[-_LEAST_CODE:], held[-_LEAST_CODE:] = column.places, 1.0
+        places[-_LEAST_CODE:], values[-_LEAST_CODE:] = column.places, 1.0
     else:
         numbers = np.full(count - _LEAST_CODE, (count - 1) / 2)
         numbers[-_LEAST_CODE:] = range(count)
     if isinstance(column, Bins):
         for code, value in ((_LEAST_CODE, -np.inf), (UNKNOWN, np.inf)):  # refused, as where the column is a number
-            places[code - _LEAST_CODE], held[code - _LEAST_CODE] = 0, value
+            places[code - _LEAST_CODE], values[code - _LEAST_CODE] = 0, value
     missing = MISSING - _LEAST_CODE
     if column.missing is None:
-        places[missing], held[missing] = 0, np.nan
+        places[missing], values[missing] = 0, np.nan
     elif column.missing == INDICATOR:
-        places[missing], held[missing] = column.block - 1 + (column.number is not None), 1.0
+        places[missing], values[missing] = column.block - 1 + (column.number is not None), 1.0
     else:
         filler = _filler(column) - _LEAST_CODE
-        for meaning in (places, held) if numbers is None else (numbers,):
+        for meaning in (places, values) if numbers is None else (numbers,):
             meaning[missing] = meaning[filler]
-    return _Meaning(_known(column), numbers, places, held)
+    return _Meaning(_known(column), numbers, places, values)
 
 
 def _filler(column: Bins | Levels) -> int:

@@ -1,4 +1,4 @@
-"""What a column of a table holds beside what is declared of it: for the data holder, before a fit."""
+"""Surveys of the columns of a table, beside what is declared of them: for the data holder, before a fit."""
 
 from __future__ import annotations
 
@@ -87,15 +87,15 @@ def survey(values: Any, column: Column) -> Survey:
 
 def of_numbers(values: Any, bounds: Pair) -> Survey:
     """Count numbers."""
-    given = numbers(values)
-    finite = given[np.isfinite(given)]
+    column = numbers(values)
+    finite = column[np.isfinite(column)]
     low, high = np.quantile(finite, _INNER).tolist() if finite.size else (0.0, 0.0)
     return Survey(
-        len(given),
-        missing=int(np.isnan(given).sum()),
-        infinite=int(np.isinf(given).sum()),
-        below=int((given < bounds[0]).sum()),
-        above=int((given > bounds[1]).sum()),
+        len(column),
+        missing=int(np.isnan(column).sum()),
+        infinite=int(np.isinf(column).sum()),
+        below=int((column < bounds[0]).sum()),
+        above=int((column > bounds[1]).sum()),
         ends=(float(finite.min()), float(finite.max())) if finite.size else None,
         inner=(low, high) if finite.size else None,
         whole=bool((finite % 1 == 0).all()),
@@ -105,11 +105,11 @@ def of_numbers(values: Any, bounds: Pair) -> Survey:
 def _of_levels(values: Any, column: Levels) -> Survey:
     code = codes(values, column.levels)
     places = np.flatnonzero(code == UNKNOWN)
-    other = values[places].to_list() if isinstance(values, nw.Series) else np.asarray(values)[places].tolist()
-    seen = set(np.unique(code).tolist())
+    entries = values[places].to_list() if isinstance(values, nw.Series) else np.asarray(values)[places].tolist()
+    used_codes = set(np.unique(code).tolist())
     return Survey(
         len(code),
         missing=int((code == MISSING).sum()),
-        unknown=Counter(describe(value) for value in other),
-        unused=tuple(level for place, level in enumerate(column.levels) if place not in seen),
+        unknown=Counter(describe(value) for value in entries),
+        unused=tuple(level for place, level in enumerate(column.levels) if place not in used_codes),
     )

@@ -28,12 +28,12 @@ class Table:
     ndim = 2
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
-        found = self._frame = frame
-        self._keys = list(found.columns)  # a pandas frame may have numbers for names
+        data = self._frame = frame
+        self._keys = list(data.columns)  # a pandas frame may have numbers for names
         self.columns = tuple(str(key) for key in self._keys)
-        self.shape: tuple[int, int] = found.shape
-        self._types = list(found.schema.values())
-        native = self.native = found.to_native()
+        self.shape: tuple[int, int] = data.shape
+        self._types = list(data.schema.values())
+        native = self.native = data.to_native()
         self.in_pandas = hasattr(native, "iloc")
         if self.in_pandas:  # narwhals would look at the first values of a column of objects: one decides
             self._types = [
@@ -87,13 +87,13 @@ def as_table(X: Any) -> Table | None:
     if isinstance(X, np.ndarray):
         return None
     try:
-        found = nw.from_native(_as_whole(X), pass_through=True)
+        frame = nw.from_native(_as_whole(X), pass_through=True)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", X.columns))  # of Arrow, `columns` are the values
         raise ValueError(sentence("X", "must name every column once", names)) from None
-    if isinstance(found, nw.LazyFrame):
+    if isinstance(frame, nw.LazyFrame):
         raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
-    return Table(found) if isinstance(found, nw.DataFrame) else None
+    return Table(frame) if isinstance(frame, nw.DataFrame) else None
 
 
 def _as_whole(X: Any) -> Any:
@@ -109,18 +109,18 @@ def declared_kinds(value: Any) -> list[str]:
         return [getattr(kind, "kind", "O") for kind in types]
     if isinstance(value, np.ndarray):
         return [value.dtype.kind]
-    found = nw.from_native(value, allow_series=True, pass_through=True)
-    if isinstance(found, nw.Series):  # text and missing booleans would become objects
-        return ["f" if found.dtype.is_numeric() else "O"]
-    if isinstance(found, nw.DataFrame):
-        return ["f" if kind.is_numeric() or kind == nw.Boolean else "O" for kind in found.schema.dtypes()]
+    data = nw.from_native(value, allow_series=True, pass_through=True)
+    if isinstance(data, nw.Series):  # text and missing booleans would become objects
+        return ["f" if data.dtype.is_numeric() else "O"]
+    if isinstance(data, nw.DataFrame):
+        return ["f" if kind.is_numeric() or kind == nw.Boolean else "O" for kind in data.schema.dtypes()]
     return ["O"]
 
 
 def declares_text(values: Any) -> bool:
     """Whether the type of a column says that every value is text, or missing."""
-    found = nw.from_native(values, series_only=True, pass_through=True)
-    return isinstance(found, nw.Series) and found.dtype == nw.String and not _holds_objects(values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    return isinstance(series, nw.Series) and series.dtype == nw.String and not _holds_objects(values)
 
 
 def _holds_objects(values: Any) -> bool:

@@ -16,28 +16,28 @@ UNKNOWN, MISSING = -1, -2
 NUMBERS = (int, float, np.number, np.bool_, decimal.Decimal)
 
 
-def text_codes(values: Any, known: Mapping[str, int]) -> Codes:
+def text_codes(values: Any, levels: Mapping[str, int]) -> Codes:
     """The code of each text, or that it has none, or is missing; each by itself, whatever the others are."""
     values = without_dictionary(values)
     native = values.to_native()
     if values.dtype == nw.Object or not hasattr(native, "astype"):
-        return _slow_codes(values, known) if values.dtype == nw.Object else _joined_codes(values, known)
+        return _slow_codes(values, levels) if values.dtype == nw.Object else _joined_codes(values, levels)
     # pandas. Its own hash tables merge texts that differ behind a NUL or a lone surrogate: one row would decide over
     # the others. They are told apart only where texts have codes already, and by Arrow's tables, which also take bytes
     # that are no text: pandas would fail on them.
     if values.dtype == nw.String and is_arrow(native.dtype):
-        return _joined_codes(nw.from_native(native.array.__arrow_array__(), series_only=True), known)
+        return _joined_codes(nw.from_native(native.array.__arrow_array__(), series_only=True), levels)
     if values.dtype not in (nw.Categorical, nw.Enum):
-        return _slow_codes(values, known)
+        return _slow_codes(values, levels)
     categories = native.astype("category").cat
-    table = codes_of_names(categories.categories.tolist(), known)
+    table = codes_of_names(categories.categories.tolist(), levels)
     places: Codes = np.append(table, MISSING)[categories.codes.to_numpy()]
     return places
 
 
-def codes_of_names(names: list[Any], known: Mapping[str, int]) -> Codes:
+def codes_of_names(names: list[Any], levels: Mapping[str, int]) -> Codes:
     """The code of each category of pandas, used or not."""
-    return np.array([known.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names], np.intp)
+    return np.array([levels.get(name, UNKNOWN) if isinstance(name, str) else _no_text(name) for name in names], np.intp)
 
 
 def without_dictionary(values: Any) -> Any:
@@ -63,19 +63,19 @@ def is_arrow(dtype: Any) -> bool:
     return getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype")
 
 
-def _joined_codes(values: Any, known: Mapping[str, int]) -> Codes:
+def _joined_codes(values: Any, levels: Mapping[str, int]) -> Codes:
     text = values.cast(nw.String)
-    found = text.replace_strict(list(known), list(known.values()), default=UNKNOWN, return_dtype=nw.Int64)
-    return np.asarray(np.where(values.is_null().to_numpy(), MISSING, found.to_numpy()), np.intp)
+    codes = text.replace_strict(list(levels), list(levels.values()), default=UNKNOWN, return_dtype=nw.Int64)
+    return np.asarray(np.where(values.is_null().to_numpy(), MISSING, codes.to_numpy()), np.intp)
 
 
-def _slow_codes(values: Any, known: Mapping[str, int]) -> Codes:
+def _slow_codes(values: Any, levels: Mapping[str, int]) -> Codes:
     missing = values.is_null().to_numpy()
-    found = [
-        known.get(value, UNKNOWN) if isinstance(value, str) else MISSING if gap else _no_text(value)
+    codes = [
+        levels.get(value, UNKNOWN) if isinstance(value, str) else MISSING if gap else _no_text(value)
         for value, gap in zip(values.to_list(), missing, strict=True)
     ]
-    return np.array(found, np.intp)
+    return np.array(codes, np.intp)
 
 
 def _no_text(value: Any) -> int:

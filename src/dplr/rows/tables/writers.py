@@ -40,31 +40,31 @@ def numbers(values: Any) -> Matrix:
     wide = values.dtype.is_decimal() or values.dtype in (nw.Int128, nw.UInt128)  # libraries have no array of these
     if wide or not (values.dtype.is_numeric() or values.dtype == nw.Boolean):
         return np.array([np.nan if gap else number(v) for v, gap in zip(values.to_list(), missing, strict=True)], float)
-    found = values.fill_null(False if values.dtype == nw.Boolean else 0) if missing.any() else values
-    return np.where(missing, np.nan, found.to_numpy())
+    series = values.fill_null(False if values.dtype == nw.Boolean else 0) if missing.any() else values
+    return np.where(missing, np.nan, series.to_numpy())
 
 
 def codes(values: Any, levels: Sequence[Any]) -> Codes:
     """The place of each value among the levels, or that it is not a level, or missing."""
     if isinstance(levels[0], str):
         return text_codes(values, {level: code for code, level in enumerate(levels)})
-    given = numbers(values)
-    order = np.argsort(known := np.array(levels, float), kind="stable")
-    place = order[np.minimum(np.searchsorted(known, given, sorter=order), len(known) - 1)]
-    found = np.where(known[place] == given, place, UNKNOWN)
-    return np.asarray(np.where(np.isnan(given), MISSING, found), np.intp)
+    entries = numbers(values)
+    order = np.argsort(level_numbers := np.array(levels, float), kind="stable")
+    place = order[np.minimum(np.searchsorted(level_numbers, entries, sorter=order), len(level_numbers) - 1)]
+    matches = np.where(level_numbers[place] == entries, place, UNKNOWN)
+    return np.asarray(np.where(np.isnan(entries), MISSING, matches), np.intp)
 
 
 def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
     """Fill the feature's columns; returns how many missing values count as something."""
-    given = numbers(values)
+    entries = numbers(values)
     if column is None:
-        out[:, 0] = given
+        out[:, 0] = entries
         return 0
-    out[:, 0] = column.transformed(given)
+    out[:, 0] = column.transformed(entries)
     if column.missing is None:
         return 0
-    missing = np.isnan(given)
+    missing = np.isnan(entries)
     out[missing, 0] = column.filler
     if column.missing == INDICATOR:
         out[missing, 1] = 1.0
@@ -73,15 +73,15 @@ def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
 
 def _write_bins(values: Any, column: Bins, out: Matrix) -> int:
     """Fill the feature's columns; returns how many missing values count as something."""
-    given = numbers(values)
-    missing, infinite = np.isnan(given), np.isinf(given)
-    bins = column.bins_of(given)
+    entries = numbers(values)
+    missing, infinite = np.isnan(entries), np.isinf(entries)
+    bins = column.bins_of(entries)
     if isinstance(column.missing, float):
         bins[missing] = column.bin_of(column.missing)
     bins[missing & (not isinstance(column.missing, float))] = MISSING
     bins[infinite] = UNKNOWN
     _write_hot(bins, column, out)
-    out[infinite, 0] = given[infinite]  # refused, as it is where the column is a number
+    out[infinite, 0] = entries[infinite]  # refused, as it is where the column is a number
     return _write_gaps(missing, column, out)
 
 

@@ -39,7 +39,7 @@ def parts_of(source: Any, threads: int | None) -> Parts:
 
 
 def placed(parts: Parts, workers: Any) -> Parts:
-    """The same parts, read by workers."""
+    """These parts, read by workers."""
     name = _file_of(workers, _CLUSTERS)
     if name is None or (name == "ray" and workers.__name__ != "ray"):
         rule = "must be a Client of Dask, a SparkSession, or the module ray"
@@ -52,8 +52,8 @@ def placed(parts: Parts, workers: Any) -> Parts:
     except Exception:  # each library has its own
         rule = "must be files that workers can open themselves, where `workers` is given"
         raise TypeError(sentence("source", rule, "rows that this process alone can read")) from None
-    found: Parts = _loaded(name).placed(parts, workers)
-    return found
+    far_parts: Parts = _loaded(name).placed(parts, workers)
+    return far_parts
 
 
 def _loaded(name: str | None) -> Any:
@@ -61,5 +61,5 @@ def _loaded(name: str | None) -> Any:
 
 
 def _file_of(source: Any, files: dict[tuple[str, str], str]) -> str | None:
-    kinds = ((each.__module__.partition(".")[0].lstrip("_"), each.__name__) for each in type(source).__mro__)
+    kinds = ((base.__module__.partition(".")[0].lstrip("_"), base.__name__) for base in type(source).__mro__)
     return next((files[kind] for kind in kinds if kind in files), None)

@@ -37,30 +37,30 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # a filter is known to the whole dataset alone
-        stamps = [each for part in _children(source) for each in _stamps(part, getattr(part, "files", []))]
+        stamps = [stamp for part in _children(source) for stamp in _stamps(part, getattr(part, "files", []))]
         parts = [LazyPart(_resting(functools.partial(_batches, source, {}), stamps), "an Arrow dataset")]
     return LocalParts(parts, empty, threads)
 
 
 def _check_once(source: Any) -> None:
     """Raise where a dataset names a file twice, also by links; a union is asked for each of its datasets."""
-    files = [path for each in _children(source) for path in getattr(each, "files", [])]
-    seen: dict[Any, str] = {}
+    files = [path for part in _children(source) for path in getattr(part, "files", [])]
+    places: dict[Any, str] = {}
     for path in files:
         place: Any = path
         with contextlib.suppress(OSError):  # what is on no disk of this machine is told by its path
-            found = os.stat(path)
-            place = (found.st_dev, found.st_ino)
-        if place in seen:
-            again = "is named twice" if seen[place] == path else f"is the same file as `{seen[place]}`"
+            status = os.stat(path)
+            place = (status.st_dev, status.st_ino)
+        if place in places:
+            again = "is named twice" if places[place] == path else f"is the same file as `{places[place]}`"
             raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
-        seen[place] = path
+        places[place] = path
 
 
 def _children(source: Any) -> Sequence[Any]:
     """The datasets of a union; any other dataset itself."""
-    found: Sequence[Any] = getattr(source, "children", [source])
-    return found
+    datasets: Sequence[Any] = getattr(source, "children", [source])
+    return datasets
 
 
 def _part(fragment: Any, schema: Any) -> LazyPart:
@@ -72,22 +72,22 @@ def _part(fragment: Any, schema: Any) -> LazyPart:
     groups = getattr(fragment, "row_groups", None)  # of a Parquet file, of which a dataset may have some alone
     rows = None if groups is None else sum(group.num_rows for group in groups)
     file = fragment.filesystem.get_file_info(path)
-    chosen = None if groups is None else [group.id for group in groups]
-    way = hashlib.sha256(f"{schema}\n{fragment.partition_expression}\n{chosen}".encode()).hexdigest()[:16]
+    group_ids = None if groups is None else [group.id for group in groups]
+    way = hashlib.sha256(f"{schema}\n{fragment.partition_expression}\n{group_ids}".encode()).hexdigest()[:16]
     identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}, read as {way}"
     lasts = type(fragment.format).__name__ in _PLAIN
     return LazyPart(read, "a file", rows, identity if file.mtime_ns else "", lasts=lasts)
 
 
 def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
-    """What the files are that a dataset or a fragment reads on this machine."""
+    """Stamps of the files that a dataset or a fragment reads on this machine."""
     if not paths or source.filesystem.type_name != "local":
         return []
     return [Stamp.of(path, told_by(path)) for path in paths]
 
 
 def _resting(read: Read, stamps: list[Stamp]) -> Read:
-    """The same batches; ValueError where a file is not what it was, before and after they are read."""
+    """The batches of a reader; ValueError where a file is not what it was, before and after they are read."""
     return functools.partial(_checked, read, stamps) if stamps else read
 
 
@@ -117,12 +117,12 @@ def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) ->
 
 def _is_mapped(source: Any) -> bool:
     """Whether a file of Arrow's own format is read: its bytes become arrays as they are, and nothing looks at them."""
-    formats = (getattr(each, "format", None) for each in getattr(source, "children", [source]))
-    return any(type(each).__name__ == "IpcFileFormat" for each in formats)
+    formats = (getattr(dataset, "format", None) for dataset in getattr(source, "children", [source]))
+    return any(type(kind).__name__ == "IpcFileFormat" for kind in formats)
 
 
 def _sound(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; ValueError for one whose texts end outside their bytes, where a kernel would read."""
+    """The batches, checked; ValueError for one whose texts end outside their bytes, where a kernel would read."""
     for batch in batches:
         try:
             batch.validate(full=True)

@@ -13,7 +13,7 @@ from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
 from dplr.rows.streams.holding import Held, Shelf
 from dplr.rows.streams.keeping import kind_of
-from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, RemotePass, Seen, Sums, in_order, sum_part
+from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, Progress, RemotePass, Sums, in_order, sum_part
 from dplr.rows.streams.recipe import Recipe
 
 S = TypeVar("S")
@@ -29,7 +29,7 @@ _FETCHES, _FETCH_SECONDS = 3, 60.0
 class DaskParts(FarParts):
     """Parts that the workers of a `distributed.Client` read where they can reach them."""
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of runs of parts, in order."""
         client, job = self._workers, remote(job)
         cores = _cores(client)
@@ -38,7 +38,7 @@ class DaskParts(FarParts):
         def begin(group: Sequence[Part]) -> Any:
             return client.submit(functools.partial(sum_part, job, *group), pure=False)
 
-        return states(job, in_order(begin, _wait, _drop, groups, 2 * cores), seen)
+        return states(job, in_order(begin, _wait, _drop, groups, 2 * cores), progress)
 
     def held(self, recipe: Recipe, step: int, folder: str | None) -> tuple[Sums, Sums]:
         """All rows, to be summed once; and those that this leaves on the workers."""
@@ -57,7 +57,7 @@ class _Reading:
         self.client, self._groups = client, groups
         self.futures: list[Any] = []
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of runs of parts, in order."""
         client, job = self.client, remote(job)
 
@@ -65,7 +65,7 @@ class _Reading:
             self.futures.append(client.submit(functools.partial(_read, job, group), pure=False))
             return client.submit(_answer, self.futures[-1], pure=False)
 
-        return states(job, in_order(begin, _wait, _drop, self._groups, 2 * _cores(client)), seen)
+        return states(job, in_order(begin, _wait, _drop, self._groups, 2 * _cores(client)), progress)
 
 
 class _HeldSums:
@@ -74,7 +74,7 @@ class _HeldSums:
     def __init__(self, reading: _Reading) -> None:
         self._reading, self._holders = reading, {}  # type: tuple[_Reading, dict[str, Any]]
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of runs of parts, in order."""
         client, work = self._reading.client, functools.partial(_sum_held, remote(job))
         if not self._holders:
@@ -85,7 +85,7 @@ class _HeldSums:
             return client.submit(work, future, pure=False, workers=workers, allow_other_workers=workers is not None)
 
         futures = self._reading.futures
-        return states(remote(job), in_order(begin, _wait, _drop, futures, 2 * _cores(client)), seen)
+        return states(remote(job), in_order(begin, _wait, _drop, futures, 2 * _cores(client)), progress)
 
 
 def _read(job: RemotePass[Any], group: Held) -> Held:
@@ -119,10 +119,10 @@ class DaskFrame:
         self.identity = f"a Dask DataFrame {frame._name}"
 
     def chosen(self, columns: Sequence[str]) -> DaskFrame:
-        """The same rows, with these columns alone."""
+        """The frame with these columns alone."""
         return DaskFrame(self._frame[list(dict.fromkeys(columns))], self._client)
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of partitions, in order."""
         from dask.delayed import delayed
 
@@ -133,7 +133,7 @@ class DaskFrame:
             return client.compute(work(partition[1]))
 
         partitions = enumerate(self._frame.to_delayed())
-        return states(job, in_order(begin, _wait, _drop, partitions, 2 * _cores(client)), seen)
+        return states(job, in_order(begin, _wait, _drop, partitions, 2 * _cores(client)), progress)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def parts_of(frame: Any, threads: int | None) -> Parts:
 
 
 def placed(parts: LocalParts, client: Any) -> DaskParts:
-    """The same parts, read by the workers of a client."""
+    """These parts, read by the workers of a client."""
     return DaskParts(parts.parts, parts.empty, client)
 
 
@@ -174,8 +174,8 @@ def _client() -> Any:
 
 
 def _computed(frame: Any, number: int, columns: list[str] | None) -> Iterator[Any]:
-    chosen = frame if columns is None else frame[columns]
-    return _pieces(chosen.partitions[number].compute(scheduler="sync"), None)
+    selection = frame if columns is None else frame[columns]
+    return _pieces(selection.partitions[number].compute(scheduler="sync"), None)
 
 
 def _pieces(frame: Any, columns: list[str] | None) -> Iterator[Any]:

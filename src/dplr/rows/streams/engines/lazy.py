@@ -37,7 +37,7 @@ class LazyPart:
             object.__setattr__(self, "lasts", False)
 
     def chosen(self, columns: Sequence[str]) -> LazyPart:
-        """The same rows, with these columns alone."""
+        """The part with these columns alone."""
         return replace(self, columns=tuple(dict.fromkeys(columns)))
 
     def batches(self) -> Iterator[Any]:

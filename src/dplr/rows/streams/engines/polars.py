@@ -21,6 +21,6 @@ def parts_of(frame: Any, threads: int | None) -> LocalParts:
 
 
 def _batches(frame: Any, columns: list[str] | None) -> Iterator[Any]:
-    chosen = frame if columns is None else frame.select(columns)
-    batches: Iterator[Any] = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    selection = frame if columns is None else frame.select(columns)
+    batches: Iterator[Any] = selection.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
     return batches

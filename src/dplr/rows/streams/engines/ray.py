@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, in_order, sum_part
+from dplr.rows.streams.parts import LocalParts, Part, Pass, Progress, RemotePass, in_order, sum_part
 
 S = TypeVar("S")
 
@@ -16,11 +16,11 @@ S = TypeVar("S")
 class RayParts(FarParts):
     """Parts that workers of Ray read where they can reach them."""
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of runs of parts, in order."""
         cores = _cores()
         groups = grouped(self.parts, cores)
-        return _answered(remote(job), _sum_group, groups, cores, seen)
+        return _answered(remote(job), _sum_group, groups, cores, progress)
 
 
 class RayDataset:
@@ -34,18 +34,18 @@ class RayDataset:
         self.identity = f"a Ray Dataset {id(dataset)}"
 
     def chosen(self, columns: Sequence[str]) -> RayDataset:
-        """The same rows, with these columns alone."""
+        """The data set with these columns alone."""
         return RayDataset(self._dataset, self.empty, list(dict.fromkeys(columns)))
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of blocks, in order."""
         if self._blocks is None:
-            chosen = self._dataset if self._columns is None else self._dataset.select_columns(self._columns)
-            self._blocks = answer_of("Ray", chosen.to_arrow_refs)
-        return _answered(remote(job), _sum_block, list(enumerate(self._blocks or [])), _cores(), seen)
+            selection = self._dataset if self._columns is None else self._dataset.select_columns(self._columns)
+            self._blocks = answer_of("Ray", selection.to_arrow_refs)
+        return _answered(remote(job), _sum_block, list(enumerate(self._blocks or [])), _cores(), progress)
 
 
-def _answered(job: RemotePass[S], work: Any, tasks: Sequence[Any], cores: int, seen: Seen) -> Iterator[S]:
+def _answered(job: RemotePass[S], work: Any, tasks: Sequence[Any], cores: int, progress: Progress) -> Iterator[S]:
     import ray
 
     run = ray.remote(work)
@@ -56,7 +56,7 @@ def _answered(job: RemotePass[S], work: Any, tasks: Sequence[Any], cores: int, s
     def drop(reference: Any) -> None:
         """Nothing: Ray forgets what nobody names."""
 
-    return states(job, in_order(lambda task: run.remote(job, *task), wait, drop, tasks, 2 * cores), seen)
+    return states(job, in_order(lambda task: run.remote(job, *task), wait, drop, tasks, 2 * cores), progress)
 
 
 def _sum_group(job: RemotePass[Any], *group: Part) -> bytes:
@@ -86,5 +86,5 @@ def parts_of(dataset: Any, threads: int | None) -> RayDataset:
 
 
 def placed(parts: LocalParts, ray: Any) -> RayParts:
-    """The same parts, read by workers of Ray."""
+    """These parts, read by workers of Ray."""
     return RayParts(parts.parts, parts.empty, ray)

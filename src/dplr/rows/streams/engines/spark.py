@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dplr._validation import sentence
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Pass, RemotePass, Seen, sum_part
+from dplr.rows.streams.parts import LocalParts, Part, Pass, Progress, RemotePass, sum_part
 
 S = TypeVar("S")
 
@@ -18,7 +18,7 @@ S = TypeVar("S")
 class SparkParts(FarParts):
     """Parts that the executors of a SparkSession read where they can reach them."""
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of runs of parts, in order."""
         context, work = self._workers.sparkContext, functools.partial(_sum_group, remote(job))
         groups = grouped(self.parts, context.defaultParallelism)
@@ -27,7 +27,7 @@ class SparkParts(FarParts):
             answers: list[Any] = context.parallelize(groups, len(groups)).map(work).collect()
             return answers
 
-        return states(remote(job), answer_of("Spark", ask) if groups else [], seen)
+        return states(remote(job), answer_of("Spark", ask) if groups else [], progress)
 
 
 class SparkFrame:
@@ -41,19 +41,19 @@ class SparkFrame:
         self.identity = f"a Spark DataFrame {id(frame)}"
 
     def chosen(self, columns: Sequence[str]) -> SparkFrame:
-        """The same rows, with these columns alone."""
+        """The frame with these columns alone."""
         names = ["`" + name.replace("`", "``") + "`" for name in dict.fromkeys(columns)]
         return SparkFrame(self._frame.select(*names), self.empty)
 
-    def sums(self, job: Pass[S], seen: Seen) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The states of partitions, in order."""
         names = self._frame.columns
         plain = self._frame.toDF(*(f"c{place}" for place in range(len(names))))  # mapInArrow reads dots as paths
-        asked = plain.mapInArrow(_SumPartition(remote(job), names), "number bigint, answer binary")
-        found = [(row[0], bytes(row[1])) for row in answer_of("Spark", asked.collect)]
-        if len(dict(found)) != len(found):
+        query = plain.mapInArrow(_SumPartition(remote(job), names), "number bigint, answer binary")
+        answers = [(row[0], bytes(row[1])) for row in answer_of("Spark", query.collect)]
+        if len(dict(answers)) != len(answers):
             raise ValueError("Spark answered twice for one partition: a row would count twice. Fit again.")
-        return states(remote(job), [answer for _, answer in sorted(found)], seen)
+        return states(remote(job), [answer for _, answer in sorted(answers)], progress)
 
 
 @dataclass(frozen=True)
@@ -91,5 +91,5 @@ def parts_of(frame: Any, threads: int | None) -> SparkFrame:
 
 
 def placed(parts: LocalParts, session: Any) -> SparkParts:
-    """The same parts, read by the executors of a session."""
+    """These parts, read by the executors of a session."""
     return SparkParts(parts.parts, parts.empty, session)

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 from dplr._validation import sentence
 from dplr.rows.streams.answers import WorkerFault
-from dplr.rows.streams.parts import Part, PartList, Pass, RemotePass, Seen
+from dplr.rows.streams.parts import Part, PartList, Pass, Progress, RemotePass
 
 S = TypeVar("S")
 
@@ -34,7 +34,7 @@ class FarParts(PartList):
         self._workers = workers
 
     def chosen(self, columns: Sequence[str]) -> Self:
-        """The same rows, of which only these columns need to be read."""
+        """These rows, of which only these columns need to be read."""
         return type(self)([part.chosen(columns) for part in self.parts], self.empty, self._workers)
 
 
@@ -54,11 +54,11 @@ def remote(job: Pass[Any]) -> RemotePass[Any]:
     raise ValueError(sentence("X", rule, type(job).__name__, "Read the rows on this machine."))
 
 
-def states(job: RemotePass[S], answers: Iterable[Any], seen: Seen) -> Iterator[S]:
+def states(job: RemotePass[S], answers: Iterable[Any], progress: Progress) -> Iterator[S]:
     """The states that workers sent."""
     for answer in answers:
         state = job.load(answer)
-        seen(_rows_in(state))
+        progress(_rows_in(state))
         yield state
 
 
@@ -69,7 +69,7 @@ def _rows_in(state: Any) -> int:
 
 
 def answer_of(engine: str, ask: Callable[[], Any]) -> Any:
-    """What a cluster answers. Its own errors may quote rows: their type alone is told."""
+    """The answer of a cluster. Its own errors may quote rows: their type alone is told."""
     try:
         return ask()
     except Exception as error:  # not raised here, where it would carry the error that it hides
