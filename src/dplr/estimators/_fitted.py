@@ -65,7 +65,7 @@ class Fitted:
         limits = self._record.prep.limits
         if limits is None:
             return {}
-        ends = zip(self.coef_names_, zip(*(each.tolist() for each in limits), strict=True), strict=True)
+        ends = zip(self.coef_names_, zip(*(side.tolist() for side in limits), strict=True), strict=True)
         return {name: pair for name, pair in ends if pair[0] > -np.inf}
 
     @property

@@ -66,7 +66,7 @@ def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:
     return True
 
 
-def _check(name: str, value: Any, found: Sequence[str], kinds: str, rule: str) -> None:
-    if any(kind not in kinds for kind in found):
+def _check(name: str, value: Any, codes: Sequence[str], kinds: str, rule: str) -> None:
+    if any(kind not in kinds for kind in codes):
         remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
         raise TypeError(sentence(name, rule, type(value).__name__, remedy))

@@ -106,14 +106,14 @@ def strangers(callers: Callers) -> list[Caller]:
     return [caller for caller in callers if not _is_known(caller)]
 
 
-def remember(estimator: Any, callers: Callers, original: Any = None, more: Sequence[Uncovered] = ()) -> None:
-    """Take along what a fit in a worker could not see of the callers that are here, and `more`.
+def remember(estimator: Any, callers: Callers, original: Any = None, doings: Sequence[Uncovered] = ()) -> None:
+    """Take along what a fit in a worker could not see of the callers that are here, and `doings`.
 
     `original` is the estimator of which this one is a copy.
     """
     memory = _elsewhere(estimator if original is None else original, callers)
     if callers:
-        memory.append((_here(), [*_doings(callers, memory), *more]))
+        memory.append((_here(), [*_doings(callers, memory), *doings]))
     if memory:
         estimator._caller_memory = memory
     else:
