@@ -118,7 +118,7 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """All bins, such as "[0, 18)", the last one closed."""
-        ends = [short(each) for each in (self.lower, *self.edges, self.upper)]
+        ends = [short(end) for end in (self.lower, *self.edges, self.upper)]
         labels = [f"[{low}, {high})" for low, high in pairwise(ends)]
         return (*labels[:-1], labels[-1][:-1] + "]")
 
@@ -148,10 +148,10 @@ class Bins:
 
     def __str__(self) -> str:
         """What a statement says of the values."""
-        said = ", ".join(self.labels)
+        bins = ", ".join(self.labels)
         if self.reference is None:
-            return f"in {said}"
-        return f"in {said} (the reference, without a column: {self.labels[self.bin_of(self.reference)]})"
+            return f"in {bins}"
+        return f"in {bins} (the reference, without a column: {self.labels[self.bin_of(self.reference)]})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def key_of(name: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(each) for each in value)}]"
+        return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, Mapping):
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, str):

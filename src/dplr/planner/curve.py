@@ -308,11 +308,11 @@ class Curve:
         rows = [[*heads, "proved excess"]]
         for point in self.points:
             risk = "" if point.excess_risk is None else f"{point.excess_risk:.3g}"
-            more = "+" if point.simulated_rows < point.n_rows else ""
+            suffix = "+" if point.simulated_rows < point.n_rows else ""
             errors = (point.error, point.standard_error, point.non_private, point.baseline)
             rows.append([
                 point.mechanism + ("*" if point.auto else ""), f"{point.eps:g}", f"{point.delta:g}",
-                f"{point.n_rows}{more}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
+                f"{point.n_rows}{suffix}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
                 f"{self.typical(point):.3g}", risk,
             ])  # fmt: skip
         widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]

@@ -188,8 +188,8 @@ def square_replace_one(moments: Callable[[float], float], reach: float, square: 
 
 def free_square(moments: Callable[[float], float], reach: float) -> float:
     """The largest `square` for which no ratio in `square_replace_one` costs more than moments(1); 0 for none."""
-    whole = moments(1.0)
-    gains = ((whole - moments(ratio) - (1 - ratio) * reach) / (1 - ratio * ratio) for ratio in _RATIOS[:-1])
+    at_one = moments(1.0)
+    gains = ((at_one - moments(ratio) - (1 - ratio) * reach) / (1 - ratio * ratio) for ratio in _RATIOS[:-1])
     return max(0.0, min(gains))
 
 

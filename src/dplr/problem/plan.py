@@ -181,7 +181,7 @@ class Plan:
         if self.minimisation is not None:
             solved = self.minimisation
             certified = f"certified within {solved.tolerance / solved.ridge:.3g} of the minimum"
-            ridge = " to ".join(f"{each:.6g}" for each in solved.ridges)
+            ridge = " to ".join(f"{value:.6g}" for value in solved.ridges)
             lines.append(f"  minimisation  ridge {ridge} on the sum objective, {certified}")
         if self.descent is not None:
             walk = self.descent

@@ -138,8 +138,8 @@ def p_text(value: float) -> str:
 
 def _remarks(table: Summary) -> list[str]:
     """What stands under a table."""
-    found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
-    references = [f"Reference levels. {'; '.join(found)}."] if found else []
+    entries = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
+    references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
     return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]
 
 
@@ -209,8 +209,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def _padded(cell: str, width: int, left: bool) -> str:
-    return cell.ljust(width) if left else cell.rjust(width)
+def _padded(cell: str, width: int, flush_left: bool) -> str:
+    return cell.ljust(width) if flush_left else cell.rjust(width)
 
 
 def as_html(table: Summary) -> str:
@@ -225,7 +225,7 @@ def as_html(table: Summary) -> str:
         for row in cells(table)
     )
     facts = f"{_facts(table)}. {_about(table)}"
-    remarks = "".join(f"<li>{html.escape(each)}</li>" for each in _remarks(table))
+    remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in _remarks(table))
     return (
         f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
         f"<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table><ul>{remarks}</ul>"

@@ -163,8 +163,8 @@ def minimise_many(
     objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
     solved = [plan.minimisation for plan in plans if plan.minimisation]
     coefs = np.empty((len(plans), len(linear[0])))
-    for tolerance, weights in {(each.tolerance, each.weights) for each in solved}:
-        members = [k for k, each in enumerate(solved) if (each.tolerance, each.weights) == (tolerance, weights)]
+    for tolerance, weights in {(target.tolerance, target.weights) for target in solved}:
+        members = [k for k, target in enumerate(solved) if (target.tolerance, target.weights) == (tolerance, weights)]
         passes = max(solved[k].passes for k in members)
         these = [objectives[k] for k in members]
         coefs[members], _ = rows.weighted(weights).minimise_many(these, tolerance, passes)

@@ -154,13 +154,13 @@ class ObjectivePerturbation(Mechanism):
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
-        for_noise, left = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
-        ridge, weights = self._ridge(problem, for_noise, left)
+        for_noise, remainder = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
+        ridge, weights = self._ridge(problem, for_noise, remainder)
         weighted = problem.weighted(weights)
         if math.isinf(eps):
             noise = LinearTerm(ridge, Law.NONE, 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
-            noise = linear_term.gaussian(problem, for_noise, left, ridge)
+            noise = linear_term.gaussian(problem, for_noise, remainder, ridge)
         else:
             noise = linear_term.PURE[self.calibration](weighted, for_noise, ridge)
         share = self._tolerance(weighted, noise, eps)
@@ -273,8 +273,8 @@ class ObjectivePerturbation(Mechanism):
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square of the linear term, for a loss of slope 1: cuts differ between the laws."""
         deviation = plan.statement.released["coef"].deviation
-        chosen = self.noise == "smaller" and self.intervals == "off"
-        return deviation / plan.problem.loss.lipschitz if chosen else None
+        comparable = self.noise == "smaller" and self.intervals == "off"
+        return deviation / plan.problem.loss.lipschitz if comparable else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """The linear term, and where the slope is cut, which the sensitivity tells."""

@@ -53,22 +53,22 @@ def promise_row(eps: float, delta: float) -> list[str]:
 
 def warnings_of(curve: Any) -> list[str]:
     """What a reader must know before trusting the figures."""
-    said = [
+    warnings = [
         "The errors are those of simulated rows, not of yours. How much the columns of your data tell of the target "
         "is not known before they are read, and the error depends on that more than on anything else. Look at the "
         "share of the gain that is kept, and compare settings with each other."
     ]
-    said.append("± holds two standard errors of the simulation. It does not cover assumptions that do not hold.")
+    warnings.append("± holds two standard errors of the simulation. It does not cover assumptions that do not hold.")
     if any(point.excess_risk is not None for point in curve.points):
-        said.append(
+        warnings.append(
             "The proved bound is a theorem, with probability 0.95 over the noise and for any data within the bounds: "
             "what is minimised ends at most that much above its minimum. It is far above what usually happens."
         )
     least = {name: SHORTHANDS[name].least_delta for name in sorted({point.mechanism for point in curve.points})}
     for name, delta in least.items():
         if delta:
-            said.append(f"Where delta is 0, a fit by {name} states {delta:.1g} instead, which covers its solver.")
+            warnings.append(f"Where delta is 0, a fit by {name} states {delta:.1g} instead, which covers its solver.")
     if any(point.simulated_rows < point.n_rows for point in curve.points):
         rows = max(point.simulated_rows for point in curve.points)
-        said.append(f"“at most”: tables of {rows:,} rows stand for more rows, with which errors are smaller.")
-    return said
+        warnings.append(f"“at most”: tables of {rows:,} rows stand for more rows, with which errors are smaller.")
+    return warnings
