@@ -1,4 +1,4 @@
-"""What both baselines share: a noisy table of counts, and a regression of its cells."""
+"""The base of both baselines: a noisy table of counts, and a regression of its cells."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Sampled = tuple[Positions, NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TablePlan:
-    """What will be released, from public facts alone."""
+    """The plan of a release, from public facts alone."""
 
     grid: Grid
     law: TwoSided
@@ -202,7 +202,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         """The least noisy count that is released, and what the statement says of it."""
 
     def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Sampled:
-        """What becomes of the noisy counts: positions and weights."""
+        """Positions and weights of the cells, from the noisy counts."""
         return positions, counts.astype(np.float64)
 
     def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
@@ -435,7 +435,7 @@ def _rows_of(ready: Ready) -> Rows:
 
 
 def _middles(layout: Layout) -> tuple[str, ...]:
-    """What a statement says of values that are none of the levels where those have no cell: 0, 1, ... are numbers."""
+    """The statement's sentence on values that are no levels and have no cell: 0, 1, ... are numbers."""
     named = zip(layout.features, layout.columns, strict=True)
     names = [name for name, column in named if isinstance(column, Levels) and column.number is not None]
     if not names:
@@ -445,6 +445,6 @@ def _middles(layout: Layout) -> tuple[str, ...]:
 
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
-    """What the statement says of the table."""
+    """The released block of the table."""
     name = Law.DISCRETE_LAPLACE if law.scale else Law.NONE
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)

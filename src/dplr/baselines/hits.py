@@ -121,7 +121,7 @@ def hits(words: Words, cells: int, numerator: int, denominator: int) -> Position
 
 
 def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[int]:
-    """The same for a chance below 2^-14, span by span (lemma 5).
+    """Hits with a chance below 2^-14, span by span (lemma 5).
 
     The chance is rounded up to a number of few bits, and each position is kept with the ratio of the two.
     """

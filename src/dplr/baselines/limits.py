@@ -1,4 +1,4 @@
-"""What a noisy table may be: refused by public facts, before anything is drawn."""
+"""Limits of a noisy table, checked on public facts before anything is drawn."""
 
 from __future__ import annotations
 

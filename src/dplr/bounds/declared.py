@@ -28,7 +28,7 @@ MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to 
 
 
 class Bounds:
-    """What is publicly known about the columns: bounds or levels, from a codebook, never from the data.
+    """Public bounds or levels of the columns, from a codebook, never from the data.
 
     Parameters
     ----------

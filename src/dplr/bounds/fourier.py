@@ -45,7 +45,7 @@ KERNELS: dict[str, tuple[str, Callable[[Matrix], Matrix]]] = {
 
 @dataclass(frozen=True)
 class FourierMap:
-    """What is public of random Fourier features, and the way of a row to them.
+    """Public facts of random Fourier features, and the way of a row to them.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class FourierMap:
 
     @property
     def facts(self) -> list[str]:
-        """What a statement says."""
+        """The map in the sentences of a statement."""
         formula, _ = KERNELS[self.kernel]
         scaled = "as declared and scaled" if self.bounds is not None else "as they stand"
         sentences = [

@@ -106,7 +106,7 @@ class Layout:
         return (*of_columns, *(name for product in self.products for name in product.names(self.features)))
 
     def facts(self, table: Sequence[str] | None = None) -> list[str]:
-        """What a statement says of the columns; `table` names those of the table."""
+        """The columns in the sentences of a statement; `table` names those of the table."""
         named = list(zip(self.features, self.columns, strict=True))
         facts = []
         numbers = [f"{name} {column}" for name, column in named if isinstance(column, Numeric)]

@@ -78,7 +78,7 @@ class Product:
         return sum(map(len, first)) * len(second) + sum(map(len, second)) * len(first) + self.width
 
     def said(self, features: Sequence[str]) -> str:
-        """What a statement says of it."""
+        """The product in the words of a statement."""
         first, second = (_said(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
         return f"{first} squared" if self.square else f"{first} * {second}"
 
@@ -135,7 +135,7 @@ def _repeats(column: Column) -> bool:
 
 
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
-    """What `read_products` reads back."""
+    """The pairs that `read_products` reads back."""
     return [[place if names is None else names[place] for place in product.places] for product in products]
 
 

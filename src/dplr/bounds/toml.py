@@ -39,7 +39,7 @@ def read_target(target: Any) -> Target:
 
 
 def write_target(kind: str, values: tuple[Any, ...]) -> Any:
-    """What `read_target` reads back."""
+    """The text that `read_target` reads back."""
     match kind:
         case "pair":
             return list(values)

@@ -51,7 +51,7 @@ class UnitColumns:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], names: Sequence[str] | None) -> UnitColumns:
-        """What `to_dict` wrote, among other keys."""
+        """The unit columns among the keys that `to_dict` wrote."""
         weight = values.get("weight")
         if weight is None:
             return cls.of(values.get("person"), values.get("rows_per_person", 1), None, None, names)

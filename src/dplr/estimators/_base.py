@@ -1,4 +1,4 @@
-"""What the estimators share: from the user's parameters and data to a fit, and back to the user's units."""
+"""The base of the estimators: from the user's parameters and data to a fit, and back to the user's units."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _DIGITS = 22
 
 
 class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
-    """What the models share: from public facts and rows to coefficients in the user's units.
+    """The base of the models: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
     """
@@ -263,7 +263,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return releases
 
     def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:
-        """What the ledger keeps of one model: its file, as this estimator will be."""
+        """The ledger's copy of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
         return ledger.file_of(self._of(done[0], ready, weight_column))

@@ -1,4 +1,4 @@
-"""What a fitted model says of its columns, of their ranges and of what it dropped."""
+"""The columns of a fitted model, their ranges, and the number of directions that it dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted model says of the uncertainty of its coefficients: post-processing of its release."""
+"""The uncertainty of the coefficients of a fitted model: post-processing of its release."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class Inference:
         return fitted.coef_names_, fitted._record.prep.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
-        """What the tables of this model are about; raise ValueError where its release allows none."""
+        """The subject of this model's tables; raise ValueError where its release allows none."""
         check_is_fitted(self)
         fitted: Any = self
         record: Record = fitted._record

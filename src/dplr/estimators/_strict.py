@@ -1,4 +1,4 @@
-"""What a strict ledger takes: types that say before the reservation that no value can make a conversion fail."""
+"""Checks for a strict ledger: types that say before the reservation that no value can make a conversion fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_types(X: Any, y: Any, bounds: Bounds | None) -> None:
 
 
 def check_columns(X: Any, bounds: Bounds | None) -> None:
-    """The same of X alone. Columns that the bounds do not name are not read, and may be anything."""
+    """Types of X alone. Columns that the bounds do not name are not read, and may be anything."""
     kinds, table = declared_kinds(X), as_table(X)
     if table is not None:
         kinds = [kind for j, kind in enumerate(kinds) if not _is_settled(table, j, bounds)]

@@ -53,7 +53,7 @@ class Trial:
 
 
 def cost(fitted: Any, ready: Ready) -> int:
-    """What a fitted model loses on rows, in units: errors, or squared errors within the target's range."""
+    """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
     prep = fitted._record.prep
     X = ready.X.native if isinstance(ready.X, Table) else ready.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))

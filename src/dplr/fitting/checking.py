@@ -49,7 +49,7 @@ _RARE = 0.001  # a share of records that noise will hide
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What `dplr.check` found.
+    """The result of `dplr.check`.
 
     Nothing protects it: never publish it, and never change bounds by it.
 
@@ -230,7 +230,7 @@ def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit
 
 
 def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
-    """What a fit would refuse of the declared range of counts."""
+    """Reasons for which a fit would refuse the declared range of counts."""
     if loss.link != "log":
         return []
     if bounds is None:
@@ -243,7 +243,7 @@ def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
 
 
 def _surveys(rows: Any, bounds: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
-    """What is declared and counted of each column that a fit would read; and what it would refuse of all of them."""
+    """Declaration and counts of each column that a fit would read, and reasons to refuse all of them."""
     if bounds is None:
         return {f"column {j}": (None, of_numbers(_column(rows, j), _ALL)) for j in range(rows.shape[1])}, []
     names, refused = getattr(rows, "columns", None), []
@@ -264,7 +264,7 @@ def _column(rows: Any, place: int) -> Any:
 
 
 def _refused(name: str, column: Column | None, findings: Survey) -> list[str]:
-    """What a fit would refuse of a column."""
+    """Reasons for which a fit would refuse a column."""
     faults = []
     if findings.fault:
         faults.append(f"{name}: it cannot be read as declared: {findings.fault}")
@@ -277,7 +277,7 @@ def _refused(name: str, column: Column | None, findings: Survey) -> list[str]:
 
 
 def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
-    """What looks wrong in a column."""
+    """Signs that a column is not as declared."""
     doubts = []
     if isinstance(column, Levels):
         if findings.unknown:
@@ -294,7 +294,7 @@ def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
 
 
 def _instead(column: Levels) -> str:
-    """What a value counts as that is no declared level."""
+    """Words for what an undeclared value counts as."""
     return "no level" if column.reference is None else f"the reference, {describe(column.reference)}"
 
 
@@ -320,7 +320,7 @@ def _about_bounds(name: str, bounds: Pair, findings: Survey) -> list[str]:
 
 
 def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], list[str], None]:
-    """What is wrong with the target of a classifier."""
+    """Faults and doubts of the target of a classifier."""
     try:
         if bounds is not None and bounds.threshold is not None:
             labels = above(y, bounds.threshold)
@@ -347,7 +347,7 @@ def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], 
 
 
 def _numbers(y: Target, bounds: Bounds | None, _: Any) -> tuple[list[str], list[str], Survey | None]:
-    """What is wrong with a numeric target."""
+    """Faults and doubts of a numeric target."""
     try:
         pair = None if bounds is None else bounds.target_pair()
     except (ValueError, TypeError) as error:

@@ -51,7 +51,7 @@ class Given:
 
 
 def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
-    """What a fit was given, its ids and weights apart from X. No value is looked at.
+    """The data of a fit, its ids and weights apart from X. No value is looked at.
 
     Raises ValueError or TypeError where ids or weights are given twice, or not where they are declared, or undeclared.
     """

@@ -46,7 +46,7 @@ class _Share(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """What one release will be: of one model, or of one for each class against the rest.
+    """The plan of one release: of one model, or of one for each class against the rest.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Planned(NamedTuple):
         return expected(self.mechanism, self.plan, self.statement.eps)
 
     def drawn_from(self, source: Source) -> Planned:
-        """The same, whose statements say whether their noise can be drawn again."""
+        """The plan with statements that say whether their noise can be drawn again."""
         return self.stating(reproducible=source.reproducible)
 
     def stating(self, **facts: Any) -> Planned:
@@ -116,7 +116,7 @@ def fit_models(
 
 
 def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
-    """What the fits of all classes released together: one release that they share, or one for each class."""
+    """The joint release of the fits of all classes: one release that they share, or one for each class."""
     return parts[0] if all(part is parts[0] for part in parts) else by_class(parts, classes)
 
 

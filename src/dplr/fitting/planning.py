@@ -92,7 +92,7 @@ class PublicFacts:
         features: FourierMap | None = None,
         unit: Unit = ROW,
     ) -> PublicFacts:
-        """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
+        """The facts of an estimator, the shape of its table, its labels, and further sentences of the statement."""
         resolved: dict[str, Any] = {"assumptions": assumptions, "uncovered": uncovered}
         if labels is not None:
             resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
@@ -126,7 +126,7 @@ class PublicFacts:
 
     @cached_property
     def layout(self) -> Layout | None:
-        """What the bounds make of the columns of the table."""
+        """The layout of the table's columns under the bounds."""
         if self.bounds is None or self.features is not None:
             return None
         return self.bounds.for_columns(self.columns, self.n_features)
@@ -161,7 +161,7 @@ class PublicFacts:
         return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
     def planned(self, eps: float) -> Planned:
-        """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
+        """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
         return self._of_least_noise(eps).stating(uncovered=self.uncovered)
 
     def _of_least_noise(self, eps: float) -> Planned:
@@ -264,7 +264,7 @@ class PublicFacts:
         return pair
 
     def _assumed(self) -> list[str]:
-        """What the statement says of labels, columns, target and number of rows."""
+        """The statement's sentences on labels, columns, target and number of rows."""
         facts = list(self.assumptions)
         if self.layout is None:
             facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
@@ -283,7 +283,7 @@ class PublicFacts:
 
 
 def pure_sentence(delta: float) -> str:
-    """What a statement says where this delta was asked for, and pure noise was taken."""
+    """The statement's sentence where this delta was asked for, and pure noise was taken."""
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
@@ -304,13 +304,13 @@ SHRUNK = "coefficients are shrunk by "
 
 
 def shrink_sentence(mechanism: Mechanism, problem: Problem) -> list[str]:
-    """What a statement says where a mechanism shrinks coefficients beside the ridge."""
+    """The statement's sentence on a mechanism that shrinks coefficients beside the ridge."""
     words = mechanism.shrinks(problem)
     return [SHRUNK + words] if words else []
 
 
 def l2_sentence(l2: float | None) -> str:
-    """What a statement says of the ridge."""
+    """The statement's sentence on the ridge."""
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
 
 
@@ -411,7 +411,7 @@ def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = RO
 
 
 def rows_sentence(n_rows: int, neighbouring: str, many: str = "records") -> str:
-    """What a statement says of the number of units."""
+    """The statement's sentence on the number of units."""
     exact = neighbouring == Neighbouring.REPLACE_ONE
     return f"{f'the number of {many}' if exact else 'a declared reference, n_rows'} = {n_rows}"
 

@@ -39,7 +39,7 @@ class PublicData:
     columns: tuple[str, ...]
 
     def above(self, threshold: float) -> PublicData:
-        """The same rows, whose labels say whether their target is above the threshold of the bounds."""
+        """These rows with labels that say whether their target is above the threshold of the bounds."""
         return replace(self, y=Target(NUMERIC, above(self.y, threshold).y, self.y.type_name))
 
 

@@ -63,7 +63,7 @@ def choice_for(aim: str, choice: str) -> str:
 def plan_ranges(
     choice: str, mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, delta: float
 ) -> Ranges | None:
-    """What a fit will release of ranges; None for nothing. A function of public facts.
+    """The plan of the ranges of a fit; None for none. A function of public facts.
 
     Raises ValueError where they are asked for and cannot be had.
     """
@@ -150,7 +150,7 @@ def columns_in(prep: Prep, count: int) -> tuple[int, ...]:
 
 
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
-    """What ranges need and the problem has not: a rule and a remedy."""
+    """The lack of a problem that ranges need: a rule and a remedy."""
     if problem.geometry.half_width is None:
         return "without bounds", "Declare `bounds`, which they narrow."
     if not problem.geometry.intercept:
@@ -192,7 +192,7 @@ def _noise(problem: Problem, count: int, eps: float) -> float:
 
 
 def joint_sensitivity(problem: Problem, count: int) -> float:
-    """What one record changes in both blocks together: lemma 1."""
+    """The largest change of both blocks together by one record: lemma 1."""
     assert problem.geometry.half_width is not None
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return sensitivity.ranges_replace_one(count, problem.geometry.half_width)

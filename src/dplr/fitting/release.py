@@ -82,7 +82,7 @@ class Ready:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Record:
-    """What a fitted model keeps of its release: all that further models, files and predictions need.
+    """The record of a release in a fitted model: all that further models, files and predictions need.
 
     Attributes
     ----------

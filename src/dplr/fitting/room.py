@@ -1,4 +1,4 @@
-"""What is said where a fit runs out of memory."""
+"""The error of a fit that runs out of memory."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _fits(
 
 
 def _checked_moments(rows: Rows, planned: Sequence[Planned]) -> Total | None:
-    """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn.
+    """The sums from which ranges are released; faults of the rows are raised now, before any noise is drawn.
 
     Every mechanism looks at the rows first: one that refuses them must not come after the noise of another.
     """

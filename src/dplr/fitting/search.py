@@ -1,4 +1,4 @@
-"""What a private search will cost, from public facts alone: the plans of all candidates under one statement.
+"""The cost of a private search, from public facts alone: the plans of all candidates under one statement.
 
 Nothing here sees a private row. Proofs: tuning/tuning.md.
 """
@@ -36,7 +36,7 @@ _SHRINKS = 30
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SearchPlan:
-    """What a search will do, fixed before any row is read.
+    """The plan of a search, fixed before any row is read.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ class Streaming:
         return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
 
     def described(self, facts: PublicFacts, rule: LabelRule | None) -> Streaming:
-        """The same rows, whose features and labels are known."""
+        """These rows with their features and the rule of their labels."""
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
         assert columns is not None
@@ -69,7 +69,7 @@ class Streaming:
     def counted(
         self, data: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
     ) -> tuple[Streaming, Unit]:
-        """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
+        """These rows with counts, and the complete unit. Nothing but ids is read, unless nobody counted the rows."""
         if strict:
             _refuse_queries(self.stream, data.unit.person)
         unit = with_classes(data.unit, class_weight, classes, loss)

@@ -21,7 +21,7 @@ USUAL_CAP = "About twice the population over the sample is usual, which a survey
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is declared of persons and weights.
+    """The declaration of persons and weights.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Declared:
 
     @classmethod
     def of(cls, person: Any, rows_per_person: Any, weight_bounds: Any, bounds: Bounds | None) -> Declared:
-        """What parameters and bounds say together; refused where they contradict each other."""
+        """Parameters and bounds together; refused where they contradict each other."""
         parameters = cls(
             None if person is None else check_name("person", person),
             check_rows_per_person(rows_per_person),

@@ -1,4 +1,4 @@
-"""What the noise on the cells of a symmetric matrix E does to E phi: covariance, derivative, fourth cumulant.
+"""Effect of the noise on the cells of a symmetric matrix E on E phi: covariance, derivative, fourth cumulant.
 
 E is the sum of eta_k B_k over the released cells, eta_k independent of variance v_k (intervals.md, section 1). All
 functions take points (..., q) and work on the whole batch.

@@ -1,4 +1,4 @@
-"""What fits of several mechanisms would be like at several eps, deltas and numbers of rows: plans, and a simulation."""
+"""Plans of several mechanisms at several eps, deltas and numbers of rows, and a simulation of their fits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Curve:
-    """What fits would be like before a row is read: what `dplr.plan_curve` returns.
+    """The expected quality of fits before a row is read: the result of `dplr.plan_curve`.
 
     Attributes
     ----------

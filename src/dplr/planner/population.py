@@ -41,7 +41,7 @@ class Population(Protocol):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         ...
 
     def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
@@ -50,7 +50,7 @@ class Population(Protocol):
 
 
 def coded_bounds(bounds: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
-    """The same columns by position, their levels numbered, and the labels numbered; None without bounds."""
+    """The bounds by position, with levels and labels as numbers; None without bounds."""
     if bounds is None:
         return None
     columns = [write_column(_coded(column)) for column in bounds.columns]
@@ -88,7 +88,7 @@ class MadeUp:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         if self.columns is None:
             rows = ["rows are spread evenly over the unit ball"]
         else:
@@ -179,7 +179,7 @@ class Resampled:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         return (f"the private rows are like the {len(self.y)} public rows that simulated tables are drawn from",)
 
     @cached_property

@@ -30,7 +30,7 @@ _SCORED = 10_000  # rows that are scored
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """What the fits of one simulated table at one eps came to.
+    """The errors of the fits of one simulated table at one eps.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What one simulated table gives without privacy, and without a model.
+    """The errors on one simulated table without privacy, and without a model.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Simulator:
         return np.array(widths)
 
     def references(self, n_rows: int) -> list[Reference]:
-        """What each table gives without privacy."""
+        """The errors on each table without privacy."""
         rows = self.rows_for(n_rows)
         return [self._reference(number, rows) for number in range(self.assume.tables)]
 
@@ -230,7 +230,7 @@ def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
 
 
 def _model_of(facts: PublicFacts) -> str | Loss:
-    """What `fit_many` calls the model: a loss of the user's own is itself."""
+    """The name of the model for `fit_many`; a loss of the user's own stands for itself."""
     return next((name for name, loss in LOSSES.items() if loss == facts.loss), facts.loss)
 
 

@@ -113,11 +113,11 @@ class Search:
 
     @property
     def quantity(self) -> str:
-        """What is searched for."""
+        """The name of the quantity that the search varies."""
         return "eps" if self.eps is None else "n_rows"
 
     def references(self, value: float) -> list[Reference]:
-        """What tables give without privacy where this value was tried."""
+        """The errors without privacy on the tables of this value."""
         return self.simulated.references(int(value) if self.n_rows is None else self.n_rows)
 
     def tried(self, values: Sequence[float]) -> list[Probe]:
@@ -215,7 +215,7 @@ def _criterion(simulated: Simulator, error: Any, width: Any) -> tuple[float, str
 
 
 def _cut(search: Search) -> list[str]:
-    """What must be said where tables of as many rows would be too large."""
+    """The warning where tables of as many rows would be too large."""
     rows = search.n_rows
     if rows is None or search.simulated.rows_for(rows) == rows:
         return []

@@ -1,4 +1,4 @@
-"""What the pictures share: palette, axes, titles and legends that are safe for any name."""
+"""The style of the pictures: palette, axes, titles and legends that are safe for any name."""
 
 from __future__ import annotations
 

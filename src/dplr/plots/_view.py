@@ -22,7 +22,7 @@ _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many em
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """What may be said of a fitted model without its data.
+    """The facts of a fitted model without its data.
 
     Attributes
     ----------

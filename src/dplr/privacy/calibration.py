@@ -126,7 +126,7 @@ class GaussianBlock:
 
 
 def continuous_delta(delta: float, numbers: int) -> float:
-    """What remains of delta for continuous noise: delta (1 - 10^-6) / e^(N/(24 s^2)) for N draws."""
+    """The remainder of delta for continuous noise: delta (1 - 10^-6) / e^(N/(24 s^2)) for N draws."""
     return delta * (1 - 1e-6) * math.exp(-numbers / (24 * 4.0**GAUSSIAN_BITS))
 
 

@@ -1,4 +1,4 @@
-"""What several releases cost together, in closed form. Pure functions of statements; proofs in composition.md."""
+"""Joint cost of several releases, in closed form. Pure functions of statements; proofs in composition.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 
 
 class Priced(Protocol):
-    """What composition reads of a statement."""
+    """The facts of a statement that composition reads."""
 
     @property
     def eps(self) -> float:

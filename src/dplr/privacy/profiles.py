@@ -1,4 +1,4 @@
-"""What releases cost together whose privacy profiles are known: delta as a function of eps. Proofs: profiles.md.
+"""Joint cost of releases with privacy profiles: delta as a function of eps. Proofs: profiles.md.
 
 Losses lie on a grid, and are composed by sums of numbers that are not negative. There is no Fourier transform here, so
 every rounding is bounded.

@@ -41,7 +41,7 @@ _NUMBERS = MOST_GAUSSIAN_NUMBERS
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What composition needs of a statement; `draws` counts the numbers that got Gaussian noise."""
+    """The facts of a statement for composition; `draws` counts the numbers that got Gaussian noise."""
 
     eps: float
     delta: float
@@ -68,7 +68,7 @@ def added(costs: Costs, addition: Costs) -> dict[Cost, int]:
 
 
 def probe(kind: str, eps: float, delta: float) -> Cost:
-    """What a release of that kind costs at most: see `Rule.remaining`."""
+    """The largest cost of a release of that kind: see `Rule.remaining`."""
     if kind == "gaussian":
         return Cost(eps, delta, Gaussian(gaussian_mu(eps, delta)), 1)
     return Cost(eps, delta, Approx(eps, delta) if delta else Pure(eps), 0)
@@ -103,7 +103,7 @@ class Rule(Protocol):
         ...
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
-        """What has too little room for `addition`; empty where `fits` takes both together."""
+        """The sums with too little room for `addition`; empty where `fits` takes both together."""
         ...
 
 
@@ -155,7 +155,7 @@ class Basic:
         return float_up(eps), float_up(delta)
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """What is left of both; the kind does not matter."""
+        """The remainder of both; the kind does not matter."""
         spent, lost = _sums(costs)
         return _with_delta(_left(self.eps, spent), _left(self.delta, lost), kind, delta)
 
@@ -182,16 +182,16 @@ class Zcdp:
 
     @property
     def for_lost(self) -> float:
-        """What releases with a delta of their own may lose."""
+        """The delta for releases with a delta of their own."""
         return self.delta / 2
 
     @property
     def most(self) -> Fraction:
-        """What the costs of all releases may add up to."""
+        """The limit of the sum of the costs of all releases."""
         return exact(largest_rho(self.eps, self.delta / 2))
 
     def one(self, cost: Cost) -> tuple[float, float]:
-        """What a release adds, and what it may lose."""
+        """The cost of a release, and the delta that it may lose."""
         return rho_of(cost)
 
     def way_back(self, total: float) -> tuple[float, float]:
@@ -274,7 +274,7 @@ class Gdp(Zcdp):
 
     @property
     def for_lost(self) -> float:
-        """What releases with a delta of their own may lose."""
+        """The delta for releases with a delta of their own."""
         return float_down(exact(self.delta) * _LOST)
 
     @property
@@ -284,7 +284,7 @@ class Gdp(Zcdp):
 
     @property
     def target(self) -> tuple[float, float]:
-        """What continuous noise must meet so that as many discrete numbers as a ledger takes meet the budget."""
+        """The target of continuous noise, with which as many discrete numbers as a ledger takes meet the budget."""
         rest = float_down(exact(self.delta) * (1 - _LOST))
         return continuous_target(self.eps, rest, _MOST_DRAWS, "Use composition='zcdp'.")
 

@@ -76,12 +76,12 @@ class Unit:
 
     @property
     def one(self) -> str:
-        """What the guarantee protects one of: `"record"` or `"person"`."""
+        """The unit that the guarantee protects: `"record"` or `"person"`."""
         return "record" if self.person is None else "person"
 
     @property
     def many(self) -> str:
-        """What a number of rows counts: `"records"` or `"persons"`."""
+        """The unit of a number of rows: `"records"` or `"persons"`."""
         return f"{self.one}s"
 
     def relation(self, neighbouring: Neighbouring) -> str:

@@ -1,4 +1,4 @@
-"""What a mechanism will do, fixed before any row is read."""
+"""Plans of mechanisms, fixed before any row is read."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a mechanism will do, fixed before any row is read: what `dplr.plan` returns.
+    """The plan of a mechanism, fixed before any row is read: the result of `dplr.plan`.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Plan:
         return dict(self.statement.released)
 
     def cost(self, ledger: LedgerLike, fits: int = 1) -> Price:
-        """What releases of this plan would cost a ledger, and whether all fit now; reads no data and spends nothing.
+        """The cost to a ledger of releases of this plan, and whether all fit now; reads no data and spends nothing.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a report says in words: functions of the privacy statement and of the model's shape alone."""
+"""The words of a report: functions of the privacy statement and of the model's shape alone."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def _ranges(model: Model) -> str:
 
 
 def secrets(statement: PrivacyStatement) -> list[str]:
-    """What a data holder has seen that is not covered."""
+    """Facts that a data holder has seen and that are not covered."""
     kept = [
         "warnings and errors of the fit: they depend on the data, such as the share of values outside the bounds;",
         "scores of this model on private rows, cross-validation included, and choices made by looking at them;",

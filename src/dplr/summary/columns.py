@@ -80,7 +80,7 @@ def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Se
 
 
 def levels_of(column: object) -> list[str]:
-    """What the levels of a column are called, if it has a block of them; else nothing."""
+    """The names of a column's levels, if it has a block of them; else nothing."""
     if isinstance(column, Bins):
         return list(column.labels)
     if isinstance(column, Levels) and column.kind == "one_hot":

@@ -137,7 +137,7 @@ def p_text(value: float) -> str:
 
 
 def _remarks(table: Summary) -> list[str]:
-    """What stands under a table."""
+    """The remarks under a table."""
     entries = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
     return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]

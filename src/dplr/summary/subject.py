@@ -67,7 +67,7 @@ class Equation:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subject:
-    """What a table is about.
+    """The subject of a table.
 
     Attributes
     ----------

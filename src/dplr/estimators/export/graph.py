@@ -89,7 +89,7 @@ class Graph:
 
 
 def model_of(fitted: Any) -> Any:
-    """See `Exports.to_onnx`."""
+    """The ONNX model of a fitted one: the work of `Exports.to_onnx`."""
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     parts = () if prep.layout is None else parts_of(prep)
     ends = ("label", "margin", "probability") if hasattr(fitted, "classes_") else ("prediction",)

@@ -1,4 +1,4 @@
-"""What every fitted model offers to other tools."""
+"""Exports of a fitted model for other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a released model counts of each declared column, in parts that any tool can compute.
+"""The parts of a released model, by declared column, that any tool can compute.
 
 A kind of column becomes parts in one function here (`_OF`), and a part becomes steps in one function of each tool. What
 is not known here is refused: a tool that ignored an option of a column would score wrongly.
@@ -191,7 +191,7 @@ def text_features(parts: Sequence[Part]) -> set[int]:
 
 
 def _ends(prep: Prep) -> list[Pair]:
-    """What the columns of the model are clipped to. Only numbers, and products of two, may have ranges of their own."""
+    """The ranges of the model's columns. Only numbers, and products of two, may have ranges of their own."""
     assert prep.layout is not None
     assert prep.ends is not None
     ends = list(zip(*(side.tolist() for side in prep.ends), strict=True))

@@ -58,7 +58,7 @@ class Quotes:
         return f"'{doubled}'"
 
     def _check(self, text: str) -> None:
-        """What no quotes can hold everywhere is refused."""
+        """Refuse text that no quotes can hold everywhere."""
         if not isinstance(text, str) or "\0" in text:
             raise ValueError(sentence("columns", "must have names and levels that SQL can write", text))
         if self._mark == "`" and "\\" in text:

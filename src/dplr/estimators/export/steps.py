@@ -37,7 +37,7 @@ _LARGEST_LOG = 700.0  # its exponential is a float64
 
 
 def pipeline_of(fitted: Any) -> Any:
-    """See `PrivateLinearModel.to_sklearn`."""
+    """A scikit-learn pipeline that predicts as the model does: the work of `PrivateLinearModel.to_sklearn`."""
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     if prep.layout is None:
         first: Any = UnitBall()
@@ -91,7 +91,7 @@ def _number(part: Number) -> Any:
 
 
 def _one_hot(part: OneHot) -> Any:
-    """What is not among the categories, such as the reference, is zero in all columns."""
+    """One column for each category; a value that is no category, such as the reference, is zero in all of them."""
     levels, order = _sorted(part.kept)
     encode = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
     return make_pipeline(*_filled_in(part), encode, *_in_declared_order(order))

@@ -151,13 +151,13 @@ def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tupl
 
 
 def _named(norm: str, joint: float, weight: float, problem: Problem, square: float = 0.0) -> str:
-    """What a statement says of the joint sensitivity."""
+    """The statement's words on the joint sensitivity."""
     squared = f", {square:.4g} sum y^2" if square else ""
     return f"tight: {norm} sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic{squared}), {problem.geometry}"
 
 
 def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
-    """The same with the constants that FM12 prints.
+    """Weight, joint sensitivity and name with the constants that FM12 prints.
 
     FM12 releases alpha = -linear * S_xy and M = quadratic * S_xx with one scale; ours are S_xy and S_xx.
     """

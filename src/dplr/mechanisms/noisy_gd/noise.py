@@ -76,7 +76,7 @@ def discrete_gaussian_steps(
 
 
 class Columns(NamedTuple):
-    """What is released before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
+    """The release before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
 
     sensitivity: float
     weights: tuple[float, ...]

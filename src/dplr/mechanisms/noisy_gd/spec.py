@@ -291,7 +291,7 @@ def _clipped(loss: Loss) -> bool:
 
 
 class _Lack(NamedTuple):
-    """What standardisation needs and a problem has not, and what to do."""
+    """The lack of a problem that standardisation needs, and the remedy."""
 
     where: str
     remedy: str
@@ -343,7 +343,7 @@ def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What is released with which noise, and what all of it costs."""
+    """The released blocks with their noise, and the cost of all of them."""
 
     eps: float
     guarantee: Pure | Gaussian | Poisson

@@ -40,7 +40,7 @@ _REACH = 4.0
 
 
 def model_share(eps: float) -> float:
-    """What is left of eps for the coefficients."""
+    """The share of eps for the coefficients."""
     return eps * (1 - SHARE)
 
 

@@ -91,7 +91,7 @@ def instead(original: Loss, surrogate: Loss) -> str:
 
 
 def no_reference(mechanism: str) -> ValueError:
-    """What is said where no number of rows is public."""
+    """The error where no number of rows is public."""
     rule = f'is required with mechanism="{mechanism}" under add_remove'
     return ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
 
@@ -197,7 +197,7 @@ def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
-    """What is assumed beyond the problem's own facts."""
+    """The assumptions beyond the problem's own facts."""
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return problem.assumptions
     return (

@@ -38,7 +38,7 @@ def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
 
 
 def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -> float:
-    """The same for noise exp(-noise_eps ||b|| / (signs C R~)) and curvature min(s (1 - s), C - s) (theorem 5).
+    """Privacy loss for noise exp(-noise_eps ||b|| / (signs C R~)), curvature min(s (1 - s), C - s) (theorem 5).
 
     (signs - 1) t + max over s in [0, C] of [t s / C + log(1 + kappa a(s))] with t = noise_eps / signs. The curvatures
     meet at s1, and on either side of it the bracket is concave.
@@ -57,7 +57,7 @@ def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -
 
 
 def soft_huber_loss(noise_eps: float, kappa: float, signs: int) -> float:
-    """The same for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, and largest where 1/t - 1/kappa is."""
+    """Privacy loss for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, largest where 1/t - 1/kappa is."""
     share = noise_eps / signs
     rest = min(1.0, max(0.0, _inverse(share) - 1 / kappa))  # 1 - s/C
     return (signs * share - share * rest + math.log1p(kappa * rest)) * _ROUNDED_UP

@@ -405,7 +405,7 @@ def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
 
 
 def _left(eps: float, delta: float) -> float:
-    """What remains of delta for Gaussian noise, rounded down; 0 where none was asked for."""
+    """The remainder of delta for Gaussian noise, rounded down; 0 where none was asked for."""
     if math.isinf(eps) or delta == 0:
         return delta
     if delta <= minimisation.MISSED:

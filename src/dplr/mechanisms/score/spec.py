@@ -172,7 +172,7 @@ class ScoreRelease(Mechanism):
         return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
 
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
-        """What each round may move, and its share."""
+        """The sensitivity of each round, and its share."""
         where = (problem.geometry.radius, problem.geometry.intercept, problem.neighbouring)
         started = problem.w0 is not None
         first, *rest = shares(self.rounds, started=started)

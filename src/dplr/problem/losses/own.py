@@ -180,7 +180,7 @@ def _own(
 
 
 def _called(key: str, function: Function, places: Vector) -> Vector:
-    """What a function returns at all places, as finite numbers."""
+    """The values of a function at all places, as finite numbers."""
     if not callable(function):
         raise TypeError(sentence(key, "must be a function of an array of margins", function))
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What the page of a curve says in words: functions of public numbers alone."""
+"""The words of the page of a curve: functions of public numbers alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN = dict(_OWN)
 
 
 def headline(curve: Any) -> str:
-    """What the page is about."""
+    """The subject of the page."""
     return (
         f"{MODELS[curve.model]} that has not been fitted yet. This page says what a fit would promise to one person, "
         "and how good its model can be expected to be. No record was read for it: it holds public facts and a "
@@ -45,14 +45,14 @@ def setting_words(eps: float, delta: float, count: int) -> str:
 
 
 def promise_row(eps: float, delta: float) -> list[str]:
-    """What eps and delta allow, in three figures."""
+    """The allowance of eps and delta, in three figures."""
     factor = number(math.exp(eps)) if eps < 700 else "no bound"
     chance = math.ceil(1000 * best_guess(eps, delta)) / 10
     return [f"{eps:g}", f"{delta:g}", f"{factor} times", f"{min(chance, 100):g} %"]
 
 
 def warnings_of(curve: Any) -> list[str]:
-    """What a reader must know before trusting the figures."""
+    """The warnings that a reader must know before trusting the figures."""
     warnings = [
         "The errors are those of simulated rows, not of yours. How much the columns of your data tell of the target "
         "is not known before they are read, and the error depends on that more than on anything else. Look at the "
