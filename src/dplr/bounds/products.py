@@ -79,7 +79,7 @@ class Product:
 
     def said(self, features: Sequence[str]) -> str:
         """The product in the words of a statement."""
-        first, second = (_said(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        first, second = (_phrase(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
         return f"{first} squared" if self.square else f"{first} * {second}"
 
     def write(self, encoded: Matrix, firsts: Sequence[int], out: Matrix) -> None:
@@ -214,7 +214,7 @@ def _names(factor: Column, feature: str) -> list[str]:
     return names[:1] if factor.number else names
 
 
-def _said(factor: Column, feature: str) -> str:
+def _phrase(factor: Column, feature: str) -> str:
     name = _names(factor, feature)[0] if factor.number else feature
     return f"({name} - {short(middle(factor.number))})" if factor.number else f"each column of {name}"
 

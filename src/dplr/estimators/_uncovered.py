@@ -140,11 +140,11 @@ def _elsewhere(estimator: Any, callers: Callers) -> _Memory:
     """The memory of other processes and threads: of the estimator, or of the models beside it in a worker."""
     models = [estimator]
     if is_cut(callers) and not _memory(estimator):
-        models = list(_given(callers[-1]))
+        models = list(_models_in(callers[-1]))
     return [entry for model in models for entry in _memory(model) if entry[0] != _here()]
 
 
-def _given(caller: Caller) -> Iterator[Any]:
+def _models_in(caller: Caller) -> Iterator[Any]:
     """The models of ours in what a function was given."""
     for value in caller.variables.values():
         if isinstance(value, BaseEstimator):

@@ -112,7 +112,7 @@ def _sums(costs: Costs) -> tuple[Fraction, Fraction]:
     return eps, sum((count * exact(cost.delta) for cost, count in costs.items()), Fraction(0))
 
 
-def _left(total: float, spent: Fraction) -> float:
+def _remainder(total: float, spent: Fraction) -> float:
     return max(float_down(exact(total) - spent), 0.0)
 
 
@@ -157,13 +157,13 @@ class Basic:
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The remainder of both; the kind does not matter."""
         spent, lost = _sums(costs)
-        return _with_delta(_left(self.eps, spent), _left(self.delta, lost), kind, delta)
+        return _with_delta(_remainder(self.eps, spent), _remainder(self.delta, lost), kind, delta)
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """Eps, delta, or both."""
         pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(addition), strict=True)
         return [
-            Shortage(unit, float(needed), _left(budget, spent))
+            Shortage(unit, float(needed), _remainder(budget, spent))
             for unit, budget, spent, needed in pairs
             if spent + needed > exact(budget)
         ]
@@ -235,7 +235,10 @@ class Zcdp:
             return self._gaussian(remainder, delta), delta
         through = self.pure(remainder) if remainder else 0.0
         return _with_delta(
-            max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self.for_lost, lost), kind, delta
+            max(through, 0.0 if eps is None else _remainder(self.eps, eps)),
+            _remainder(self.for_lost, lost),
+            kind,
+            delta,
         )
 
     def _gaussian(self, remainder: Fraction, delta: float) -> float:
@@ -252,14 +255,14 @@ class Zcdp:
         (total, lost, eps), (needed, loses, added_eps) = self._spent(costs), self._spent(addition)
         short = []
         if lost + loses > exact(self.for_lost):
-            short.append(Shortage("delta for releases that state one", float(loses), _left(self.for_lost, lost)))
+            short.append(Shortage("delta for releases that state one", float(loses), _remainder(self.for_lost, lost)))
         both = None if eps is None or added_eps is None else (eps, added_eps)
         if total + needed > self.most and (both is None or sum(both) > exact(self.eps)):
             infinite = any(math.isinf(self.one(cost)[0]) for cost in addition)
             remainder = max(float_down(self.most - total), 0.0)
             short.append(Shortage(self.unit, math.inf if infinite else float(needed), remainder))
             if both is not None:
-                short.append(Shortage("eps to be added instead", float(both[1]), _left(self.eps, both[0])))
+                short.append(Shortage("eps to be added instead", float(both[1]), _remainder(self.eps, both[0])))
         return short
 
 

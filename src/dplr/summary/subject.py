@@ -101,7 +101,7 @@ def summarise(
     subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
 ) -> Summary:
     """The regression table; with `most` only that many lines of it, as each of them takes time."""
-    model_level = _each(subject, level, joint)
+    model_level = _model_level(subject, level, joint)
     if joint:  # of all lines, whether or not they are asked for
         model_level = 1 - (1 - model_level) / len(subject.names)
     lines: list[Line] = []
@@ -136,14 +136,14 @@ def summarise(
     )
 
 
-def _each(subject: Subject, level: float, joint: bool) -> float:
+def _model_level(subject: Subject, level: float, joint: bool) -> float:
     """The level of each model: joint intervals of several hold together."""
     return 1 - (1 - level) / len(subject.equations) if joint else level
 
 
 def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> list[NDArray[np.float64]]:
     """(m, 2) ends of each model in the user's units; infinite where the released numbers cannot say."""
-    model_level = _each(subject, level, joint)
+    model_level = _model_level(subject, level, joint)
     return [ends_of(equation, model_level, joint, coef_bound) for equation in subject.equations]
 
 

@@ -91,7 +91,7 @@ def margin_loss(
     >>> est.score(X, X[:, 0] > 0) > 0.8
     True
     """
-    return _own("margin", value, slope, curvature, name, lipschitz, smoothness, reach)
+    return _loss_of("margin", value, slope, curvature, name, lipschitz, smoothness, reach)
 
 
 def residual_loss(
@@ -154,10 +154,10 @@ def residual_loss(
     >>> round(loss.lipschitz, 6), round(loss.smoothness, 2)
     (0.1, 1.0)
     """
-    return _own("residual", value, slope, curvature, name, lipschitz, smoothness, reach)
+    return _loss_of("residual", value, slope, curvature, name, lipschitz, smoothness, reach)
 
 
-def _own(
+def _loss_of(
     form: str, value: Function, slope: Function, curvature: Function, name: str, lipschitz: float | None,
     smoothness: float | None, reach: float,
 ) -> Loss:  # fmt: skip
