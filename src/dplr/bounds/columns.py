@@ -104,11 +104,11 @@ def read_levels(key: str, value: Any, least: int = 2) -> tuple[Level, ...]:
         raise ValueError(sentence(key, f"must list at most {_MOST_LEVELS} values", f"{len(value)} values"))
     if len({isinstance(level, str) for level in levels}) > 1:
         raise TypeError(sentence(key, "must be all text, or all numbers", list(levels), "Quote all of them, or none."))
-    unique: set[Level] = set()
+    entries: set[Level] = set()
     for level in levels:
-        if level in unique:
+        if level in entries:
             raise ValueError(sentence(key, "must list every value once", level, "Drop the second one."))
-        unique.add(level)
+        entries.add(level)
     return levels
 
 

@@ -116,8 +116,8 @@ class Layout:
         if bins:
             facts.append(f"declared bins (values outside count in the first or the last): {'; '.join(bins)}")
         for referred, rule in ((False, "none of them"), (True, "the reference, which has no column")):
-            coded = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
-            levels = "; ".join(f"{name} {column}" for name, column in coded)
+            pairs = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
+            levels = "; ".join(f"{name} {column}" for name, column in pairs)
             facts += [f"declared levels (another value counts as {rule}): {levels}"] if levels else []
         fillers = [(name, column.missing) for name, column in named if column.missing is not None]
         if fillers:

@@ -157,13 +157,13 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     )
 
 
-def check_names(products: Sequence[Product], features: Sequence[str], plain: Sequence[str]) -> None:
-    """Every column of the model has a name of its own: `plain` are those that are no products."""
+def check_names(products: Sequence[Product], features: Sequence[str], singles: Sequence[str]) -> None:
+    """Every column of the model has a name of its own: `singles` are those that are no products."""
     letters = sum(product.letters(features) for product in products)
     if letters > _MOST_LETTERS:
         rule = f"must have names of at most {_MOST_LETTERS} characters together"
         raise ValueError(sentence("products", rule, letters, "Shorten the levels."))
-    names = set(plain)
+    names = set(singles)
     for product in products:
         for name in product.names(features):
             if name in names:

@@ -149,7 +149,7 @@ class Simulator:
             for est in self._fit(X, y, mechanism, repeated, delta, number):
                 intervals = est.conf_int(level)
                 models = [intervals] if isinstance(next(iter(intervals.values())), tuple) else intervals.values()
-                widths.append(np.mean([[high - low for low, high in fitted.values()] for fitted in models], axis=0))
+                widths.append(np.mean([[high - low for low, high in ends.values()] for ends in models], axis=0))
         return np.array(widths)
 
     def references(self, n_rows: int) -> list[Reference]:
