@@ -81,7 +81,7 @@ def test_noise_scales_of_a_plan():
 def test_parts_add_up_to_at_most_eps_exactly(eps, n):
     prep = box_prep([(0.0, 1.0)] * 2, True, None)
     parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry, n_rows=n), prep, eps, 0.0)
-    assert Fraction(eps) * (1 - Fraction(1, 2**50)) <= Fraction(parts.eps) + Fraction(parts.left) <= Fraction(eps)
+    assert Fraction(eps) * (1 - Fraction(1, 2**50)) <= Fraction(parts.eps) + Fraction(parts.remainder) <= Fraction(eps)
     assert 0 < parts.eps <= 0.15 * eps * (1 + 1e-12)
 
 

@@ -128,10 +128,10 @@ def test_ranges_and_the_models_in_them_cost_no_more_together_than_is_stated(unit
             whole, ranges = planned.statement, planned.ranges
             spent = [block.sensitivity / (block.scale * block.weight) for block in ranges.released.values()]
             assert max(spent) <= ranges.eps * (1 + 2**-40)  # each block by itself, at the joint sensitivity
-            assert number(ranges.eps) + number(ranges.left) <= number(whole.eps) == 1
+            assert number(ranges.eps) + number(ranges.remainder) <= number(whole.eps) == 1
             if "privacy profiles" not in str(whole.assumptions):
                 rounded = number(whole.delta) * (1 + mpmath.mpf(2) ** -52)
-                assert cost_at(number(ranges.left), part, count) <= rounded + mpmath.mpf(10) ** -50, mechanism
+                assert cost_at(number(ranges.remainder), part, count) <= rounded + mpmath.mpf(10) ** -50, mechanism
             said = Pure(1.0) if whole.delta == 0 else Approx(1.0, whole.delta)
             assert whole.guarantee == said, mechanism
 

@@ -109,7 +109,7 @@ def planned(case):
     mechanism, problem = ReleaseAlone(), case.problem
     with unittest.mock.patch.multiple(ranges, **LARGER):
         planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, case.delta)
-    models = plan_models(mechanism, problem, planned.left, case.delta)
+    models = plan_models(mechanism, problem, planned.remainder, case.delta)
     return Planned(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
 
 

@@ -1,4 +1,4 @@
-"""What Zhang et al. (2012) compared the functional mechanism with: for comparisons, not for releases.
+"""Methods with which Zhang et al. (2012) compared the functional mechanism: for comparisons, not for releases.
 
 `DPME` and `FilterPriority` are private, with proofs in histogram.md; `truncated` is not. Without noise and without
 truncation there is ``dplr.fit(..., mechanism="none", eps=float("inf"))``.

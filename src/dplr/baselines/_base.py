@@ -1,4 +1,4 @@
-"""What both baselines share: a noisy table of counts, and a regression of its cells."""
+"""The base of both baselines: a noisy table of counts, and a regression of its cells."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Sampled = tuple[Positions, NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TablePlan:
-    """What will be released, from public facts alone."""
+    """The plan of a release, from public facts alone."""
 
     grid: Grid
     law: TwoSided
@@ -147,15 +147,15 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             rows = _rows_of(ready)  # what is wrong with the columns is said before anything is reserved
             work = functools.partial(self._release, ready, rows, plan, source)
             released = accounted(ledger, [plan.statement], source, work)
-        known = Known(ready.facts, ready.name, None if ready.labels is None else ready.labels.classes)
-        return self._take(model, known, plan, released)
+        subject = Known(ready.facts, ready.name, None if ready.labels is None else ready.labels.classes)
+        return self._take(model, subject, plan, released)
 
     def _plain_model(self) -> Any:
         """The model without privacy that reads rows and predicts: the same checks, units and conventions."""
         kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
-        own = {"classes": self.classes} if self.model == "logistic" else {}
-        model: Any = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **own)
+        labels = {"classes": self.classes} if self.model == "logistic" else {}
+        model: Any = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **labels)
         model._alias = type(self).__name__
         _uncovered.remember(model, (), self)
         return model
@@ -176,11 +176,11 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         check_walk(eps, sensitivity)
         law = two_sided(eps, sensitivity)
         grid = grid_of(layout, facts.prep.target, self._bins(layout, facts))
-        theta, said = self._threshold(law, grid.cells, facts.n_rows)
+        theta, cut = self._threshold(law, grid.cells, facts.n_rows)
         check_threshold(theta)
         check_size(law, grid, theta)
         shape = " x ".join(str(size) for size in grid.sizes)
-        named = f"counts of {shape} cells, L1 sensitivity {sensitivity}; a = 1 - {law.stop} / 2^32; {said}"
+        named = f"counts of {shape} cells, L1 sensitivity {sensitivity}; a = 1 - {law.stop} / 2^32; {cut}"
         statement = PrivacyStatement(
             mechanism=self._mechanism,
             eps=eps,
@@ -189,7 +189,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             neighbouring=problem.neighbouring,
             released={"counts": _block(law, grid, sensitivity)},
             calibration=named,
-            assumptions=(*(each for each in problem.assumptions if each != l2_sentence(None)), *_middles(layout)),
+            assumptions=(*(fact for fact in problem.assumptions if fact != l2_sentence(None)), *_middles(layout)),
             arithmetic="integer",
             reproducible=False,
             source=f"{self._source_of}; dplr baselines/histogram.md, theorems 1 and 2",
@@ -202,20 +202,20 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         """The least noisy count that is released, and what the statement says of it."""
 
     def _sampled(self, positions: Positions, counts: Counts, rows: int | None, source: Source) -> Sampled:
-        """What becomes of the noisy counts: positions and weights."""
+        """Positions and weights of the cells, from the noisy counts."""
         return positions, counts.astype(np.float64)
 
     def _bins(self, layout: Layout, facts: PublicFacts) -> list[int]:
         """Bins of each column and of the target; they count for numbers with bounds."""
         numeric = [isinstance(column, Numeric) for column in layout.columns] + [facts.prep.target is not None]
-        wanted = bins_of_each(self.bins, len(numeric))
-        if any(each is None and counts for each, counts in zip(wanted, numeric, strict=True)):
+        bins = bins_of_each(self.bins, len(numeric))
+        if any(count is None and counts for count, counts in zip(bins, numeric, strict=True)):
             if facts.n_rows is None:
                 remedy = "The usual number of bins depends on it. Or give `bins`."
                 raise ValueError(sentence("n_rows", "must be declared under add_remove", None, remedy))
-            usual = bins_per_column(facts.n_rows, len(numeric))
-            wanted = [usual if each is None else each for each in wanted]
-        return [1 if each is None else each for each in wanted]
+            default = bins_per_column(facts.n_rows, len(numeric))
+            bins = [default if count is None else count for count in bins]
+        return [1 if count is None else count for count in bins]
 
     def _release(self, ready: Ready, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
         """Check every value, count the rows of each cell, add noise."""
@@ -228,8 +228,8 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             target = np.asarray(np.asarray(labels.y, np.float64) == labels.codes[1], np.float64)
         codes = plan.grid.codes(encoded(ready.X, facts.layout), target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
-        found = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
-        return self._sampled(*found, facts.n_rows, source)
+        cells = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
+        return self._sampled(*cells, facts.n_rows, source)
 
     def _take(self, model: Any, public: Known, plan: TablePlan, released: Sampled) -> Self:
         """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
@@ -435,7 +435,7 @@ def _rows_of(ready: Ready) -> Rows:
 
 
 def _middles(layout: Layout) -> tuple[str, ...]:
-    """What a statement says of values that are none of the levels where those have no cell: 0, 1, ... are numbers."""
+    """The statement's sentence on values that are no levels and have no cell: 0, 1, ... are numbers."""
     named = zip(layout.features, layout.columns, strict=True)
     names = [name for name, column in named if isinstance(column, Levels) and column.number is not None]
     if not names:
@@ -445,6 +445,6 @@ def _middles(layout: Layout) -> tuple[str, ...]:
 
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
-    """What the statement says of the table."""
+    """The released block of the table."""
     name = Law.DISCRETE_LAPLACE if law.scale else Law.NONE
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)

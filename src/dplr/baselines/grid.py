@@ -81,8 +81,8 @@ class Grid:
     def codes(self, rows: Matrix, target: Matrix) -> list[NDArray[np.int64]]:
         """The cell of each encoded row (n, width) with its target (n, 1) on every axis."""
         *axes, last = self.axes
-        found = [axis.codes(rows[:, axis.first : axis.first + axis.points.shape[1]]) for axis in axes]
-        return [*found, last.codes(target)]
+        codes = [axis.codes(rows[:, axis.first : axis.first + axis.points.shape[1]]) for axis in axes]
+        return [*codes, last.codes(target)]
 
     def points(self, positions: Positions) -> tuple[Matrix, NDArray[np.float64]]:
         """Centres of cells: encoded rows, in Fortran's order (n, width), and targets (n,)."""

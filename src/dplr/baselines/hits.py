@@ -54,8 +54,8 @@ class Words:
 
     def word(self) -> int:
         """One word."""
-        for each in self._next:
-            return each
+        for word in self._next:
+            return word
         self._next = iter(self.draw(_WORDS).tolist())
         return next(self._next)
 
@@ -85,12 +85,12 @@ class Words:
 
 def geometric(source: Source, count: int, stop: int) -> NDArray[np.int64]:
     """Independent numbers, P[g] = a^g (1 - a) with a = 1 - stop / 2^32: the gaps of a Bernoulli process (lemma 3)."""
-    found, total, start = [np.full(1, -1, np.int64)], 0, 0
+    positions, total, start = [np.full(1, -1, np.int64)], 0, 0
     while total < count:
         cells = _stretch(count - total, stop)
-        found.append(source.bernoulli_indices(cells, stop) + start)
-        total, start = total + len(found[-1]), start + cells
-    return np.diff(np.concatenate(found)[: count + 1]) - 1
+        positions.append(source.bernoulli_indices(cells, stop) + start)
+        total, start = total + len(positions[-1]), start + cells
+    return np.diff(np.concatenate(positions)[: count + 1]) - 1
 
 
 def _stretch(count: int, stop: int) -> int:
@@ -108,41 +108,41 @@ def hits(words: Words, cells: int, numerator: int, denominator: int) -> Position
 
     The chance is at most 1/2. Any number of cells will do; time and memory grow with the number of positions.
     """
-    found = np.empty(0, np.int64 if cells < LARGEST_INT64 else object)
+    positions = np.empty(0, np.int64 if cells < LARGEST_INT64 else object)
     if numerator << _DENSE >= denominator:
         # With chance u / 2^32, or else with the rest of the chance: the union of two processes (lemma 4).
         units = (numerator << _FINE) // denominator
-        found = words.source.bernoulli_indices(cells, units * (RATE_UNITS >> _FINE))
+        positions = words.source.bernoulli_indices(cells, units * (RATE_UNITS >> _FINE))
         numerator, denominator = (numerator << _FINE) - units * denominator, denominator * ((1 << _FINE) - units)
     rare = _rare(words, cells, numerator, denominator) if numerator else []
-    if rare and len(found):
-        return np.union1d(found, np.array(rare, found.dtype))
-    return np.array(rare, found.dtype) if rare else found
+    if rare and len(positions):
+        return np.union1d(positions, np.array(rare, positions.dtype))
+    return np.array(rare, positions.dtype) if rare else positions
 
 
 def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[int]:
-    """The same for a chance below 2^-14, span by span (lemma 5).
+    """Hits with a chance below 2^-14, span by span (lemma 5).
 
     The chance is rounded up to a number of few bits, and each position is kept with the ratio of the two.
     """
     shift = _EXTRA + denominator.bit_length() - numerator.bit_length()
     rate = -(-(numerator << shift) // denominator)
     kept = Chance(numerator << shift, rate * denominator)
-    whole = 1 << shift
-    span = whole // (rate << _SPAN)
-    units = -(-(span * rate << _FINE) // whole)
-    candidate = Chance(span * rate << _FINE, units * whole)
+    scale = 1 << shift
+    span = scale // (rate << _SPAN)
+    units = -(-(span * rate << _FINE) // scale)
+    candidate = Chance(span * rate << _FINE, units * scale)
 
     def first(length: int) -> int | None:
         """The first hit of that many cells, if any."""
-        return placed(length) if length and words.happens(Chance(length * rate, whole)) else None
+        return placed(length) if length and words.happens(Chance(length * rate, scale)) else None
 
     def placed(length: int) -> int | None:
         """A uniform place, if no hit is before it."""
         place = words.below(length)
         return place if first(place) is None else None
 
-    found = []
+    positions = []
     for block in words.source.bernoulli_indices(-(-cells // span), units * (RATE_UNITS >> _FINE)).tolist():
         if not words.happens(candidate):
             continue
@@ -150,6 +150,6 @@ def _rare(words: Words, cells: int, numerator: int, denominator: int) -> list[in
         while place is not None:
             start += place + 1
             if start <= cells and words.happens(kept):
-                found.append(start - 1)
+                positions.append(start - 1)
             place = first((block + 1) * span - start)
-    return found
+    return positions

@@ -1,4 +1,4 @@
-"""What a noisy table may be: refused by public facts, before anything is drawn."""
+"""Limits of a noisy table, checked on public facts before anything is drawn."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def bins_of_each(bins: Any, columns: int) -> list[int | None]:
     if listed and len(bins) != columns:
         rule = f"must be None, a number, or {columns} of them: of each column, and of y"
         raise ValueError(sentence("bins", rule, bins))
-    found = [None if each is None else check_count("bins", each) for each in (bins if listed else [bins] * columns)]
-    if any(each is not None and each > _MOST_BINS for each in found):
+    counts = [None if count is None else check_count("bins", count) for count in (bins if listed else [bins] * columns)]
+    if any(count is not None and count > _MOST_BINS for count in counts):
         raise ValueError(sentence("bins", "must be at most 2^20", bins))
-    return found
+    return counts
 
 
 def check_walk(eps: float, sensitivity: int) -> None:

@@ -260,8 +260,8 @@ class FilterPriority(TableModel):
             raise _no_reference("theta")
         else:
             theta = usual_threshold(law, cells, n_rows)
-        said = f"counts of at least {theta} are kept, and a priority sample of {size} of them, with weights for counts"
-        return theta, said
+        rule = f"counts of at least {theta} are kept, and a priority sample of {size} of them, with weights for counts"
+        return theta, rule
 
     def _size(self, n_rows: int | None) -> int:
         if self.size is not None:

@@ -71,8 +71,8 @@ class Cells:
         used = np.flatnonzero(self.right.any(axis=0))
         cross = np.zeros((self.left.shape[1],) * 2)
         cross[:, used] = span.left.T @ np.asarray(matrix @ self.right[:, used])
-        own = (span.left.T * matrix.sum(axis=1)) @ span.left
-        return own + (self.right.T * matrix.sum(axis=0)) @ self.right + cross + cross.T
+        square = (span.left.T * matrix.sum(axis=1)) @ span.left
+        return square + (self.right.T * matrix.sum(axis=0)) @ self.right + cross + cross.T
 
     def sums(self, span: Span, values: Vector) -> Vector:
         """Sum of value v over the cells of a span."""
@@ -101,12 +101,12 @@ def logistic(cells: Cells, start: Vector | None = None) -> Vector:
             return np.asarray(coef - move)
         size = 1.0
         while True:
-            other = _derivatives(cells, coef - size * move)
-            if other[0] <= value - size * gain / 4 or size < 1e-9:
+            trial = _derivatives(cells, coef - size * move)
+            if trial[0] <= value - size * gain / 4 or size < 1e-9:
                 break
             size /= 2
         coef = coef - size * move
-        value, gradient, curvature = other
+        value, gradient, curvature = trial
     return coef
 
 

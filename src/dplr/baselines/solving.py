@@ -32,14 +32,14 @@ def _scaled(facts: PublicFacts, grid: Grid, positions: Positions, weights: NDArr
     rest, columns = positions // size, positions % size
     firsts = np.flatnonzero(np.append(True, rest[1:] != rest[:-1])) if len(rest) else np.empty(0, np.int64)
     if size > len(positions):
-        known, columns = np.unique(columns, return_inverse=True)
+        codes, columns = np.unique(columns, return_inverse=True)
     else:
-        known = np.arange(size)
+        codes = np.arange(size)
     halves = []
-    for places, own in ((rest[firsts] * size, above), (known, ~above)):
+    for places, mask in ((rest[firsts] * size, above), (codes, ~above)):
         rows, targets = grid.points(places)
         half = np.zeros((len(rows), prep.geometry.n_coefs))
-        half[:, :d] = np.where(own, (rows - shift[:d]) * scale[:d], 0.0)
+        half[:, :d] = np.where(mask, (rows - shift[:d]) * scale[:d], 0.0)
         halves.append(half)
     halves[1][:, d:] = prep.geometry.intercept
     if not prep.labels:

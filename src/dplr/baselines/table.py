@@ -83,13 +83,13 @@ def priority_sample(
     uniform = ((Words(source).draw(len(counts)) >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
     ranks = counts / uniform
     order = np.argpartition(-ranks, size)
-    taken = np.sort(order[:size])
-    return positions[taken], np.maximum(counts[taken], ranks[order[size]])
+    sample = np.sort(order[:size])
+    return positions[sample], np.maximum(counts[sample], ranks[order[size]])
 
 
-def _among(values: Positions, known: Positions) -> NDArray[np.bool_]:
+def _among(values: Positions, members: Positions) -> NDArray[np.bool_]:
     """Which values are among those known; both are sorted."""
-    if not len(known):
+    if not len(members):
         return np.zeros(len(values), bool)
-    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.asarray(known[places] == values, bool)
+    places = np.minimum(np.searchsorted(members, values), len(members) - 1)
+    return np.asarray(members[places] == values, bool)

@@ -1,4 +1,4 @@
-"""What is public of the columns. Private."""
+"""Public facts of the columns. Private."""
 
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds

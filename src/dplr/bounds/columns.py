@@ -104,11 +104,11 @@ def read_levels(key: str, value: Any, least: int = 2) -> tuple[Level, ...]:
         raise ValueError(sentence(key, f"must list at most {_MOST_LEVELS} values", f"{len(value)} values"))
     if len({isinstance(level, str) for level in levels}) > 1:
         raise TypeError(sentence(key, "must be all text, or all numbers", list(levels), "Quote all of them, or none."))
-    seen: set[Level] = set()
+    entries: set[Level] = set()
     for level in levels:
-        if level in seen:
+        if level in entries:
             raise ValueError(sentence(key, "must list every value once", level, "Drop the second one."))
-        seen.add(level)
+        entries.add(level)
     return levels
 
 
@@ -120,13 +120,13 @@ def read_number(key: str, value: Any) -> float:
     return number
 
 
-def check_keys(table: Mapping[Any, Any], known: Collection[str], others: Collection[str] = ()) -> None:
+def check_keys(table: Mapping[Any, Any], keys: Collection[str], relatives: Collection[str] = ()) -> None:
     """Refuse keys that nobody would read: a misspelt one would silently be the default."""
     for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(str(key), [*known, *others], 1)
+        if key not in keys:
+            close = difflib.get_close_matches(str(key), [*keys, *relatives], 1)
             remedy = f"Did you mean `{close[0]}`?" if close else "Remove it."
-            raise ValueError(sentence(str(key)[:40], f"is unknown; known are {', '.join(known)}", key, remedy))
+            raise ValueError(sentence(str(key)[:40], f"is unknown; known are {', '.join(keys)}", key, remedy))
 
 
 def _numeric(table: Mapping[str, Any]) -> Numeric:
@@ -146,13 +146,13 @@ def _numeric(table: Mapping[str, Any]) -> Numeric:
 
 def _bins(table: Mapping[str, Any]) -> Bins:
     lower, upper = _ends(table)
-    given = table["bins"]
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise TypeError(sentence("bins", "must be a list of the edges between bins", given, "Such as [18, 30, 45]."))
-    if not 1 <= len(given) < _MOST_LEVELS:
+    cuts = table["bins"]
+    if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, (Sequence, np.ndarray)):
+        raise TypeError(sentence("bins", "must be a list of the edges between bins", cuts, "Such as [18, 30, 45]."))
+    if not 1 <= len(cuts) < _MOST_LEVELS:
         rule = f"must list 1 to {_MOST_LEVELS - 1} edges between bins"
-        raise ValueError(sentence("bins", rule, f"{len(given)} edges", "Declare a number without bins, or cut it."))
-    edges = tuple(read_number("bins", _unboxed(each)) for each in given)
+        raise ValueError(sentence("bins", rule, f"{len(cuts)} edges", "Declare a number without bins, or cut it."))
+    edges = tuple(read_number("bins", _unboxed(cut)) for cut in cuts)
     for low, high in zip((lower, *edges), (*edges, upper), strict=True):
         if not low < high:
             rule = f"must increase, inside lower = {lower:g} and upper = {upper:g}"
@@ -184,8 +184,8 @@ def _missing_number(table: Mapping[str, Any], lower: float, upper: float) -> flo
     return _number_within("missing", missing, lower, upper, f' or "{INDICATOR}"')
 
 
-def _number_within(key: str, value: Any, lower: float, upper: float, other: str) -> float:
-    rule = f"must be a number in [{lower:g}, {upper:g}]{other}"
+def _number_within(key: str, value: Any, lower: float, upper: float, suffix: str) -> float:
+    rule = f"must be a number in [{lower:g}, {upper:g}]{suffix}"
     if isinstance(value, str):
         raise ValueError(sentence(key, rule, value))
     number = read_number(key, value)

@@ -28,7 +28,7 @@ MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to 
 
 
 class Bounds:
-    """What is publicly known about the columns: bounds or levels, from a codebook, never from the data.
+    """Public bounds or levels of the columns, from a codebook, never from the data.
 
     Parameters
     ----------
@@ -128,15 +128,17 @@ class Bounds:
             self.names = tuple(str(name) for name in features)
             if len(set(self.names)) < len(self.names):
                 raise ValueError(sentence("bounds", "must name every column once", list(features)))
-            known: Sequence[Any] = list(features.values())
+            values: Sequence[Any] = list(features.values())
         elif isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, (str, bytes)):
-            known = list(features)
+            values = list(features)
         else:
             raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
-        if not known:
+        if not values:
             raise ValueError(sentence("bounds", "must have at least one column", features))
-        labels = self.names if self.names is not None else range(len(known))
-        self.columns = tuple(read_column(f"column {label!r}", each) for label, each in zip(labels, known, strict=True))
+        labels = self.names if self.names is not None else range(len(values))
+        self.columns = tuple(
+            read_column(f"column {label!r}", value) for label, value in zip(labels, values, strict=True)
+        )
         self._target = None if target is None else read_target(target)
         self.products = read_products(products, self.names, self.columns)
         self._units = UnitColumns.of(person, rows_per_person, weight, weight_max, self.names)
@@ -276,15 +278,15 @@ class Bounds:
         """Return the constructor call."""
         values = [shown(column) for column in self.columns]
         features: object = tuple(values) if self.names is None else dict(zip(self.names, values, strict=True))
-        said = repr(features)
+        arguments = repr(features)
         if self._target is not None:
             kind, target = self._target
-            said += f", target={target if kind == 'pair' else write_target(kind, target)!r}"
+            arguments += f", target={target if kind == 'pair' else write_target(kind, target)!r}"
         if self.products:
-            said += f", products={write_products(self.products, self.names)}"
+            arguments += f", products={write_products(self.products, self.names)}"
         for name, value in asdict(self._units).items():
-            said += f", {name}={value!r}" if value != getattr(UnitColumns(), name) else ""
-        return f"Bounds({said})"
+            arguments += f", {name}={value!r}" if value != getattr(UnitColumns(), name) else ""
+        return f"Bounds({arguments})"
 
     def __eq__(self, other: object) -> bool:
         """Compare values."""
@@ -379,7 +381,7 @@ def as_bounds(bounds: Any) -> Bounds | None:
     if isinstance(bounds, str | os.PathLike):
         return Bounds.from_toml(bounds)
     if isinstance(bounds, Mapping):
-        whole = "features" in bounds and set(bounds) <= set(KEYS)
-        return Bounds.from_dict(bounds) if whole else Bounds(bounds)
+        is_document = "features" in bounds and set(bounds) <= set(KEYS)
+        return Bounds.from_dict(bounds) if is_document else Bounds(bounds)
     rule = "must be None, a dplr.Bounds, a mapping of columns, or the path of a bounds file"
     raise TypeError(sentence("bounds", rule, bounds))

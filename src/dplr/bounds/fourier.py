@@ -45,7 +45,7 @@ KERNELS: dict[str, tuple[str, Callable[[Matrix], Matrix]]] = {
 
 @dataclass(frozen=True)
 class FourierMap:
-    """What is public of random Fourier features, and the way of a row to them.
+    """Public facts of random Fourier features, and the way of a row to them.
 
     Attributes
     ----------
@@ -78,16 +78,16 @@ class FourierMap:
 
     @property
     def facts(self) -> list[str]:
-        """What a statement says."""
+        """The map in the sentences of a statement."""
         formula, _ = KERNELS[self.kernel]
         scaled = "as declared and scaled" if self.bounds is not None else "as they stand"
-        said = [
+        sentences = [
             f"rows of X are {self.n_components} pairs of random Fourier features, of norm 1, of {self.width} columns "
             f"{scaled}: {self.kernel} kernel {formula}, bandwidth = {short(self.bandwidth)}, seed = {self.seed}"
         ]
         if self.bounds is None:
-            return [*said, "no bounds were declared: whatever scaled the rows before is public"]
-        return said + self.bounds.layout.facts()
+            return [*sentences, "no bounds were declared: whatever scaled the rows before is public"]
+        return sentences + self.bounds.layout.facts()
 
     def features(self, rows: Matrix) -> Matrix:
         """(n, 2 * n_components) features of rows (n, width): all cosines, then all sines."""

@@ -71,7 +71,7 @@ class Numeric:
 
     @property
     def filler(self) -> float:
-        """What a missing value counts as, on the scale of the transform: NaN where it is refused."""
+        """The number of a missing value on the scale of the transform: NaN where it is refused."""
         if isinstance(self.missing, str):
             return middle(self.range)
         return math.nan if self.missing is None else float(self.transformed(np.array([self.missing]))[0])
@@ -90,7 +90,7 @@ class Numeric:
         return [shown] + ([f"{name} is missing"] if self.block else [])
 
     def __str__(self) -> str:
-        """What a statement says of the values."""
+        """The values in the words of a statement."""
         scale = "" if self.transform == "clip" else f" (on the scale of {self.transform})"
         return f"in [{short(self.lower)}, {short(self.upper)}]{scale}"
 
@@ -118,7 +118,7 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """All bins, such as "[0, 18)", the last one closed."""
-        ends = [short(each) for each in (self.lower, *self.edges, self.upper)]
+        ends = [short(end) for end in (self.lower, *self.edges, self.upper)]
         labels = [f"[{low}, {high})" for low, high in pairwise(ends)]
         return (*labels[:-1], labels[-1][:-1] + "]")
 
@@ -147,11 +147,11 @@ class Bins:
         return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
 
     def __str__(self) -> str:
-        """What a statement says of the values."""
-        said = ", ".join(self.labels)
+        """The values in the words of a statement."""
+        bins = ", ".join(self.labels)
         if self.reference is None:
-            return f"in {said}"
-        return f"in {said} (the reference, without a column: {self.labels[self.bin_of(self.reference)]})"
+            return f"in {bins}"
+        return f"in {bins} (the reference, without a column: {self.labels[self.bin_of(self.reference)]})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Levels:
         return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
 
     def __str__(self) -> str:
-        """What a statement says of the values."""
+        """The values in the words of a statement."""
         listed = ", ".join(str(level) for level in self.levels)
         if self.kind == "one_hot":
             return f"one of {listed}" + ("" if self.reference is None else f" (the reference: {self.reference})")

@@ -37,8 +37,8 @@ class Layout:
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many columns of the model each feature has, its number first, then its block; then each product."""
-        own = ((column.number is not None) + column.block for column in self.columns)
-        return (*own, *(product.width for product in self.products))
+        of_columns = ((column.number is not None) + column.block for column in self.columns)
+        return (*of_columns, *(product.width for product in self.products))
 
     @cached_property
     def width(self) -> int:
@@ -53,12 +53,12 @@ class Layout:
     @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each one-hot block; the mark beside a number is a block of one."""
-        own = [
+        of_columns = [
             (first + (column.number is not None), column.block)
             for first, column in zip(self.firsts, self.columns, strict=False)
             if column.block
         ]
-        return (*own, *((first, product.width) for first, product in self._products if not product.numbers))
+        return (*of_columns, *((first, product.width) for first, product in self._products if not product.numbers))
 
     @cached_property
     def shared(self) -> tuple[tuple[int, int], ...]:
@@ -68,8 +68,8 @@ class Layout:
     @cached_property
     def marked(self) -> tuple[int, ...]:
         """The column of each number, or position of a level, that the mark of its missing values follows."""
-        known = zip(self.firsts, self.columns, strict=False)
-        return tuple(first for first, column in known if column.number is not None and column.block)
+        places = zip(self.firsts, self.columns, strict=False)
+        return tuple(first for first, column in places if column.number is not None and column.block)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -77,9 +77,9 @@ class Layout:
 
         Not the position of a level, nor a number that other columns share a row with: those keep their bounds.
         """
-        known = zip(self.firsts, self.columns, strict=False)
-        own = (first for first, column in known if isinstance(column, Numeric))
-        return (*own, *(first for first, product in self._products if product.numbers == 2))
+        places = zip(self.firsts, self.columns, strict=False)
+        of_columns = (first for first, column in places if isinstance(column, Numeric))
+        return (*of_columns, *(first for first, product in self._products if product.numbers == 2))
 
     @cached_property
     def quantities(self) -> tuple[int, ...]:
@@ -91,22 +91,22 @@ class Layout:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
-        own = (
+        of_columns = (
             pair
             for column in self.columns
             for pair in [*([column.number] if column.number else []), *[(0.0, 1.0)] * column.block]
         )
-        return (*own, *(product.pair for product in self.products for _ in range(product.width)))
+        return (*of_columns, *(product.pair for product in self.products for _ in range(product.width)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
-        known = zip(self.features, self.columns, strict=True)
-        own = (name for feature, column in known for name in column.names(feature))
-        return (*own, *(name for product in self.products for name in product.names(self.features)))
+        pairs = zip(self.features, self.columns, strict=True)
+        of_columns = (name for feature, column in pairs for name in column.names(feature))
+        return (*of_columns, *(name for product in self.products for name in product.names(self.features)))
 
-    def facts(self, seen: Sequence[str] | None = None) -> list[str]:
-        """What a statement says of the columns; `seen` are those of the table."""
+    def facts(self, table: Sequence[str] | None = None) -> list[str]:
+        """The columns in the sentences of a statement; `table` names those of the table."""
         named = list(zip(self.features, self.columns, strict=True))
         facts = []
         numbers = [f"{name} {column}" for name, column in named if isinstance(column, Numeric)]
@@ -116,17 +116,17 @@ class Layout:
         if bins:
             facts.append(f"declared bins (values outside count in the first or the last): {'; '.join(bins)}")
         for referred, rule in ((False, "none of them"), (True, "the reference, which has no column")):
-            chosen = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
-            levels = "; ".join(f"{name} {column}" for name, column in chosen)
+            pairs = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
+            levels = "; ".join(f"{name} {column}" for name, column in pairs)
             facts += [f"declared levels (another value counts as {rule}): {levels}"] if levels else []
         fillers = [(name, column.missing) for name, column in named if column.missing is not None]
         if fillers:
-            said = [f"in {name} {_filler(missing)}" for name, missing in fillers]
-            facts.append(f"missing values are refused, except {', '.join(said)}")
+            phrases = [f"in {name} {_filler(missing)}" for name, missing in fillers]
+            facts.append(f"missing values are refused, except {', '.join(phrases)}")
         if self.products:
-            said = [product.said(self.features) for product in self.products]
-            facts.append(f"products of these columns, which are clipped before: {', '.join(said)}")
-        ignored = [] if seen is None or not self.named else [name for name in seen if name not in set(self.features)]
+            phrases = [product.said(self.features) for product in self.products]
+            facts.append(f"products of these columns, which are clipped before: {', '.join(phrases)}")
+        ignored = [] if table is None or not self.named else [name for name in table if name not in set(self.features)]
         if ignored:
             facts.append(f"ignored columns: {', '.join(ignored)}")
         return facts

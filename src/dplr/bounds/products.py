@@ -78,8 +78,8 @@ class Product:
         return sum(map(len, first)) * len(second) + sum(map(len, second)) * len(first) + self.width
 
     def said(self, features: Sequence[str]) -> str:
-        """What a statement says of it."""
-        first, second = (_said(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        """The product in the words of a statement."""
+        first, second = (_phrase(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
         return f"{first} squared" if self.square else f"{first} * {second}"
 
     def write(self, encoded: Matrix, firsts: Sequence[int], out: Matrix) -> None:
@@ -98,27 +98,27 @@ class Product:
             out[:] = both.reshape(len(out), self.width)
 
 
-def read_products(given: Any, names: Sequence[str] | None, columns: Sequence[Column]) -> tuple[Product, ...]:
+def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Column]) -> tuple[Product, ...]:
     """The products that a list of pairs describes: of names, or of positions where columns have no names; or "all".
 
     All are every square of a number and every product of two columns: polynomials of degree 2. A column of two levels
     has no square, and levels no product with themselves: those would repeat a column.
     """
-    if isinstance(given, str) and given == ALL:
-        given = _all_pairs(names, columns)
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise TypeError(sentence("products", "must be a list of pairs of columns", given, _FORM))
-    if len(given) > _MOST_PRODUCTS:
-        raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(given)} pairs"))
-    products, seen = [], set()
-    found = None if names is None else {name: place for place, name in enumerate(names)}
-    for pair in given:
+    if isinstance(pairs, str) and pairs == ALL:
+        pairs = _all_pairs(names, columns)
+    if isinstance(pairs, (str, bytes, Mapping)) or not isinstance(pairs, (Sequence, np.ndarray)):
+        raise TypeError(sentence("products", "must be a list of pairs of columns", pairs, _FORM))
+    if len(pairs) > _MOST_PRODUCTS:
+        raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(pairs)} pairs"))
+    products, places = [], set()
+    place_of = None if names is None else {name: place for place, name in enumerate(names)}
+    for pair in pairs:
         if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
             raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
-        first, second = (_place(each, found, len(columns)) for each in pair)
-        if frozenset((first, second)) in seen:
+        first, second = (_place(factor, place_of, len(columns)) for factor in pair)
+        if frozenset((first, second)) in places:
             raise ValueError(sentence("products", "must list every product once", list(pair), "Drop the second one."))
-        seen.add(frozenset((first, second)))
+        places.add(frozenset((first, second)))
         products.append(_checked(Product((first, second), (columns[first], columns[second])), list(pair)))
     return tuple(products)
 
@@ -135,7 +135,7 @@ def _repeats(column: Column) -> bool:
 
 
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
-    """What `read_products` reads back."""
+    """The pairs that `read_products` reads back."""
     return [[place if names is None else names[place] for place in product.places] for product in products]
 
 
@@ -157,18 +157,18 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     )
 
 
-def check_names(products: Sequence[Product], features: Sequence[str], others: Sequence[str]) -> None:
-    """Every column of the model has a name of its own: `others` are those that are no products."""
+def check_names(products: Sequence[Product], features: Sequence[str], singles: Sequence[str]) -> None:
+    """Every column of the model has a name of its own: `singles` are those that are no products."""
     letters = sum(product.letters(features) for product in products)
     if letters > _MOST_LETTERS:
         rule = f"must have names of at most {_MOST_LETTERS} characters together"
         raise ValueError(sentence("products", rule, letters, "Shorten the levels."))
-    seen = set(others)
+    names = set(singles)
     for product in products:
         for name in product.names(features):
-            if name in seen:
+            if name in names:
                 raise ValueError(sentence("products", "must have names of their own", name, "Rename a column."))
-            seen.add(name)
+            names.add(name)
 
 
 def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
@@ -214,7 +214,7 @@ def _names(factor: Column, feature: str) -> list[str]:
     return names[:1] if factor.number else names
 
 
-def _said(factor: Column, feature: str) -> str:
+def _phrase(factor: Column, feature: str) -> str:
     name = _names(factor, feature)[0] if factor.number else feature
     return f"({name} - {short(middle(factor.number))})" if factor.number else f"each column of {name}"
 

@@ -39,7 +39,7 @@ def read_target(target: Any) -> Target:
 
 
 def write_target(kind: str, values: tuple[Any, ...]) -> Any:
-    """What `read_target` reads back."""
+    """The text that `read_target` reads back."""
     match kind:
         case "pair":
             return list(values)
@@ -139,7 +139,7 @@ def key_of(name: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(each) for each in value)}]"
+        return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, Mapping):
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, str):

@@ -51,7 +51,7 @@ class UnitColumns:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], names: Sequence[str] | None) -> UnitColumns:
-        """What `to_dict` wrote, among other keys."""
+        """The unit columns among the keys that `to_dict` wrote."""
         weight = values.get("weight")
         if weight is None:
             return cls.of(values.get("person"), values.get("rows_per_person", 1), None, None, names)
@@ -66,10 +66,10 @@ class UnitColumns:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values of what is declared."""
-        said: dict[str, Any] = {} if self.person is None else {"person": self.person}
+        facts: dict[str, Any] = {} if self.person is None else {"person": self.person}
         if self.rows_per_person != 1:
-            said["rows_per_person"] = self.rows_per_person
-        return said if self.weight is None else {**said, "weight": {"column": self.weight, "max": self.weight_max}}
+            facts["rows_per_person"] = self.rows_per_person
+        return facts if self.weight is None else {**facts, "weight": {"column": self.weight, "max": self.weight_max}}
 
 
 def check_rows_per_person(value: Any) -> int:

@@ -287,13 +287,13 @@ def _estimator(model: str | Loss, classes: Any, class_weight: Mapping[Any, float
     if isinstance(model, Loss):
         options["loss"] = model
     remedies = {"classes": "The bounds name y's range.", "class_weight": "Numbers have no classes: use sample_weight."}
-    for name, given in (("classes", classes), ("class_weight", class_weight)):
-        if given is None:
+    for name, value in (("classes", classes), ("class_weight", class_weight)):
+        if value is None:
             continue
         if not issubclass(kind, PrivateClassifier):
             called = model_of(model) if isinstance(model, Loss) else model
-            raise ValueError(sentence(name, f'must be None with model="{called}"', given, remedies[name]))
-        options[name] = given
+            raise ValueError(sentence(name, f'must be None with model="{called}"', value, remedies[name]))
+        options[name] = value
     est: Estimator = kind(**options)
     return est
 

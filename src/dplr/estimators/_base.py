@@ -1,4 +1,4 @@
-"""What the estimators share: from the user's parameters and data to a fit, and back to the user's units."""
+"""The base of the estimators: from the user's parameters and data to a fit, and back to the user's units."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _DIGITS = 22
 
 
 class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
-    """What the models share: from public facts and rows to coefficients in the user's units.
+    """The base of the models: from public facts and rows to coefficients in the user's units.
 
     `_options` are the options of a model's own, each a number with its least and largest value.
     """
@@ -67,7 +67,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
-    _said: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
+    _facts: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
 
     @suggests
     def __init__(
@@ -162,8 +162,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)
-        other: Self = _refit.refit(self, l2, approximation, aim, columns)
-        return other
+        model: Self = _refit.refit(self, l2, approximation, aim, columns)
+        return model
 
     def _take(self, done: Released) -> Self:
         """Become the model that a release gives, in the user's units."""
@@ -203,9 +203,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         fitted = []
         every = self._releases(X, y, sample_weight, person, [check_eps(eps) for eps in levels])
         for done, eps in zip(every, levels, strict=True):
-            other = copy.copy(self)
-            other.eps = eps
-            fitted.append(other._take(done))
+            model = copy.copy(self)
+            model.eps = eps
+            fitted.append(model._take(done))
         return fitted
 
     def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
@@ -263,7 +263,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return releases
 
     def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:
-        """What the ledger keeps of one model: its file, as this estimator will be."""
+        """The ledger's copy of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
         return ledger.file_of(self._of(done[0], ready, weight_column))
@@ -283,10 +283,10 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def _of(self, done: Released, ready: Ready, weight_column: str | None) -> Self:
         """A copy of this estimator as it is after that release."""
-        other = copy.copy(self)
-        other._name_target(ready)
-        other._weight_column = weight_column
-        return other._take(done)
+        model = copy.copy(self)
+        model._name_target(ready)
+        model._weight_column = weight_column
+        return model._take(done)
 
     def _taken_apart(
         self, X: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any = None, person: Any = None
@@ -295,12 +295,12 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
-        given = taken(X, declared, bounds, sample_weight, person)
-        if given.unit.person is None and (column := person_before(callers)) is not None:
+        data = taken(X, declared, bounds, sample_weight, person)
+        if data.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
             raise ValueError(sentence("person", rule, None, remedy))
-        return given
+        return data
 
     def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
         """Rows before a fit whose ids and weights, if any, are columns of X."""
@@ -342,7 +342,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         counted = n if weights is None else weights.units
         n_rows = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
-            self, bounds, n_rows, d, columns, labels, self._said, self._not_covered(levels, callers), features, unit
+            self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
         )
         if streaming is not None:
             streaming = streaming.described(facts, rule)
@@ -443,6 +443,6 @@ def source_of(rng: int | None) -> Source:
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
         remedy = "Generator objects are refused: copies of an estimator would share their noise."
         raise TypeError(sentence("rng", "must be None or an int", rng, remedy))
-    said = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
-    warn(said, PrivacyWarning)
+    message = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
+    warn(message, PrivacyWarning)
     return Source(int(rng))

@@ -1,4 +1,4 @@
-"""What a search offers of the model that it chose."""
+"""The methods of a search that ask the best model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the classifiers share: labels, margins and predictions."""
+"""The base of the classifiers: labels, margins and predictions."""
 
 from __future__ import annotations
 

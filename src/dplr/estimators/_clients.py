@@ -323,7 +323,7 @@ FOLDING = frozenset(
 
 
 # Told once for each client or splitter: a client asks many times in one fit. By identity: some have no hash.
-_told: dict[int, weakref.ref[Any]] = {}
+_notices: dict[int, weakref.ref[Any]] = {}
 
 
 def refuse(estimator: Any, callers: Callers) -> None:
@@ -336,7 +336,7 @@ def refuse(estimator: Any, callers: Callers) -> None:
         message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(message, PrivacyWarning)
-            remember(estimator, callers, more=[Uncovered(f"{of} {client.what}", client.remedy)])
+            remember(estimator, callers, doings=[Uncovered(f"{of} {client.what}", client.remedy)])
         raise ValueError(message)
 
 
@@ -406,11 +406,11 @@ _CUTS = {
 }
 
 
-def _warn(said: str, about: Any) -> None:
+def _warn(message: str, about: Any) -> None:
     """Once for each client or splitter, at the line of the user's that called scikit-learn."""
     key = id(about)
-    if key in _told and _told[key]() is about:
+    if key in _notices and _notices[key]() is about:
         return
     with contextlib.suppress(TypeError):  # not everything can be remembered; then it is told again
-        _told[key] = weakref.ref(about, lambda _: _told.pop(key, None))
-    warn(said, PrivacyWarning)
+        _notices[key] = weakref.ref(about, lambda _: _notices.pop(key, None))
+    warn(message, PrivacyWarning)

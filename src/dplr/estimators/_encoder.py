@@ -84,14 +84,14 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         -------
         No row is read.
         """
-        self._known()
+        self._declared_bounds()
         return self
 
-    def _known(self) -> Bounds:
-        known = as_bounds(self.bounds)
-        if known is None:
+    def _declared_bounds(self) -> Bounds:
+        bounds = as_bounds(self.bounds)
+        if bounds is None:
             raise TypeError(sentence("bounds", "must be declared", None, "Without bounds there is nothing to encode."))
-        return known
+        return bounds
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Encode rows, each by itself.
@@ -117,10 +117,10 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         -------
         The result is as private as its rows.
         """
-        known = self._known()
+        bounds = self._declared_bounds()
         table = None if type(X) is np.ndarray else as_table(X)
         rows: Any = check_array(X, dtype=np.float64, ensure_all_finite=False) if table is None else table
-        layout = known.for_columns(None if table is None else table.columns, rows.shape[1])
+        layout = bounds.for_columns(None if table is None else table.columns, rows.shape[1])
         return np.asarray(np.clip(predictors(rows, layout), *self._ends(layout)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
@@ -141,7 +141,7 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ValueError, TypeError
             The bounds are missing or break a rule.
         """
-        layout = self._known().layout
+        layout = self._declared_bounds().layout
         if not layout.named and input_features is not None:
             layout = replace(layout, features=tuple(str(name) for name in input_features))
         return np.array(layout.names, dtype=object)

@@ -1,4 +1,4 @@
-"""What a fitted model says of its columns, of their ranges and of what it dropped."""
+"""The columns of a fitted model, their ranges, and the number of directions that it dropped."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Fitted:
         limits = self._record.prep.limits
         if limits is None:
             return {}
-        ends = zip(self.coef_names_, zip(*(each.tolist() for each in limits), strict=True), strict=True)
+        ends = zip(self.coef_names_, zip(*(side.tolist() for side in limits), strict=True), strict=True)
         return {name: pair for name, pair in ends if pair[0] > -np.inf}
 
     @property

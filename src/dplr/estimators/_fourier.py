@@ -48,10 +48,10 @@ class FeatureRows(np.ndarray[Any, np.dtype[np.float64]]):
 def made_by(rows: NDArray[np.float64], features: FourierMap | None) -> FeatureRows:
     """Rows that say that this map made them."""
     rows.flags.writeable = False
-    made = rows.view(FeatureRows)
-    made.features = features
-    made.flags.writeable = False
-    return made
+    view = rows.view(FeatureRows)
+    view.features = features
+    view.flags.writeable = False
+    return view
 
 
 def handed_over(X: Any) -> tuple[Any, FourierMap | None]:
@@ -66,11 +66,11 @@ def handed_over(X: Any) -> tuple[Any, FourierMap | None]:
 
 def check_map(X: Any, features: FourierMap | None) -> None:
     """Refuse rows of another map than that of the model; rows that name none are taken as they are."""
-    _, own = handed_over(X)
-    if own is not None and own != features:
+    _, origin = handed_over(X)
+    if origin is not None and origin != features:
         fitted = "raw rows" if features is None else str(transformer_of(features))
         remedy = f"The model was fitted to {fitted}."
-        raise ValueError(sentence("X", "must be rows of the model's own features", str(transformer_of(own)), remedy))
+        raise ValueError(sentence("X", "must be rows of the model's own features", str(transformer_of(origin)), remedy))
 
 
 def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | None:
@@ -189,7 +189,7 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
         -------
         No value of a row is kept.
         """
-        bounds = self._known()
+        bounds = self._declared_bounds()
         if bounds is None:
             validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         else:
@@ -220,15 +220,15 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
         -------
         The result is as private as its rows.
         """
-        bounds = self._known()
+        bounds = self._declared_bounds()
         if bounds is None:
             rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
             names = getattr(self, "feature_names_in_", None)
         else:
             table, layout = _fitting(X, bounds)
             rows, names = scaled(encoded(table, layout), layout), None
-        known = None if names is None else tuple(str(name) for name in names)
-        features = FourierMap(*self._numbers(), bounds, rows.shape[1], known)
+        columns = None if names is None else tuple(str(name) for name in names)
+        features = FourierMap(*self._numbers(), bounds, rows.shape[1], columns)
         return made_by(features.features(rows), features)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
@@ -250,7 +250,7 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
     def _numbers(self) -> tuple[int, str, float, int]:
         return int(self.n_components), self.kernel, float(self.bandwidth), int(self.seed)
 
-    def _known(self) -> Bounds | None:
+    def _declared_bounds(self) -> Bounds | None:
         check_parameters(self.n_components, self.kernel, self.bandwidth, self.seed)
         return as_bounds(self.bounds)
 
@@ -266,7 +266,7 @@ class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ig
 
 def transformer_of(features: FourierMap) -> RandomFourierFeatures:
     """The transformer of a map, for the columns that the map takes."""
-    made = RandomFourierFeatures(
+    transformer = RandomFourierFeatures(
         features.n_components,
         kernel=features.kernel,
         bandwidth=features.bandwidth,
@@ -274,10 +274,10 @@ def transformer_of(features: FourierMap) -> RandomFourierFeatures:
         bounds=features.bounds,
     )
     if features.bounds is None:
-        made.n_features_in_ = features.width
+        transformer.n_features_in_ = features.width
         if features.names is not None:
-            made.feature_names_in_ = np.array(features.names, dtype=object)
-    return made
+            transformer.feature_names_in_ = np.array(features.names, dtype=object)
+    return transformer
 
 
 def _fitting(X: Any, bounds: Bounds) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""What a notebook shows: scikit-learn's diagram, which links to our pages, and what is said of privacy beneath it."""
+"""The view of a model in a notebook: scikit-learn's diagram, which links to our pages, and its privacy beneath it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted model says of the uncertainty of its coefficients: post-processing of its release."""
+"""The uncertainty of the coefficients of a fitted model: post-processing of its release."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ class Inference:
         """
         subject = self._subject(columns)
         level, joint = real_number("level", level), check_flag("joint", joint)
-        found = [
+        intervals = [
             Ends(zip(subject.names, map(tuple, ends.tolist()), strict=True))
             for ends in all_ends(subject, level, joint, coef_bound)
         ]
-        return Ends(self._by_label(found))
+        return Ends(self._by_label(intervals))
 
     def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
         """Test that several coefficients have a value, all at once.
@@ -217,8 +217,8 @@ class Inference:
         subject = self._subject(None)
         which = self._tested(subject, columns)
         values = np.full(len(which), real_number("value", value))
-        found = [joint_test(each, which, values, coef_bound) for each in subject.equations]
-        return self._by_label(found)
+        tests = [joint_test(equation, which, values, coef_bound) for equation in subject.equations]
+        return self._by_label(tests)
 
     def _obstacle(self) -> str:
         """Why the release allows no intervals; empty where it does."""
@@ -226,19 +226,19 @@ class Inference:
         record: Record = self._record  # type: ignore[attr-defined]
         return record.mechanism.lacks_intervals(record.plan)
 
-    def _by_label(self, found: Sequence[Any]) -> Any:
+    def _by_label(self, results: Sequence[Any]) -> Any:
         """The only one, or those of each label by label."""
         fitted: Any = self
-        return found[0] if len(found) == 1 else dict(zip(fitted.classes_.tolist(), found, strict=True))
+        return results[0] if len(results) == 1 else dict(zip(fitted.classes_.tolist(), results, strict=True))
 
     def _tested(self, subject: Subject, columns: Sequence[str] | str) -> list[int]:
         """Positions in the table of the coefficients of some columns; those of reference levels are no part of it."""
         names, layout = self._columns_of_table()
-        wanted = [columns] if isinstance(columns, str) else list(columns)
-        found = [name for name in wanted if name in subject.names]
-        others = [name for name in wanted if name not in found]
-        more = [names[j] for j in positions(names, layout, others)] if others else []
-        return check_columns(subject.names, [name for name in (*found, *more) if name in subject.names])
+        entries = [columns] if isinstance(columns, str) else list(columns)
+        coefficients = [name for name in entries if name in subject.names]
+        features = [name for name in entries if name not in coefficients]
+        members = [names[j] for j in positions(names, layout, features)] if features else []
+        return check_columns(subject.names, [name for name in (*coefficients, *members) if name in subject.names])
 
     def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
         """Names of the columns that a table may have, and what is declared of them."""
@@ -246,7 +246,7 @@ class Inference:
         return fitted.coef_names_, fitted._record.prep.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
-        """What the tables of this model are about; raise ValueError where its release allows none."""
+        """The subject of this model's tables; raise ValueError where its release allows none."""
         check_is_fitted(self)
         fitted: Any = self
         record: Record = fitted._record
@@ -302,18 +302,18 @@ def _scaled(fitted: Any) -> list[NDArray[np.float64]]:
     return [np.array(prep.from_user_units(coef, float(intercept))) for coef, intercept in pairs]
 
 
-def within(names: Sequence[str], asked: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+def within(names: Sequence[str], places: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
     """The columns asked for, which must be those of the model."""
-    others = [names[j] for j in asked if j not in kept]
-    if others:
-        raise ValueError(sentence("columns", "must be columns of this model", ", ".join(others), "It was refitted."))
-    return tuple(asked)
+    missing = [names[j] for j in places if j not in kept]
+    if missing:
+        raise ValueError(sentence("columns", "must be columns of this model", ", ".join(missing), "It was refitted."))
+    return tuple(places)
 
 
-def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Chosen) -> list[Equation]:
+def _equations(fitted: Any, record: Record, readings: Sequence[Any], selection: Chosen) -> list[Equation]:
     labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
-    keep = np.array(chosen.coordinates, np.intp)
-    found = []
+    keep = np.array(selection.coordinates, np.intp)
+    equations = []
     for label, reading in zip(labels, readings, strict=True):
         units, added = user_units(record.prep, reading)
         if len(keep) == len(reading.vector):
@@ -322,8 +322,8 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], chosen: Cho
             small = reading.referenced(keep, null_directions(record.prep.geometry, keep))
         else:
             small = reading.subset(keep)
-        found.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
-    return found
+        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
+    return equations
 
 
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
@@ -369,8 +369,8 @@ class Comparison:
         test = self.test
         if math.isnan(test.p_value):
             return f"Without {', '.join(self.dropped)}: the released numbers cannot say."
-        found = f"chi-square {test.statistic:.4g}, {test.dof} df, p = {test.p_value:.3g}"
-        return f"Without {', '.join(self.dropped)}: {found}."
+        result = f"chi-square {test.statistic:.4g}, {test.dof} df, p = {test.p_value:.3g}"
+        return f"Without {', '.join(self.dropped)}: {result}."
 
 
 def compare(a: Any, b: Any) -> Any:
@@ -420,25 +420,25 @@ def compare(a: Any, b: Any) -> Any:
     """
     check_is_fitted(a)
     check_is_fitted(b)
-    parts = [each._record.parts for each in (a, b)]
+    parts = [model._record.parts for model in (a, b)]
     if not _same_release(*parts):
         raise ValueError(
             sentence("b", "must be of the same release as `a`", type(b).__name__, "Use a.refit(columns=...).")
         )
-    subjects = [each._subject(None) for each in (a, b)]
+    subjects = [model._subject(None) for model in (a, b)]
     larger, smaller = (0, 1) if len(subjects[0].names) >= len(subjects[1].names) else (1, 0)
     dropped = tuple(name for name in subjects[larger].names if name not in subjects[smaller].names)
     if not dropped or not set(subjects[smaller].names) <= set(subjects[larger].names):
         got = f"{len(subjects[0].names)} and {len(subjects[1].names)} coefficients"
         raise ValueError(sentence("b", "must have fewer or more columns than `a`, and otherwise the same", got))
     which = check_columns(subjects[larger].names, dropped)
-    tests = [joint_test(each, which, np.zeros(len(which)), None) for each in subjects[larger].equations]
-    found = [Comparison(dropped, test) for test in tests]
-    return found[0] if len(found) == 1 else dict(zip(a.classes_.tolist(), found, strict=True))
+    tests = [joint_test(equation, which, np.zeros(len(which)), None) for equation in subjects[larger].equations]
+    results = [Comparison(dropped, test) for test in tests]
+    return results[0] if len(results) == 1 else dict(zip(a.classes_.tolist(), results, strict=True))
 
 
 def _same_release(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> bool:
     return len(a) == len(b) and all(
-        one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-        for one, other in zip(a, b, strict=True)
+        one.keys() == counterpart.keys() and all(np.array_equal(one[name], counterpart[name]) for name in one)
+        for one, counterpart in zip(a, b, strict=True)
     )

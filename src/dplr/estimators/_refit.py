@@ -50,7 +50,7 @@ def refit(
         mechanism.check(plan.problem)
     plan = replace(plan, statement=_says_so(plan.statement, plan, record.mechanism, mechanism))
     statement = _says_so(fitted.privacy_, plan, record.mechanism, mechanism)
-    other = clone(fitted).set_params(  # the parameters of the release, whatever was set since
+    model = clone(fitted).set_params(  # the parameters of the release, whatever was set since
         mechanism=mechanism,
         eps=statement.eps,
         delta=statement.delta,
@@ -62,25 +62,27 @@ def refit(
     )
     for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_weight_column"):
         if hasattr(fitted, name):
-            setattr(other, name, getattr(fitted, name))
+            setattr(model, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))
     solved = replace(record, mechanism=mechanism, plan=plan)
-    return other._take(Released(solved, statement, coefs, [None] * len(coefs)))
+    return model._take(Released(solved, statement, coefs, [None] * len(coefs)))
 
 
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:
     """The mechanism with the usual options of an aim; an approximation that was asked for stays."""
-    usual = type(mechanism)()
-    aimed = usual.unbiased(loss)
-    given = {"approximation": approximation} if approximation is not None else {}
-    chosen = usual if aim == AIMS[0] else aimed
-    names = [option.name for option in fields(usual) if getattr(usual, option.name) != getattr(aimed, option.name)]
-    return replace(mechanism, **({name: getattr(chosen, name) for name in names} | given))
+    defaults = type(mechanism)()
+    aimed = defaults.unbiased(loss)
+    override = {"approximation": approximation} if approximation is not None else {}
+    template = defaults if aim == AIMS[0] else aimed
+    names = [
+        option.name for option in fields(defaults) if getattr(defaults, option.name) != getattr(aimed, option.name)
+    ]
+    return replace(mechanism, **({name: getattr(template, name) for name in names} | override))
 
 
 def _says_so(statement: PrivacyStatement, plan: Plan, before: Any, mechanism: Any) -> PrivacyStatement:
     """The statement of the release, with what is said of the solution as it is now."""
-    earlier, now = (f"solved for the {getattr(each, 'approximation', '')} quadratic" for each in (before, mechanism))
+    earlier, now = (f"solved for the {getattr(spec, 'approximation', '')} quadratic" for spec in (before, mechanism))
     calibration = statement.calibration.replace(earlier, now)
     stale = ("l2 = ", "aim = ", SHRUNK)
     facts = [fact for fact in statement.assumptions if not fact.startswith(stale) and fact != SAME_RELEASE]

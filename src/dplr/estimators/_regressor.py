@@ -1,4 +1,4 @@
-"""What the models of numbers share: targets and predictions."""
+"""The base of the models of numbers: targets and predictions."""
 
 from __future__ import annotations
 

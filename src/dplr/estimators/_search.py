@@ -246,11 +246,11 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
             check_same_target(trials)
             check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)
-        chosen, params = candidates[place]
-        model = clone(chosen)
+        candidate, params = candidates[place]
+        model = clone(candidate)
         rows = len(trials[0].ready.y)
-        said = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
-        model._said = (f"parameters {_words(params)} were chosen among {said}",)
+        comparison = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
+        model._facts = (f"parameters {_words(params)} were chosen among {comparison}",)
         model.fit(X, y)
         naive = len(trials) * model.privacy_.eps, len(trials) * model.privacy_.delta
         return self._take(place, candidates, model, naive, None)
@@ -260,15 +260,15 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         folds = cut(self._enough(len(trials[0].ready.y), _FOLDS), _FOLDS, self.seed)
         source, totals = Source(self.seed), [0] * len(trials)
         for fold in folds:
-            others = np.setdiff1d(np.concatenate(folds), fold)
-            scale = 1.0 if n_rows is None else n_rows / len(others)
+            training = np.setdiff1d(np.concatenate(folds), fold)
+            scale = 1.0 if n_rows is None else n_rows / len(training)
             for place, trial in enumerate(trials):
-                known = None if trial.ready.facts.n_rows is None else len(others)
-                ready = trial.ready.take(others, known)
+                size = None if trial.ready.facts.n_rows is None else len(training)
+                ready = trial.ready.take(training, size)
                 planned = ready.facts.planned(eps * scale)
                 with trial.ready.explaining():
                     fitted = trial.fit(ready, planned, source)
-                totals[place] += cost(fitted, trial.ready.take(fold, known))
+                totals[place] += cost(fitted, trial.ready.take(fold, size))
         return int(np.argmin(totals))
 
     def _public_rows(self, X: Any) -> int | None:
@@ -302,21 +302,21 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         if math.isinf(check_eps(estimator.eps)):
             remedy = "Without privacy take sklearn.model_selection.GridSearchCV."
             raise ValueError(sentence("eps", "must be finite in a private search", estimator.eps, remedy))
-        own = "errors" if hasattr(estimator, "classes") else "squared_error"
-        if self.scoring is not None and not (isinstance(self.scoring, str) and self.scoring == own):
+        score = "errors" if hasattr(estimator, "classes") else "squared_error"
+        if self.scoring is not None and not (isinstance(self.scoring, str) and self.scoring == score):
             remedy = "A score must be bounded for each record, and released with noise: no other one is."
-            raise ValueError(sentence("scoring", f"must be None or {own!r} with this model", self.scoring, remedy))
+            raise ValueError(sentence("scoring", f"must be None or {score!r} with this model", self.scoring, remedy))
         if self.public is not None and self.method != PUBLIC:
             remedy = 'Give method="public"; where a fit starts is a parameter of the estimator.'
             raise ValueError(sentence("public", f"must be None with method={self.method!r}", "rows", remedy))
 
     def _models(self) -> list[tuple[Any, Mapping[str, Any]]]:
         """A model that is not fitted for each candidate, and its parameters."""
-        given = self.candidates
-        listed = list(ParameterGrid(given)) if isinstance(given, Mapping) else list(given)
+        candidates = self.candidates
+        listed = list(ParameterGrid(candidates)) if isinstance(candidates, Mapping) else list(candidates)
         if len(listed) < 2 or not all(isinstance(params, Mapping) for params in listed):
             remedy = "Give a mapping of lists, or a sequence of mappings. For one candidate no search is needed."
-            raise ValueError(sentence("candidates", "must be at least two sets of parameters", given, remedy))
+            raise ValueError(sentence("candidates", "must be at least two sets of parameters", candidates, remedy))
         return [(self._model(params), params) for params in listed]
 
     def _model(self, params: Mapping[str, Any]) -> Any:
@@ -335,11 +335,11 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(getattr(self, "best_estimator_", self.estimator))
+        tags, model_tags = super().__sklearn_tags__(), get_tags(getattr(self, "best_estimator_", self.estimator))
         tags.estimator_type, tags.classifier_tags, tags.regressor_tags = (
-            own.estimator_type,
-            own.classifier_tags,
-            own.regressor_tags,
+            model_tags.estimator_type,
+            model_tags.classifier_tags,
+            model_tags.regressor_tags,
         )
         tags.non_deterministic, tags.input_tags.sparse = True, False
         return tags

@@ -1,4 +1,4 @@
-"""What a strict ledger takes: types that say before the reservation that no value can make a conversion fail."""
+"""Checks for a strict ledger: types that say before the reservation that no value can make a conversion fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_types(X: Any, y: Any, bounds: Bounds | None) -> None:
 
 
 def check_columns(X: Any, bounds: Bounds | None) -> None:
-    """The same of X alone. Columns that the bounds do not name are not read, and may be anything."""
+    """Types of X alone. Columns that the bounds do not name are not read, and may be anything."""
     kinds, table = declared_kinds(X), as_table(X)
     if table is not None:
         kinds = [kind for j, kind in enumerate(kinds) if not _is_settled(table, j, bounds)]
@@ -66,7 +66,7 @@ def _is_settled(table: Table, place: int, bounds: Bounds | None) -> bool:
     return True
 
 
-def _check(name: str, value: Any, found: Sequence[str], kinds: str, rule: str) -> None:
-    if any(kind not in kinds for kind in found):
+def _check(name: str, value: Any, codes: Sequence[str], kinds: str, rule: str) -> None:
+    if any(kind not in kinds for kind in codes):
         remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
         raise TypeError(sentence(name, rule, type(value).__name__, remedy))

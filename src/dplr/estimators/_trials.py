@@ -53,7 +53,7 @@ class Trial:
 
 
 def cost(fitted: Any, ready: Ready) -> int:
-    """What a fitted model loses on rows, in units: errors, or squared errors within the target's range."""
+    """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
     prep = fitted._record.prep
     X = ready.X.native if isinstance(ready.X, Table) else ready.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
@@ -69,10 +69,10 @@ def cost(fitted: Any, ready: Ready) -> int:
 def check_same_target(trials: Sequence[Trial]) -> None:
     """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
     first = trials[0].ready
-    for each in (trial.ready for trial in trials[1:]):
-        same = each.facts.prep.target == first.facts.prep.target and each.facts.label_codes == first.facts.label_codes
-        same = same and _threshold(each.facts) == _threshold(first.facts)
-        if not same or (each.facts.classes or []) != (first.facts.classes or []):
+    for ready in (trial.ready for trial in trials[1:]):
+        same = ready.facts.prep.target == first.facts.prep.target and ready.facts.label_codes == first.facts.label_codes
+        same = same and _threshold(ready.facts) == _threshold(first.facts)
+        if not same or (ready.facts.classes or []) != (first.facts.classes or []):
             remedy = "Their scores could not be compared."
             raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
 
@@ -84,7 +84,7 @@ def _threshold(facts: PublicFacts) -> float | None:
 
 def check_same_columns(public: Trial, private: Trial) -> None:
     """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
-    looks = [(each.ready.facts.n_features, each.ready.facts.features) for each in (public, private)]
+    looks = [(trial.ready.facts.n_features, trial.ready.facts.features) for trial in (public, private)]
     if looks[0] != looks[1]:
         rule = "must have the columns of the private rows, made by the same features"
         raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
@@ -92,9 +92,9 @@ def check_same_columns(public: Trial, private: Trial) -> None:
 
 def check_all_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
     """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
-    seen: list[tuple[Any, ...]] = []
+    readings: list[tuple[Any, ...]] = []
     for trial, planned in zip(trials, plan.planned, strict=True):
         read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
-        if read not in seen:
+        if read not in readings:
             trial.check_values(planned)
-            seen.append(read)
+            readings.append(read)

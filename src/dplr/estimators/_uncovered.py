@@ -106,14 +106,14 @@ def strangers(callers: Callers) -> list[Caller]:
     return [caller for caller in callers if not _is_known(caller)]
 
 
-def remember(estimator: Any, callers: Callers, original: Any = None, more: Sequence[Uncovered] = ()) -> None:
-    """Take along what a fit in a worker could not see of the callers that are here, and `more`.
+def remember(estimator: Any, callers: Callers, original: Any = None, doings: Sequence[Uncovered] = ()) -> None:
+    """Take along what a fit in a worker could not see of the callers that are here, and `doings`.
 
     `original` is the estimator of which this one is a copy.
     """
     memory = _elsewhere(estimator if original is None else original, callers)
     if callers:
-        memory.append((_here(), [*_doings(callers, memory), *more]))
+        memory.append((_here(), [*_doings(callers, memory), *doings]))
     if memory:
         estimator._caller_memory = memory
     else:
@@ -140,11 +140,11 @@ def _elsewhere(estimator: Any, callers: Callers) -> _Memory:
     """The memory of other processes and threads: of the estimator, or of the models beside it in a worker."""
     models = [estimator]
     if is_cut(callers) and not _memory(estimator):
-        models = list(_given(callers[-1]))
+        models = list(_models_in(callers[-1]))
     return [entry for model in models for entry in _memory(model) if entry[0] != _here()]
 
 
-def _given(caller: Caller) -> Iterator[Any]:
+def _models_in(caller: Caller) -> Iterator[Any]:
     """The models of ours in what a function was given."""
     for value in caller.variables.values():
         if isinstance(value, BaseEstimator):

@@ -49,7 +49,7 @@ _RARE = 0.001  # a share of records that noise will hide
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What `dplr.check` found.
+    """The result of `dplr.check`.
 
     Nothing protects it: never publish it, and never change bounds by it.
 
@@ -184,32 +184,32 @@ def check(
     Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
     """
     refuse_stream(X, "for a check")
-    known = as_bounds(bounds)
+    codebook = as_bounds(bounds)
     loss = known_loss(model)
-    declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, known)
-    given = taken(X, declared, known, sample_weight, None if isinstance(person, str) else person)
-    X = given.X
+    declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, codebook)
+    data = taken(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
+    X = data.X
     table = as_table(X)
     rows: Any = np.asarray(X) if table is None else table
     if rows.ndim != 2:
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
-    surveys, refused = _surveys(rows, known)
-    counts = {name: found for name, (_, found) in surveys.items()}
-    units, refused_units, doubts, count = unit_findings(given, len(rows))
+    surveys, refused = _surveys(rows, codebook)
+    counts = {name: findings for name, (_, findings) in surveys.items()}
+    units, refused_units, doubts, count = unit_findings(data, len(rows))
     refused += refused_units
-    for name, (column, found) in surveys.items():
-        refused += _refused(name, column, found)
-        doubts += _doubts(name, column, found)
+    for name, (column, findings) in surveys.items():
+        refused += _refused(name, column, findings)
+        doubts += _doubts(name, column, findings)
     if y is not None:
         target = as_target(y)
         if len(target) != len(rows):
             refused.append(f"y has {len(target)} values, and X {len(rows)} rows")
-        said, looked_at, found_y = (_labels if loss.classification else _numbers)(target, known, classes)
-        refused, doubts = refused + said + _counts(loss, known), doubts + looked_at
+        faults, looked_at, found_y = (_labels if loss.classification else _numbers)(target, codebook, classes)
+        refused, doubts = refused + faults + _counts(loss, codebook), doubts + looked_at
         counts |= {} if found_y is None else {"y": found_y}
-    if known is None and not refused:
+    if codebook is None and not refused:
         doubts += _unit_ball(rows)
-    noise = _noise(known, loss, rows.shape[1], count, given.unit)
+    noise = _noise(codebook, loss, rows.shape[1], count, data.unit)
     return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units), noise)
 
 
@@ -229,33 +229,33 @@ def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit
     return "" if outlook is None else outlook.least
 
 
-def _counts(loss: Loss, known: Bounds | None) -> list[str]:
-    """What a fit would refuse of the declared range of counts."""
+def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
+    """Reasons for which a fit would refuse the declared range of counts."""
     if loss.link != "log":
         return []
-    if known is None:
+    if bounds is None:
         return ["the bounds must declare the range of the counts: Bounds(..., target=(0, 50))"]
     try:
-        poisson(*(known.target_pair() or (0.0, 1.0)))
+        poisson(*(bounds.target_pair() or (0.0, 1.0)))
     except ValueError as error:
         return [str(error)]
     return []
 
 
-def _surveys(rows: Any, known: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
-    """What is declared and counted of each column that a fit would read; and what it would refuse of all of them."""
-    if known is None:
+def _surveys(rows: Any, bounds: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
+    """Declaration and counts of each column that a fit would read, and reasons to refuse all of them."""
+    if bounds is None:
         return {f"column {j}": (None, of_numbers(_column(rows, j), _ALL)) for j in range(rows.shape[1])}, []
     names, refused = getattr(rows, "columns", None), []
-    features: tuple[str, ...] = known.names or ()
+    features: tuple[str, ...] = bounds.names or ()
     try:
-        features = known.for_columns(names, rows.shape[1]).features
+        features = bounds.for_columns(names, rows.shape[1]).features
     except ValueError as error:
         refused = [str(error)]
-        if known.names is None or names is None:
+        if bounds.names is None or names is None:
             return {}, refused
-    places = list(names) if known.names is not None and names is not None else list(features)
-    every = [(name, column) for name, column in zip(features, known.columns, strict=True) if name in places]
+    places = list(names) if bounds.names is not None and names is not None else list(features)
+    every = [(name, column) for name, column in zip(features, bounds.columns, strict=True) if name in places]
     return {name: (column, survey(_column(rows, places.index(name)), column)) for name, column in every}, refused
 
 
@@ -263,99 +263,99 @@ def _column(rows: Any, place: int) -> Any:
     return rows.column(place, slice(None)) if isinstance(rows, Table) else rows[:, place]
 
 
-def _refused(name: str, column: Column | None, found: Survey) -> list[str]:
-    """What a fit would refuse of a column."""
-    said = []
-    if found.fault:
-        said.append(f"{name}: it cannot be read as declared: {found.fault}")
-    if found.missing and (column is None or column.missing is None):
+def _refused(name: str, column: Column | None, findings: Survey) -> list[str]:
+    """Reasons for which a fit would refuse a column."""
+    faults = []
+    if findings.fault:
+        faults.append(f"{name}: it cannot be read as declared: {findings.fault}")
+    if findings.missing and (column is None or column.missing is None):
         policy = "and the bounds do not say what a missing value counts as"
-        said.append(f"{name}: {_share(found.missing, found.rows)} are missing, {policy}")
-    if found.infinite:
-        said.append(f"{name}: {_share(found.infinite, found.rows)} are infinite")
-    return said
+        faults.append(f"{name}: {_share(findings.missing, findings.rows)} are missing, {policy}")
+    if findings.infinite:
+        faults.append(f"{name}: {_share(findings.infinite, findings.rows)} are infinite")
+    return faults
 
 
-def _doubts(name: str, column: Column | None, found: Survey) -> list[str]:
-    """What looks wrong in a column."""
-    said = []
+def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
+    """Signs that a column is not as declared."""
+    doubts = []
     if isinstance(column, Levels):
-        if found.unknown:
-            said.append(
-                f"{name}: {_unknown(found.unknown, column.levels, found.rows)}; they count as {_instead(column)}"
+        if findings.unknown:
+            doubts.append(
+                f"{name}: {_unknown(findings.unknown, column.levels, findings.rows)}; they count as {_instead(column)}"
             )
-        if found.unused and found.unknown:
-            said.append(f"{name}: no value is {', '.join(map(describe, found.unused[:_SHOWN]))}")
-    elif column is not None and found.ends is not None and found.inner is not None:
-        said += _about_bounds(name, (column.lower, column.upper), found)
-    if found.ends is not None and found.ends[0] == found.ends[1]:
-        said.append(f"{name}: every value is {found.ends[0]:g}, so nothing can be learnt from it")
-    return said
+        if findings.unused and findings.unknown:
+            doubts.append(f"{name}: no value is {', '.join(map(describe, findings.unused[:_SHOWN]))}")
+    elif column is not None and findings.ends is not None and findings.inner is not None:
+        doubts += _about_bounds(name, (column.lower, column.upper), findings)
+    if findings.ends is not None and findings.ends[0] == findings.ends[1]:
+        doubts.append(f"{name}: every value is {findings.ends[0]:g}, so nothing can be learnt from it")
+    return doubts
 
 
 def _instead(column: Levels) -> str:
-    """What a value counts as that is no declared level."""
+    """Words for what an undeclared value counts as."""
     return "no level" if column.reference is None else f"the reference, {describe(column.reference)}"
 
 
-def _about_bounds(name: str, bounds: Pair, found: Survey) -> list[str]:
+def _about_bounds(name: str, bounds: Pair, findings: Survey) -> list[str]:
     """Whether the bounds fit the values of a number."""
-    (low, high), said = bounds, []
-    assert found.ends is not None
-    assert found.inner is not None
-    outside = found.below + found.above
+    (low, high), doubts = bounds, []
+    assert findings.ends is not None
+    assert findings.inner is not None
+    outside = findings.below + findings.above
     if outside:
-        ends = f"from {found.ends[0]:g} to {found.ends[1]:g}"
-        units = " Are the units right?" if outside > _OUTSIDE * found.rows else ""
-        said.append(f"{name}: {_share(outside, found.rows)} lie outside [{low:g}, {high:g}], {ends}.{units}")
-    elif found.ends == bounds and not (found.whole and high - low <= _FEW_VALUES):
-        said.append(
+        ends = f"from {findings.ends[0]:g} to {findings.ends[1]:g}"
+        units = " Are the units right?" if outside > _OUTSIDE * findings.rows else ""
+        doubts.append(f"{name}: {_share(outside, findings.rows)} lie outside [{low:g}, {high:g}], {ends}.{units}")
+    elif findings.ends == bounds and not (findings.whole and high - low <= _FEW_VALUES):
+        doubts.append(
             f"{name}: the bounds are the extremes of the data. If they come from the data, the guarantee is void"
         )
-    used = (min(found.inner[1], high) - max(found.inner[0], low)) / (high - low)
-    if outside <= _OUTSIDE * found.rows and used < _NARROW and found.ends[0] < found.ends[1]:
+    used = (min(findings.inner[1], high) - max(findings.inner[0], low)) / (high - low)
+    if outside <= _OUTSIDE * findings.rows and used < _NARROW and findings.ends[0] < findings.ends[1]:
         within = f"99% of the values lie within {used:.1%} of [{low:g}, {high:g}]"
-        said.append(f"{name}: {within}. Are the units right, or the bounds too wide?")
-    return said
+        doubts.append(f"{name}: {within}. Are the units right, or the bounds too wide?")
+    return doubts
 
 
-def _labels(y: Target, known: Bounds | None, classes: Any) -> tuple[list[str], list[str], None]:
-    """What is wrong with the target of a classifier."""
+def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], list[str], None]:
+    """Faults and doubts of the target of a classifier."""
     try:
-        if known is not None and known.threshold is not None:
-            labels = above(y, known.threshold)
+        if bounds is not None and bounds.threshold is not None:
+            labels = above(y, bounds.threshold)
         else:
-            declared = known.target_classes() if classes is None and known is not None else classes
+            declared = bounds.target_classes() if classes is None and bounds is not None else classes
             labels = resolve_labels(y, declared)
     except (ValueError, TypeError) as error:
         return [str(error)], [], None
-    said: list[str] = []
+    faults: list[str] = []
     doubts: list[str] = []
     names = labels.classes.tolist()
-    other = other_values(y, labels)
-    if other:
-        numbers = "" if len(other) <= _SHOWN else ' For a number as the target use model="linear".'
-        said.append(f"y: {_unknown(other, names, len(y))}.{numbers}")
+    strays = other_values(y, labels)
+    if strays:
+        numbers = "" if len(strays) <= _SHOWN else ' For a number as the target use model="linear".'
+        faults.append(f"y: {_unknown(strays, names, len(y))}.{numbers}")
     codes = labels.codes if labels.y is y.values else range(len(names))
-    if other:
-        return said, doubts, None
+    if strays:
+        return faults, doubts, None
     for name, code in zip(names, codes, strict=True):
         count = int((labels.y == code).sum())
         if count < max(1.0, _RARE * len(y)):
             doubts.append(f"y: {_share(count, len(y))} are {describe(name)}: noise will hide them")
-    return said, doubts, None
+    return faults, doubts, None
 
 
-def _numbers(y: Target, known: Bounds | None, _: Any) -> tuple[list[str], list[str], Survey | None]:
-    """What is wrong with a numeric target."""
+def _numbers(y: Target, bounds: Bounds | None, _: Any) -> tuple[list[str], list[str], Survey | None]:
+    """Faults and doubts of a numeric target."""
     try:
-        pair = None if known is None else known.target_pair()
+        pair = None if bounds is None else bounds.target_pair()
     except (ValueError, TypeError) as error:
         return [str(error)], [], None
-    if known is not None and pair is None:
+    if bounds is not None and pair is None:
         return ["y: the bounds do not declare its range, which a regression needs"], [], None
-    found = of_numbers(y.as_float(), pair or (-1.0, 1.0))
-    return _refused("y", None, found), _about_bounds("y", pair or (-1.0, 1.0), found) if found.ends else [], found
+    counts = of_numbers(y.as_float(), pair or (-1.0, 1.0))
+    return _refused("y", None, counts), _about_bounds("y", pair or (-1.0, 1.0), counts) if counts.ends else [], counts
 
 
 def _unit_ball(rows: Any) -> list[str]:
@@ -366,17 +366,17 @@ def _unit_ball(rows: Any) -> list[str]:
     return [f"X: {_share(count, len(rows), 'rows')} lie outside the unit ball. {remedy}"] if count else []
 
 
-def _unknown(found: Counter[str], known: Sequence[Any], rows: int) -> str:
+def _unknown(counts: Counter[str], levels: Sequence[Any], rows: int) -> str:
     """Values that were not declared, and which declared ones some of them look like."""
-    listed = ", ".join(f"{value} ({count})" for value, count in found.most_common(_SHOWN))
-    said = f"{_share(found.total(), rows)} are not declared: {listed}{', …' if len(found) > _SHOWN else ''}"
-    plain = {str(level).strip().casefold(): level for level in known}
-    for value, _ in found.most_common(_SHOWN):
+    listed = ", ".join(f"{value} ({count})" for value, count in counts.most_common(_SHOWN))
+    message = f"{_share(counts.total(), rows)} are not declared: {listed}{', …' if len(counts) > _SHOWN else ''}"
+    plain = {str(level).strip().casefold(): level for level in levels}
+    for value, _ in counts.most_common(_SHOWN):
         bare = value.strip("'\"").strip().casefold()
         near = [bare] if bare in plain else difflib.get_close_matches(bare, plain, n=1, cutoff=0.75)
         if near and isinstance(plain[near[0]], str):
-            said += f"; {value} looks like {describe(plain[near[0]])}"
-    return said
+            message += f"; {value} looks like {describe(plain[near[0]])}"
+    return message
 
 
 def _share(count: int, rows: int, what: str = "values") -> str:

@@ -1,4 +1,4 @@
-"""What `dplr.check` finds of ids and weights: counts alone, never an id."""
+"""The findings of `dplr.check` on ids and weights: counts alone, never an id."""
 
 from __future__ import annotations
 

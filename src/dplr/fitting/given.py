@@ -46,12 +46,12 @@ class Given:
         if not unit.weighted:
             return unit, None
         factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
-        given = self.ids, unit.rows_per_person, self.weights, unit.weight_max
-        return unit, row_weights(n, *given, factors, strict)
+        weighting = self.ids, unit.rows_per_person, self.weights, unit.weight_max
+        return unit, row_weights(n, *weighting, factors, strict)
 
 
 def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
-    """What a fit was given, its ids and weights apart from X. No value is looked at.
+    """The data of a fit, its ids and weights apart from X. No value is looked at.
 
     Raises ValueError or TypeError where ids or weights are given twice, or not where they are declared, or undeclared.
     """
@@ -67,11 +67,11 @@ def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any 
     names = [name for name in (column, weight_column) if name is not None]
     if len(set(names)) < len(names):
         raise ValueError(sentence("sample_weight", "must not be the column of the ids", weight_column))
-    rest, found = without(X, names, bounds)
-    ids = found.get(column, ids)
+    rest, columns = without(X, names, bounds)
+    ids = columns.get(column, ids)
     unit = declared.unit(None if ids is None else column or _label(ids))
     _check_apart(rest, unit.person, declared.weight)
-    return Given(rest, ids, found.get(weight_column, weights), unit, weight_column)
+    return Given(rest, ids, columns.get(weight_column, weights), unit, weight_column)
 
 
 def without(X: Any, names: Sequence[str], bounds: Bounds | None) -> tuple[Any, dict[str | None, Any]]:
@@ -84,15 +84,15 @@ def without(X: Any, names: Sequence[str], bounds: Bounds | None) -> tuple[Any, d
             remedy = "Ids and weights are not features: take it out of the bounds."
             raise ValueError(sentence("bounds", "must not name the column of ids or weights", name, remedy))
         if table is None or name not in table.columns:
-            seen = type(X).__name__ if table is None else list(table.columns)
+            got = type(X).__name__ if table is None else list(table.columns)
             remedy = "Correct the name, or give the values to `fit`: person=ids, sample_weight=weights."
-            raise ValueError(sentence("X", f"must have the column {name!r}", seen, remedy))
+            raise ValueError(sentence("X", f"must have the column {name!r}", got, remedy))
     assert table is not None
     places = {name: table.columns.index(name) for name in names}
-    found: dict[str | None, Any] = {
+    columns: dict[str | None, Any] = {
         name: table.column(place, slice(None)).to_native() for name, place in places.items()
     }
-    return table.without(list(places.values())).native, found
+    return table.without(list(places.values())).native, columns
 
 
 def features_alone(X: Any, person: str | None, weight_column: str | None) -> Any:
@@ -105,15 +105,15 @@ def features_alone(X: Any, person: str | None, weight_column: str | None) -> Any
     return table.without(places).native if places else X
 
 
-def _source(parameter: str, given: Any, declared: str | None) -> tuple[str | None, Any]:
+def _source(parameter: str, value: Any, declared: str | None) -> tuple[str | None, Any]:
     """The column of X that holds ids or weights, or None and the values."""
-    if given is None:
+    if value is None:
         return declared, None
-    if not isinstance(given, str):
-        return None, given
-    if declared is not None and given != declared:
-        raise ValueError(sentence(parameter, f"must be {declared!r}, which was declared", given, "Leave it out."))
-    return check_name(parameter, given), None
+    if not isinstance(value, str):
+        return None, value
+    if declared is not None and value != declared:
+        raise ValueError(sentence(parameter, f"must be {declared!r}, which was declared", value, "Leave it out."))
+    return check_name(parameter, value), None
 
 
 def _label(ids: Any) -> str:

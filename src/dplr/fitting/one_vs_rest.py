@@ -46,7 +46,7 @@ class _Share(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """What one release will be: of one model, or of one for each class against the rest.
+    """The plan of one release: of one model, or of one for each class against the rest.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Planned(NamedTuple):
         return expected(self.mechanism, self.plan, self.statement.eps)
 
     def drawn_from(self, source: Source) -> Planned:
-        """The same, whose statements say whether their noise can be drawn again."""
+        """The plan with statements that say whether their noise can be drawn again."""
         return self.stating(reproducible=source.reproducible)
 
     def stating(self, **facts: Any) -> Planned:
@@ -116,7 +116,7 @@ def fit_models(
 
 
 def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
-    """What the fits of all classes released together: one release that they share, or one for each class."""
+    """The joint release of the fits of all classes: one release that they share, or one for each class."""
     return parts[0] if all(part is parts[0] for part in parts) else by_class(parts, classes)
 
 
@@ -218,12 +218,12 @@ def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: f
 
     Shares that compose without profiles stay where no larger one is confirmed.
     """
-    each = share.plan.statement.delta
-    size = gaussian_eps(gaussian_mu(eps, delta) / math.sqrt(k), each)
+    model_delta = share.plan.statement.delta
+    size = gaussian_eps(gaussian_mu(eps, delta) / math.sqrt(k), model_delta)
     for _ in range(_RAISED):
         if size <= share.plan.statement.eps:
             break
-        plan = mechanism.plan(problem, size, each)
+        plan = mechanism.plan(problem, size, model_delta)
         parts = mechanism.profiles(plan)
         if not parts:
             break
@@ -245,8 +245,8 @@ def _all_steps(plan: Plan, k: int) -> Poisson:
 def _room(plan: Plan, eps: float, delta: float, k: int) -> float:
     """How many times the accountant's eps of all k models' steps fits into eps, the discreteness of noise charged."""
     numbers = k * sum(math.prod(block.shape) for block in plan.statement.released.values())
-    left, continuous = continuous_target(eps, delta, numbers)
-    return left / max(poisson_eps(_all_steps(plan, k), continuous, plan.problem.neighbouring), 2.0**-40 * left)
+    net_eps, continuous = continuous_target(eps, delta, numbers)
+    return net_eps / max(poisson_eps(_all_steps(plan, k), continuous, plan.problem.neighbouring), 2.0**-40 * net_eps)
 
 
 def _largest_mu(released: Mapping[str, Release], eps: float, delta: float, k: int) -> float:

@@ -87,16 +87,16 @@ class PublicFacts:
         n_features: int,
         columns: Sequence[str] | None,
         labels: Labels | None = None,
-        said: tuple[str, ...] = (),
+        assumptions: tuple[str, ...] = (),
         uncovered: tuple[str, ...] = (),
         features: FourierMap | None = None,
         unit: Unit = ROW,
     ) -> PublicFacts:
-        """What an estimator declares, what is known of a table and its labels, and what else a statement must say."""
-        resolved: dict[str, Any] = {"assumptions": said, "uncovered": uncovered}
+        """The facts of an estimator, the shape of its table, its labels, and further sentences of the statement."""
+        resolved: dict[str, Any] = {"assumptions": assumptions, "uncovered": uncovered}
         if labels is not None:
             resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
-            resolved["assumptions"] = (*said, labels.assumption)
+            resolved["assumptions"] = (*assumptions, labels.assumption)
         names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim")
         declared = {name: getattr(model, name) for name in names}
         return cls(
@@ -126,7 +126,7 @@ class PublicFacts:
 
     @cached_property
     def layout(self) -> Layout | None:
-        """What the bounds make of the columns of the table."""
+        """The layout of the table's columns under the bounds."""
         if self.bounds is None or self.features is not None:
             return None
         return self.bounds.for_columns(self.columns, self.n_features)
@@ -154,35 +154,37 @@ class PublicFacts:
         problem = Problem(self._scaled_loss, self.prep.geometry, relation, self.n_rows, ridge, (), unit=self.unit)
         facts, w0 = self._assumed(), None
         if self.start is not None:
-            w0, said = start(self.start, problem, self.prep, self.classes)
-            facts += said
+            w0, sentences = start(self.start, problem, self.prep, self.classes)
+            facts += sentences
         facts.append(l2_sentence(ridge))
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
         return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
     def planned(self, eps: float) -> Planned:
-        """What a fit will release: one model, or one for each of more than two classes; ranges before, if any."""
+        """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
         return self._of_least_noise(eps).stating(uncovered=self.uncovered)
 
     def _of_least_noise(self, eps: float) -> Planned:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
-        mechanism, problem = self._taken(eps)
+        mechanism, problem = self._mechanism_and_problem(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
         if self.aim == COEFFICIENTS:
             check_table(mechanism, planned.plan, self.layout)
         if self.delta == 0 or math.isinf(eps):
             return planned
-        whole = planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
-        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(whole.plan))
+        without_ranges = (
+            planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
+        )
+        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.plan))
         if pure is not None:
             return _without_delta(pure, pure_sentence(self.delta))
         is_used = planned.statement.delta >= self.delta
         return planned if is_used else _without_delta(planned, unused_sentence(self.delta))
 
-    def _taken(self, eps: float) -> tuple[Mechanism, Problem]:
+    def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
         facts = list(self.problem.assumptions)
-        mechanism, reason = self._chosen(eps)
+        mechanism, reason = self._selection(eps)
         if reason:
             facts.append(f'mechanism = "auto": {mechanism.about.name}, as {reason}')
         if self.aim == COEFFICIENTS:
@@ -191,7 +193,7 @@ class PublicFacts:
             facts += shrink_sentence(mechanism, self.problem)
         return mechanism, replace(self.problem, assumptions=tuple(facts))
 
-    def _chosen(self, eps: float) -> tuple[Mechanism, str]:
+    def _selection(self, eps: float) -> tuple[Mechanism, str]:
         """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
         tables = self.aim == COEFFICIENTS
         if self.mechanism != AUTO:
@@ -219,7 +221,7 @@ class PublicFacts:
 
     def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan of ranges, and of models in them with what they leave of eps."""
-        planned = plan_models(mechanism, problem, ranges.left, delta, self._several)
+        planned = plan_models(mechanism, problem, ranges.remainder, delta, self._several)
         return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
 
     def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Planned | None:
@@ -262,7 +264,7 @@ class PublicFacts:
         return pair
 
     def _assumed(self) -> list[str]:
-        """What the statement says of labels, columns, target and number of rows."""
+        """The statement's sentences on labels, columns, target and number of rows."""
         facts = list(self.assumptions)
         if self.layout is None:
             facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
@@ -281,7 +283,7 @@ class PublicFacts:
 
 
 def pure_sentence(delta: float) -> str:
-    """What a statement says where this delta was asked for, and pure noise was taken."""
+    """The statement's sentence where this delta was asked for, and pure noise was taken."""
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
@@ -302,13 +304,13 @@ SHRUNK = "coefficients are shrunk by "
 
 
 def shrink_sentence(mechanism: Mechanism, problem: Problem) -> list[str]:
-    """What a statement says where a mechanism shrinks coefficients beside the ridge."""
+    """The statement's sentence on a mechanism that shrinks coefficients beside the ridge."""
     words = mechanism.shrinks(problem)
     return [SHRUNK + words] if words else []
 
 
 def l2_sentence(l2: float | None) -> str:
-    """What a statement says of the ridge."""
+    """The statement's sentence on the ridge."""
     return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
 
 
@@ -332,19 +334,19 @@ def public_facts(
     class_weight: ClassWeight = None,
 ) -> PublicFacts:
     """The facts that a user gives where there is no table: see `dplr.plan`."""
-    known = as_bounds(bounds)
-    if known is not None and n_features is None:
-        n_features = len(known.columns)
+    codebook = as_bounds(bounds)
+    if codebook is not None and n_features is None:
+        n_features = len(codebook.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
     loss = known_loss(model)
-    classes = known.target_classes() if known is not None and loss.classification else None
-    unit = Declared.of(person, rows_per_person, weight_bounds, known).unit()
+    classes = codebook.target_classes() if codebook is not None and loss.classification else None
+    unit = Declared.of(person, rows_per_person, weight_bounds, codebook).unit()
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,
         delta=delta,
-        bounds=known,
+        bounds=codebook,
         fit_intercept=fit_intercept,
         l2=l2,
         neighbouring=neighbouring,
@@ -353,7 +355,7 @@ def public_facts(
         aim=aim,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),
-        columns=known.names if known is not None else None,
+        columns=codebook.names if codebook is not None else None,
         classes=classes,
         unit=with_classes(unit, class_weight, classes, loss),
         public_columns=column_names(public),
@@ -409,7 +411,7 @@ def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = RO
 
 
 def rows_sentence(n_rows: int, neighbouring: str, many: str = "records") -> str:
-    """What a statement says of the number of units."""
+    """The statement's sentence on the number of units."""
     exact = neighbouring == Neighbouring.REPLACE_ONE
     return f"{f'the number of {many}' if exact else 'a declared reference, n_rows'} = {n_rows}"
 

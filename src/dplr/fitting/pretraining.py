@@ -39,7 +39,7 @@ class PublicData:
     columns: tuple[str, ...]
 
     def above(self, threshold: float) -> PublicData:
-        """The same rows, whose labels say whether their target is above the threshold of the bounds."""
+        """These rows with labels that say whether their target is above the threshold of the bounds."""
         return replace(self, y=Target(NUMERIC, above(self.y, threshold).y, self.y.type_name))
 
 
@@ -283,11 +283,11 @@ def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layo
     table = as_table(X)
     if table is None:
         array = np.asarray(X)
-        wanted = len(layout.columns) if layout is not None else n_features
+        width = len(layout.columns) if layout is not None else n_features
         if array.dtype.kind not in "biuf":
             raise ValueError(sentence("public", "must have numeric columns", array.dtype.name))
-        if array.ndim != 2 or array.shape[1] != wanted:
-            raise ValueError(sentence("public", f"must have the {wanted} columns of X", array.shape))
+        if array.ndim != 2 or array.shape[1] != width:
+            raise ValueError(sentence("public", f"must have the {width} columns of X", array.shape))
         by_position = None if layout is None or layout.plain else replace(layout, named=False)
         return np.asarray(array, np.float64) if by_position is None else _encoded(array, by_position)
     if columns is None:

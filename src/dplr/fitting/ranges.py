@@ -44,14 +44,14 @@ class Ranges:
     ----------
     problem, columns : the scaled problem of the rows, and those of its columns that have ranges. A plan of models may
         see the rows in another way, and has no say here.
-    eps, left : what they cost, and what the models have; together at most the eps asked for.
+    eps, remainder : what they cost, and what the models have; together at most the eps asked for.
     released : the two blocks, with a number for each column: its sum, and that of its squares.
     """
 
     problem: Problem
     columns: tuple[int, ...]
     eps: float
-    left: float
+    remainder: float
     released: Mapping[str, Release]
 
 
@@ -63,7 +63,7 @@ def choice_for(aim: str, choice: str) -> str:
 def plan_ranges(
     choice: str, mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, delta: float
 ) -> Ranges | None:
-    """What a fit will release of ranges; None for nothing. A function of public facts.
+    """The plan of the ranges of a fit; None for none. A function of public facts.
 
     Raises ValueError where they are asked for and cannot be had.
     """
@@ -72,17 +72,17 @@ def plan_ranges(
         return None
     if lacks:
         raise ValueError(sentence("ranges", f'must be "off" or "auto" {lacks[0]}', choice, lacks[1]))
-    share, left = eps, eps
+    share, remainder = eps, eps
     if math.isfinite(eps):
-        wanted = _noise(problem, len(columns), 1.0) / _WANTED
-        share = min(max(wanted, _LEAST * eps), _SHARE * eps)
-        left = math.nextafter(eps - share, 0.0)
-    return Ranges(problem, columns, share, left, _blocks(problem, len(columns), share))
+        need = _noise(problem, len(columns), 1.0) / _WANTED
+        share = min(max(need, _LEAST * eps), _SHARE * eps)
+        remainder = math.nextafter(eps - share, 0.0)
+    return Ranges(problem, columns, share, remainder, _blocks(problem, len(columns), share))
 
 
 def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
     """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 2."""
-    total = eps if statement.eps <= ranges.left else (statement.eps + ranges.eps) * (1 + 2.0**-50)
+    total = eps if statement.eps <= ranges.remainder else (statement.eps + ranges.eps) * (1 + 2.0**-50)
     cost = "without noise" if math.isinf(eps) else f"for eps = {ranges.eps:.6g}; the models have {statement.eps:.6g}"
     fact = f"numbers are clipped to ranges that are released before, {cost} (basic composition)"
     return replace(
@@ -106,11 +106,11 @@ def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
     geometry, columns, released = ranges.problem.geometry, np.array(ranges.columns), {}
     if any(block.shape != columns.shape for block in ranges.released.values()):
         raise RuntimeError("ranges would release more numbers, or fewer, than were paid for: a fault of dplr")
-    for name, other, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
+    for name, width, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
         block = ranges.released[name]
         half, exponent = math.frexp(block.grid * factor)
         assert half == 0.5  # both are powers of two
-        value = total.integers(exponent - 1, (columns, other))
+        value = total.integers(exponent - 1, (columns, width))
         if block.units:
             value = value + source.laplace(block.units, len(value))
         released[name] = np.asarray(value * block.grid, np.float64)
@@ -150,7 +150,7 @@ def columns_in(prep: Prep, count: int) -> tuple[int, ...]:
 
 
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
-    """What ranges need and the problem has not: a rule and a remedy."""
+    """The lack of a problem that ranges need: a rule and a remedy."""
     if problem.geometry.half_width is None:
         return "without bounds", "Declare `bounds`, which they narrow."
     if not problem.geometry.intercept:
@@ -192,7 +192,7 @@ def _noise(problem: Problem, count: int, eps: float) -> float:
 
 
 def joint_sensitivity(problem: Problem, count: int) -> float:
-    """What one record changes in both blocks together: lemma 1."""
+    """The largest change of both blocks together by one record: lemma 1."""
     assert problem.geometry.half_width is not None
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return sensitivity.ranges_replace_one(count, problem.geometry.half_width)

@@ -60,7 +60,7 @@ class Ready:
         """Tells sums of these columns from those of other columns, losses, or ways of a row: public facts."""
         facts, layout = self.facts, self.facts.layout
         columns = () if layout is not None and layout.named else facts.columns  # the layout of the prep has them
-        names = [repr(each) for each in (*(columns or ()), *(facts.classes or ()))]
+        names = [repr(label) for label in (*(columns or ()), *(facts.classes or ()))]
         return digest(self.name, self.weight_column, names, facts.unit, facts.loss, facts.prep)
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
@@ -76,13 +76,13 @@ class Ready:
         try:
             yield
         except FaultyRows as error:
-            said = str(error) if self.streaming else explained(error, self.y, self.labels)
-            raise ValueError(said) from None
+            message = str(error) if self.streaming else explained(error, self.y, self.labels)
+            raise ValueError(message) from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Record:
-    """What a fitted model keeps of its release: all that further models, files and predictions need.
+    """The record of a release in a fitted model: all that further models, files and predictions need.
 
     Attributes
     ----------
@@ -136,24 +136,24 @@ def release(
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
     classes = _several(ready.labels)
     if ready.streaming is not None:
-        check_streamed([each.plan for each in planned])
-    told = Told()
-    every = _rows_of(ready, None, told)  # what is wrong with the columns is said before anything is reserved
+        check_streamed([entry.plan for entry in planned])
+    notice = Told()
+    every = _rows_of(ready, None, notice)  # what is wrong with the columns is said before anything is reserved
 
     def models(position: int | None) -> Rows:
-        return every if position is None else _rows_of(ready, position, told)
+        return every if position is None else _rows_of(ready, position, notice)
 
-    made: list[Released] = []
+    releases: list[Released] = []
 
     def finish(done: list[tuple[PrivacyStatement, fitting.Done]]) -> bytes | None:
-        for plan, (statement, each) in zip(planned, done, strict=True):
-            made.append(_released(ready.facts, ready.labels, plan, statement, each))
-        return None if keep is None else keep(made)
+        for plan, (statement, outcome) in zip(planned, done, strict=True):
+            releases.append(_released(ready.facts, ready.labels, plan, statement, outcome))
+        return None if keep is None else keep(releases)
 
     if not (ledger.strict or ready.streaming or ready.facts.prep.target is None):
         warn_narrow(ready.y, ready.facts.prep.target)  # before anything is reserved: a warning may be an error
     fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
-    return made
+    return releases
 
 
 def blank(ready: Ready, planned: Planned) -> Released:
@@ -186,14 +186,14 @@ def _several(labels: Labels | None) -> int:
     return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
 
 
-def _rows_of(ready: Ready, position: int | None, told: Told | None = None) -> Rows:
+def _rows_of(ready: Ready, position: int | None, notice: Told | None = None) -> Rows:
     """The rows of one class against the rest; None: of all."""
     if ready.streaming is not None:
         return ready.streaming.rows(ready.facts.prep, position)
     y, labels = ready.y.values, ready.labels
     if labels is not None:
         y = labels.against_the_rest(position) if _several(labels) else labels.y
-    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights, told=told)
+    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights, told=notice)
 
 
 def _released(
@@ -214,5 +214,5 @@ def _released(
 
 def clipped(prep: Prep, mechanism: Mechanism, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> Prep:
     """The way of rows as the mechanism saw them: clipped to ranges that are made of its own release, if any."""
-    own = mechanism.intervals_of(plan, parts[0])
-    return prep if own is None else prep.clipped(*own)
+    intervals = mechanism.intervals_of(plan, parts[0])
+    return prep if intervals is None else prep.clipped(*intervals)

@@ -1,4 +1,4 @@
-"""What is said where a fit runs out of memory."""
+"""The error of a fit that runs out of memory."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _count(rows: Any) -> int:
 
 
 def _sentence(rows: int, error: MemoryError) -> str:
-    limit, asked = memory_limit(), _asked(error)
+    limit, request = memory_limit(), _request(error)
     had = limit or memory_used()
     within = "" if limit is None else f" of {limit >> 20} MiB"
     got = f"got {rows} rows, and it ran out" if rows else "it ran out"
-    fit = f" At most about {rounded(rows * had // (had + asked))} rows fit." if rows and asked and had else ""
+    fit = f" At most about {rounded(rows * had // (had + request))} rows fit." if rows and request and had else ""
     return f"`X` and what the fit makes of it must fit into memory{within}; {got}.{fit} {REMEDY}"
 
 
-def _asked(error: MemoryError) -> int:
+def _request(error: MemoryError) -> int:
     """Bytes of the array that NumPy could not make; 0 for other errors."""
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
     return 0 if dtype is None else math.prod(shape) * int(dtype.itemsize)

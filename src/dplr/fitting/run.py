@@ -61,10 +61,10 @@ def run(
     the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data. A strict
     ledger gives nothing back, and what went wrong with the rows is not shown.
     """
-    different = {id(each): each for each in planned}  # one object for a plan, however often it runs
-    marked = {key: each.drawn_from(source) for key, each in different.items()}
-    plans = [marked[id(each)] for each in planned]
-    statements = [each.statement for each in plans]
+    different = {id(plan): plan for plan in planned}  # one object for a plan, however often it runs
+    marked = {key: plan.drawn_from(source) for key, plan in different.items()}
+    plans = [marked[id(plan)] for plan in planned]
+    statements = [plan.statement for plan in plans]
 
     def work() -> list[tuple[PrivacyStatement, Done]]:
         recorded = models if source.recorder is None else functools.partial(_recorded, models, source.recorder)
@@ -83,34 +83,34 @@ def _fits(
     """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
     moments = _checked_moments(models(None), planned)
     together: dict[Mechanism, list[Plan]] = {}
-    for each in planned:
-        if each.ranges is None:
-            together.setdefault(each.mechanism, []).append(each.plan)
+    for entry in planned:
+        if entry.ranges is None:
+            together.setdefault(entry.mechanism, []).append(entry.plan)
     fits = {
         mechanism: iter(fit_models(models, mechanism, plans, classes, source, track))
         for mechanism, plans in together.items()
     }
     done = []
-    for each in planned:
-        if each.ranges is None or moments is None:
-            done.append(Done(next(fits[each.mechanism]), {}, None))
+    for entry in planned:
+        if entry.ranges is None or moments is None:
+            done.append(Done(next(fits[entry.mechanism]), {}, None))
             continue
-        numbers = ranges.drawn(moments, each.ranges, source)
-        parts = ranges.intervals(numbers, each.ranges.released, each.ranges.problem, each.ranges.columns)
+        numbers = ranges.drawn(moments, entry.ranges, source)
+        parts = ranges.intervals(numbers, entry.ranges.released, entry.ranges.problem, entry.ranges.columns)
         narrowed = functools.partial(_narrowed, models, parts)
-        (of_models,) = fit_models(narrowed, each.mechanism, [each.plan], classes, source, track)
+        (of_models,) = fit_models(narrowed, entry.mechanism, [entry.plan], classes, source, track)
         done.append(Done(of_models, numbers, parts))
     return done
 
 
 def _checked_moments(rows: Rows, planned: Sequence[Planned]) -> Total | None:
-    """What ranges are released from; whatever is wrong with the rows is said now, before any noise is drawn.
+    """The sums from which ranges are released; faults of the rows are raised now, before any noise is drawn.
 
     Every mechanism looks at the rows first: one that refuses them must not come after the noise of another.
     """
-    for each in {id(each): each for each in planned}.values():
-        each.mechanism.check_rows(rows, each.plan.problem)
-    return ranges.moments_of(rows) if any(each.ranges is not None for each in planned) else None
+    for entry in {id(entry): entry for entry in planned}.values():
+        entry.mechanism.check_rows(rows, entry.plan.problem)
+    return ranges.moments_of(rows) if any(entry.ranges is not None for entry in planned) else None
 
 
 def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:
@@ -169,16 +169,16 @@ class _Drawing:
     """Tells a ledger that noise is about to be drawn, and remembers whether it was told."""
 
     def __init__(self, reservation: Reservation) -> None:
-        self._reservation, self._told = reservation, False
+        self._reservation, self._drawing = reservation, False
 
     def __call__(self) -> None:
-        self._told = True
+        self._drawing = True
         self._reservation.draw()
 
     def failed(self, error: BaseException) -> None:
         """Give the budget back where no draw was announced; what a solver missed depends on the data, and is spent."""
         recorder = self._reservation.recorder
-        if self._told or (recorder is not None and recorder.begun):
+        if self._drawing or (recorder is not None and recorder.begun):
             return
         if isinstance(error, NotCertified):
             self()

@@ -1,4 +1,4 @@
-"""What a private search will cost, from public facts alone: the plans of all candidates under one statement.
+"""The cost of a private search, from public facts alone: the plans of all candidates under one statement.
 
 Nothing here sees a private row. Proofs: tuning/tuning.md.
 """
@@ -36,7 +36,7 @@ _SHRINKS = 30
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SearchPlan:
-    """What a search will do, fixed before any row is read.
+    """The plan of a search, fixed before any row is read.
 
     Attributes
     ----------
@@ -53,19 +53,19 @@ class SearchPlan:
     law: Law | None = None
     noise: int = 0
 
-    def of_choice(self, chosen: PrivacyStatement) -> PrivacyStatement:
+    def of_choice(self, statement: PrivacyStatement) -> PrivacyStatement:
         """The statement of the model that was chosen: its own noise, and the loss of the whole search."""
         total = self.statement
         return replace(
-            chosen,
+            statement,
             eps=total.eps,
             delta=total.delta,
             guarantee=total.guarantee,
-            calibration=f"{chosen.calibration}; {total.calibration}",
-            assumptions=(*chosen.assumptions, *total.assumptions),
+            calibration=f"{statement.calibration}; {total.calibration}",
+            assumptions=(*statement.assumptions, *total.assumptions),
             arithmetic=total.arithmetic,
             reproducible=total.reproducible,
-            source=f"{chosen.source}; {total.source}",
+            source=f"{statement.source}; {total.source}",
         )
 
 
@@ -88,16 +88,18 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
     `facts` are those of all rows; `sizes` are those of the parts of the candidates.
     """
     check_relation(facts[0].neighbouring)
-    planned = _planned([replace(each, n_rows=size) for each, size in zip(facts, sizes, strict=True)], eps)
-    statements = [each.statement for each in planned]
-    delta = max(each.delta for each in statements)
-    said = (
+    planned = _planned([replace(fact, n_rows=size) for fact, size in zip(facts, sizes, strict=True)], eps)
+    statements = [plan.statement for plan in planned]
+    delta = max(statement.delta for statement in statements)
+    assumption = (
         f"{CHOSEN}{len(facts)} candidates, each fitted to a part of its own of all {facts[0].n_rows} records (the "
         f"number of records above is that of the part), cut by position (seed {seed}), and one taken by the "
         "exponential mechanism for its score on a last part"
     )
-    largest = max(eps, *(each.eps for each in statements))
-    return _plan(planned, facts[0], (largest, delta), said, "parallel composition of parts; dplr tuning.md, theorem 1")
+    largest = max(eps, *(statement.eps for statement in statements))
+    return _plan(
+        planned, facts[0], (largest, delta), assumption, "parallel composition of parts; dplr tuning.md, theorem 1"
+    )
 
 
 def plan_stopping(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan:
@@ -116,8 +118,8 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
     """Each run is (eps, delta)-DP in two steps, fit and score (theorem 2)."""
     run, delta = run_eps(law, eps), facts[0].delta
     share = float_down((1 - _SCORE_SHARE) * run)
-    each = run_delta(law, delta) if delta else 0.0
-    planned = _planned([replace(fact, delta=each) for fact in facts], share)
+    delta_of_run = run_delta(law, delta) if delta else 0.0
+    planned = _planned([replace(fact, delta=delta_of_run) for fact in facts], share)
     for fit in planned:
         if fit.statement.eps > share * (1 + _ROUNDING):
             rule = f"must keep to its share of eps, {share:.6g}, in a search with random stopping"
@@ -125,7 +127,7 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
             raise ValueError(sentence("mechanism", rule, fit.statement.eps, remedy))
     largest = max(fit.statement.delta for fit in planned)
     lost = lost_delta(law, largest)
-    if delta and largest == each:  # mechanisms may have a smaller delta of their own: then no more is used
+    if delta and largest == delta_of_run:  # mechanisms may have a smaller delta of their own: then no more is used
         lost = max(delta, lost)
     noise = score_noise(run - max(exact(share), *(exact(fit.statement.eps) for fit in planned)))
     return _stopping_plan(planned, facts[0], (eps, lost), law, noise, "theorem 2")
@@ -136,18 +138,18 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
     delta = facts[0].delta
     rho, parameter = largest_rho(law, eps, delta), run_delta(law, delta)
     score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0
-    left = float_down(exact(rho) - exact(pure_rho(score)))
-    if score <= 0 or left <= 0:
+    fit_rho = float_down(exact(rho) - exact(pure_rho(score)))
+    if score <= 0 or fit_rho <= 0:
         return None
-    share, shrink = gaussian_eps(math.sqrt(2 * left), parameter), _ROUNDING
+    share, shrink = gaussian_eps(math.sqrt(2 * fit_rho), parameter), _ROUNDING
     if isinstance(law, NegativeBinomial) and exact(share) <= (1 - _SCORE_SHARE) * run_eps(law, eps):
         return None
     for _ in range(_SHRINKS):
         planned = _planned([replace(fact, delta=parameter) for fact in facts], share)
         statements = [fit.statement for fit in planned]
-        if not all(isinstance(each.guarantee, Gaussian) for each in statements):
+        if not all(isinstance(statement.guarantee, Gaussian) for statement in statements):
             return None
-        if all(rho_of(each)[0] <= left for each in statements):
+        if all(rho_of(statement)[0] <= fit_rho for statement in statements):
             theorem = "theorem 3" if isinstance(law, NegativeBinomial) else "theorem 4"
             return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), theorem)
         share, shrink = share * (1 - shrink), 2 * shrink
@@ -157,9 +159,9 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
 def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
     """The plan of each candidate; a candidate that has none is named."""
     planned = []
-    for place, each in enumerate(facts):
+    for place, candidate in enumerate(facts):
         try:
-            planned.append(each.planned(eps))
+            planned.append(candidate.planned(eps))
         except ValueError as error:
             raise ValueError(f"candidate {place} has no plan at eps = {eps:.6g}, its share: {error}") from None
     return tuple(planned)
@@ -168,11 +170,11 @@ def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
 def _stopping_plan(
     planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], law: Law, noise: int, theorem: str
 ) -> SearchPlan:
-    said = (
+    assumption = (
         f"{CHOSEN}{len(planned)} candidates, drawn uniformly with replacement, a secret number of times ({law}); each "
         "run released a fit and a noisy score, and the one with the best noisy score was taken"
     )
-    plan = _plan(planned, facts, total, said, f"random stopping; dplr tuning.md, {theorem}")
+    plan = _plan(planned, facts, total, assumption, f"random stopping; dplr tuning.md, {theorem}")
     return replace(plan, law=law, noise=noise)
 
 

@@ -60,19 +60,19 @@ class Streaming:
         return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
 
     def described(self, facts: PublicFacts, rule: LabelRule | None) -> Streaming:
-        """The same rows, whose features and labels are known."""
+        """These rows with their features and the rule of their labels."""
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
         assert columns is not None
         return replace(self, features=tuple(columns), labels=rule, several=is_several(facts.classes))
 
     def counted(
-        self, given: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
+        self, data: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
     ) -> tuple[Streaming, Unit]:
-        """The same rows, counted, and the whole unit. Ids are read, and nothing else unless nobody counted the rows."""
+        """These rows with counts, and the complete unit. Nothing but ids is read, unless nobody counted the rows."""
         if strict:
-            _refuse_queries(self.stream, given.unit.person)
-        unit = with_classes(given.unit, class_weight, classes, loss)
+            _refuse_queries(self.stream, data.unit.person)
+        unit = with_classes(data.unit, class_weight, classes, loss)
         counts = None
         if unit.person is not None:
             count, counts = count_persons(self.stream, unit.person, strict)
@@ -81,7 +81,7 @@ class Streaming:
         weighing = None
         if unit.weighted:
             weighing = Weighing(
-                unit.person, given.weight_column, unit.rows_per_person, unit.weight_max, class_weight, strict, counts
+                unit.person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight, strict, counts
             )
         units = count if counts is None else max(1, len(counts))
         return replace(self, weighing=weighing, count=count, units=units), unit
@@ -89,8 +89,8 @@ class Streaming:
     @property
     def _folder(self) -> str | None:
         keep, here = self.stream.keep, self.stream.parts.is_local
-        own = tempfile.gettempdir() if here else ""  # each worker has a folder of its own
-        return None if keep is False else own if keep is None else os.fspath(keep)
+        default = tempfile.gettempdir() if here else ""  # each worker has a folder of its own
+        return None if keep is False else default if keep is None else os.fspath(keep)
 
 
 def _refuse_queries(stream: Stream, person: str | None) -> None:
@@ -126,8 +126,8 @@ def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[in
     _refuse_far_ids(stream, person)
     if (person, strict) not in stream.persons:
         job = PersonPass(person, strict)
-        found: Persons = one_pass(stream.parts.chosen((person,)), job)
-        stream.persons[person, strict] = job.result(found)
+        persons: Persons = one_pass(stream.parts.chosen((person,)), job)
+        stream.persons[person, strict] = job.result(persons)
     return stream.persons[person, strict]
 
 
@@ -158,9 +158,9 @@ def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> t
         columns = type(X).__name__ if table is None else list(table.columns)[:20]
         remedy = f"X has the columns {columns}." if table is not None else f"X is of type {columns}, without names."
         raise ValueError(sentence("y", "must be an array, or the name of a column of X", y, remedy))
-    for name, given in (("person", person), ("sample_weight", sample_weight)):
-        if stream is not None and given is not None and not isinstance(given, str):
-            raise TypeError(sentence(name, "must name a column where rows are streamed", type(given).__name__))
+    for name, value in (("person", person), ("sample_weight", sample_weight)):
+        if stream is not None and value is not None and not isinstance(value, str):
+            raise TypeError(sentence(name, "must name a column where rows are streamed", type(value).__name__))
     place = table.columns.index(y)
     rest, target = table.without([place]).native, table.chosen([place]).native
     return rest, target, None if stream is None else Streaming(stream, y, progress=progress)

@@ -21,7 +21,7 @@ USUAL_CAP = "About twice the population over the sample is usual, which a survey
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is declared of persons and weights.
+    """The declaration of persons and weights.
 
     Attributes
     ----------
@@ -37,25 +37,25 @@ class Declared:
 
     @classmethod
     def of(cls, person: Any, rows_per_person: Any, weight_bounds: Any, bounds: Bounds | None) -> Declared:
-        """What parameters and bounds say together; refused where they contradict each other."""
-        said = cls(
+        """Parameters and bounds together; refused where they contradict each other."""
+        parameters = cls(
             None if person is None else check_name("person", person),
             check_rows_per_person(rows_per_person),
             None,
             None if weight_bounds is None else _cap(weight_bounds),
         )
         if bounds is None:
-            return said
-        known = cls(bounds.person, bounds.rows_per_person, bounds.weight, bounds.weight_max)
+            return parameters
+        columns = cls(bounds.person, bounds.rows_per_person, bounds.weight, bounds.weight_max)
         for name, silent in (("person", None), ("rows_per_person", 1), ("weight_max", None)):
-            ours, theirs = getattr(said, name), getattr(known, name)
+            ours, theirs = getattr(parameters, name), getattr(columns, name)
             if silent not in (ours, theirs) and ours != theirs:
                 shown, got = ("weight_bounds", (0, ours)) if name == "weight_max" else (name, ours)
                 rule = f"must be {(0, theirs) if name == 'weight_max' else theirs!r}, as the bounds say"
                 raise ValueError(sentence(shown, rule, got, "Declare it in one place."))
             if ours == silent:
-                said = replace(said, **{name: theirs})
-        return replace(said, weight=known.weight)
+                parameters = replace(parameters, **{name: theirs})
+        return replace(parameters, weight=columns.weight)
 
     def unit(self, label: str | None = None) -> Unit:
         """The unit, of persons under this label where the ids came from no declared column."""
@@ -103,18 +103,18 @@ def factors_of(class_weight: Any, classes: Sequence[Any] | None) -> list[tuple[A
     if not isinstance(class_weight, Mapping):
         remedy = "Give public factors, such as {'no': 1, 'yes': 3}: 'balanced' would take them from the private labels."
         raise TypeError(sentence("class_weight", "must be a mapping of labels to factors", class_weight, remedy))
-    given = {_plain(label): factor for label, factor in class_weight.items()}
-    labels = _ordered(given) if classes is None else [_plain(label) for label in classes]
-    if set(given) != set(labels) or len(given) < 2:
+    factors = {_plain(label): factor for label, factor in class_weight.items()}
+    labels = _ordered(factors) if classes is None else [_plain(label) for label in classes]
+    if set(factors) != set(labels) or len(factors) < 2:
         rule = f"must name every label, {labels}" if classes is not None else "must name every label"
-        raise ValueError(sentence("class_weight", rule, list(given), "Give each a public factor."))
-    for label, factor in given.items():
+        raise ValueError(sentence("class_weight", rule, list(factors), "Give each a public factor."))
+    for label, factor in factors.items():
         if isinstance(factor, bool) or not isinstance(factor, (int, float, np.number)):
             raise TypeError(sentence("class_weight", f"must be a number for {label!r}", factor))
         if not 0 < real_number(f"class_weight[{label!r}]", factor) < math.inf:
             remedy = "A label that must not count belongs into no row: leave such rows out by public rules."
             raise ValueError(sentence("class_weight", f"must be positive and finite for {label!r}", factor, remedy))
-    return [(label, float(given[label])) for label in labels]
+    return [(label, float(factors[label])) for label in labels]
 
 
 def _ordered(labels: Iterable[Any]) -> list[Any]:

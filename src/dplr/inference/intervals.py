@@ -287,33 +287,33 @@ def _both_ends(
     m, q = contrasts.shape
     twice, signs = np.tile(contrasts, (2, 1)), np.repeat([-1.0, 1.0], m)
     near = _SLACK / reach**2
-    middle, found = lowest(reading, near, _start(reading, near))
-    found = found and not reading.far
+    middle, success = lowest(reading, near, _start(reading, near))
+    success = success and not reading.far
     points, reached = ends(reading, twice, signs, middle, near, _SLACK, z, widening)
     if declared:
         points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z, widening)
     place = _places(points, twice)
     width = place[1] - place[0]
-    sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if found else np.zeros(m, bool)
+    sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if success else np.zeros(m, bool)
     verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
     verdict[sound] = DECLARED if declared else UNBOUNDED
-    left = np.flatnonzero(sound)
+    rest = np.flatnonzero(sound)
     for penalty in (near / _FARTHER**2, 0.0):
-        both = np.concatenate([left, left + m])
+        both = np.concatenate([rest, rest + m])
         case = reading, twice[both], signs[both]
         wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z, widening)
         if penalty:
             wider, there = _from_outside(*case, middle, wider, there, penalty, z, widening)
-        old, new = place[:, left], _places(wider, twice[both])
-        there = there.reshape(2, len(left)).all(axis=0) & (new[1] > new[0])
-        still = there & np.all(np.abs(new - old) <= _MOVED * width[left], axis=0)
+        old, new = place[:, rest], _places(wider, twice[both])
+        there = there.reshape(2, len(rest)).all(axis=0) & (new[1] > new[0])
+        still = there & np.all(np.abs(new - old) <= _MOVED * width[rest], axis=0)
         if penalty:
-            verdict[left[still]] = BOUNDED
+            verdict[rest[still]] = BOUNDED
         else:  # where there are no ends without a reach, those of the larger reach are kept
-            verdict[left[there & ~still]] = DECLARED if declared else UNBOUNDED
-        taken = np.concatenate([still, still])
-        points[both[taken]] = wider[taken]
-        left = left[still]
+            verdict[rest[there & ~still]] = DECLARED if declared else UNBOUNDED
+        both_still = np.concatenate([still, still])
+        points[both[both_still]] = wider[both_still]
+        rest = rest[still]
     return points.reshape(2, m, q), verdict
 
 
@@ -323,9 +323,9 @@ def _from_outside(
 ) -> tuple[Array, Flags]:  # fmt: skip
     """Search again from beyond the ends, since a set that is not convex may go on there: the farther ends."""
     start = middle + _BEYOND * (points - middle)
-    others, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z, widening)
-    farther = also & (~reached | (signs * np.sum((others - points) * contrasts, axis=1) > 0))
-    return np.where(farther[:, None], others, points), reached | also
+    outer, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z, widening)
+    farther = also & (~reached | (signs * np.sum((outer - points) * contrasts, axis=1) > 0))
+    return np.where(farther[:, None], outer, points), reached | also
 
 
 def _places(points: Array, contrasts: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What the noise on the cells of a symmetric matrix E does to E phi: covariance, derivative, fourth cumulant.
+"""Effect of the noise on the cells of a symmetric matrix E on E phi: covariance, derivative, fourth cumulant.
 
 E is the sum of eta_k B_k over the released cells, eta_k independent of variance v_k (intervals.md, section 1). All
 functions take points (..., q) and work on the whole batch.
@@ -19,10 +19,10 @@ def covariance(cells: Array, tied: Array, phi: Array) -> Array:
     diagonal[...] = phi**2 @ cells
     rows = np.flatnonzero(tied)
     if len(rows):
-        own, last, variance, tie = phi[..., rows], phi[..., -1:], cells[rows, -1], tied[rows]
-        diagonal[..., rows] += variance * ((last + tie * own) ** 2 - last**2)
-        out[..., rows, -1] += variance * tie * own**2
-        out[..., -1, rows] += variance * tie * own**2
+        entries, last, variance, tie = phi[..., rows], phi[..., -1:], cells[rows, -1], tied[rows]
+        diagonal[..., rows] += variance * ((last + tie * entries) ** 2 - last**2)
+        out[..., rows, -1] += variance * tie * entries**2
+        out[..., -1, rows] += variance * tie * entries**2
     return out
 
 
@@ -55,9 +55,9 @@ def fourth(cells: Array, tied: Array, vector_noise: Array, x: Array, phi: Array)
     """
     parts = np.triu(cells * weights(tied, x, phi) ** 2)
     total = np.sum(parts**2, axis=(-2, -1))
-    own = np.diag(vector_noise)
-    if np.array_equal(vector_noise, np.diag(own)):
-        total = total + np.sum((own * x**2) ** 2, axis=-1)
+    variances = np.diag(vector_noise)
+    if np.array_equal(vector_noise, np.diag(variances)):
+        total = total + np.sum((variances * x**2) ** 2, axis=-1)
     else:
         total = total + np.einsum("...i,ij,...j->...", x, vector_noise, x) ** 2
     return np.asarray(3.0 * total)

@@ -1,4 +1,4 @@
-"""What was released about coefficients, as a noisy linear equation of which the noise is known."""
+"""The released facts about coefficients, as a noisy linear equation of which the noise is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What choosing the rows adds to the covariance of an equation, from released numbers alone (intervals.md, 5)."""
+"""Covariance that the choice of the rows adds to an equation, from released numbers alone (intervals.md, 5)."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def lowest(reading: Reading, penalty: float, start: Array, fixed: Array | None =
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
         return move, gain <= 1e-7 * (1.0 + np.abs(model.value))
 
-    points, found = _iterate(step, start[None], _bound(reading, penalty))
-    return points[0], bool(found[0])
+    points, success = _iterate(step, start[None], _bound(reading, penalty))
+    return points[0], bool(success[0])
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -151,7 +151,7 @@ def _iterate(
     step: Callable[[Array, NDArray[np.intp]], tuple[Array, Flags]], points: Array, bound: float
 ) -> tuple[Array, Flags]:
     """Move every point until its step says that it is there, and no point further than `bound`."""
-    found = np.zeros(len(points), bool)
+    success = np.zeros(len(points), bool)
     moving = np.arange(len(points))
     size = max(1, _MOST // points.shape[1] ** 2)
     for count in range(_STEPS):
@@ -166,12 +166,12 @@ def _iterate(
             norm = np.linalg.norm(moved, axis=1)
             moved *= np.minimum(1.0, bound / np.maximum(norm, 1e-300))[:, None]
             points[which] = np.where(there[:, None], points[which], moved)
-            found[which] = there
+            success[which] = there
             still.append(which[sound & ~there])
         moving = np.concatenate(still) if still else moving[:0]
         if not len(moving):
             break
-    return points, found
+    return points, success
 
 
 def _bound(reading: Reading, penalty: float) -> float:

@@ -1,4 +1,4 @@
-"""What every mechanism can do, and what it says of itself. Whoever needs to know asks the mechanism.
+"""The protocol of mechanisms: the methods of each, and its facts about itself. Whoever needs one asks the mechanism.
 
 A description stands in the `__init__` of its mechanism's folder and imports nothing heavy: `dplr fit --help` reads it.
 """
@@ -43,7 +43,7 @@ CLIPS_ALL = "numbers are clipped to ranges made of released sums, for no further
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What holds for every spec of a mechanism, whatever its options are.
+    """Facts of every spec of a mechanism, whatever its options are.
 
     Attributes
     ----------

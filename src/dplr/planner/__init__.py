@@ -83,7 +83,7 @@ def plan(
     large_delta: bool = False,
     aim: str = "prediction",
 ) -> Plan:
-    """What a fit would release, from public facts alone: no data is needed and nothing is spent.
+    """Plan a fit from public facts alone: no data is needed and nothing is spent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a simulation assumes of rows that nobody has read."""
+"""Assumptions of a simulation about rows that nobody has read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_TABLES = 2  # of one table there is no standard error
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Assumptions:
-    """What a simulated fit assumes of the rows, beside their public bounds.
+    """Assumptions of a simulated fit about the rows, beside their public bounds.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Assumptions:
 
 
 def check_assumptions(assume: Any) -> Assumptions:
-    """What was given, or the defaults."""
+    """The user's assumptions, or the defaults."""
     if assume is None:
         return Assumptions()
     if not isinstance(assume, Assumptions):

@@ -1,4 +1,4 @@
-"""What fits of several mechanisms would be like at several eps, deltas and numbers of rows: plans, and a simulation."""
+"""Plans of several mechanisms at several eps, deltas and numbers of rows, and a simulation of their fits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Curve:
-    """What fits would be like before a row is read: what `dplr.plan_curve` returns.
+    """The expected quality of fits before a row is read: the result of `dplr.plan_curve`.
 
     Attributes
     ----------
@@ -308,11 +308,11 @@ class Curve:
         rows = [[*heads, "proved excess"]]
         for point in self.points:
             risk = "" if point.excess_risk is None else f"{point.excess_risk:.3g}"
-            more = "+" if point.simulated_rows < point.n_rows else ""
+            suffix = "+" if point.simulated_rows < point.n_rows else ""
             errors = (point.error, point.standard_error, point.non_private, point.baseline)
             rows.append([
                 point.mechanism + ("*" if point.auto else ""), f"{point.eps:g}", f"{point.delta:g}",
-                f"{point.n_rows}{more}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
+                f"{point.n_rows}{suffix}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
                 f"{self.typical(point):.3g}", risk,
             ])  # fmt: skip
         widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]

@@ -41,7 +41,7 @@ class Population(Protocol):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         ...
 
     def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
@@ -49,13 +49,13 @@ class Population(Protocol):
         ...
 
 
-def coded_bounds(known: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
-    """The same columns by position, their levels numbered, and the labels numbered; None without bounds."""
-    if known is None:
+def coded_bounds(bounds: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
+    """The bounds by position, with levels and labels as numbers; None without bounds."""
+    if bounds is None:
         return None
-    columns = [write_column(_coded(column)) for column in known.columns]
+    columns = [write_column(_coded(column)) for column in bounds.columns]
     declared: Any = list(range(classes)) if classes else target
-    return Bounds(columns, target=declared, products=write_products(known.products, None))
+    return Bounds(columns, target=declared, products=write_products(bounds.products, None))
 
 
 def _coded(column: Column) -> Column:
@@ -88,7 +88,7 @@ class MadeUp:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         if self.columns is None:
             rows = ["rows are spread evenly over the unit ball"]
         else:
@@ -179,7 +179,7 @@ class Resampled:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is assumed, in sentences."""
+        """The assumptions as sentences."""
         return (f"the private rows are like the {len(self.y)} public rows that simulated tables are drawn from",)
 
     @cached_property
@@ -189,10 +189,10 @@ class Resampled:
     def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
         """Rows to fit and rows to score; the same for the same number."""
         rng = np.random.default_rng([self.seed, number])
-        held, drawn = np.split(self._order, [len(self.y) // 3])
-        chosen = rng.choice(drawn, rows)
-        held = held[:scored]
-        return (self.X[chosen], self.y[chosen]), (self.X[held], self.y[held])
+        test, drawn = np.split(self._order, [len(self.y) // 3])
+        sample = rng.choice(drawn, rows)
+        test = test[:scored]
+        return (self.X[sample], self.y[sample]), (self.X[test], self.y[test])
 
 
 def halves(sample: Resampled) -> tuple[Drawn, Resampled]:
@@ -222,13 +222,13 @@ def _positions(data: PublicData, facts: PublicFacts) -> NDArray[np.int64]:
     threshold = facts.bounds.threshold if facts.bounds is not None else None
     labels = resolve_labels((data if threshold is None else data.above(threshold)).y, facts.classes)
     if len(labels.classes) > 2:
-        found = np.asarray(labels.y, np.int64)
+        positions = np.asarray(labels.y, np.int64)
     else:
-        found = np.select([labels.y == code for code in labels.codes], [0, 1], 2).astype(np.int64)
-    if (found == len(labels.classes)).any():
+        positions = np.select([labels.y == code for code in labels.codes], [0, 1], 2).astype(np.int64)
+    if (positions == len(labels.classes)).any():
         rule = f"must hold only the labels {labels.classes.tolist()}"
         raise ValueError(sentence("public", rule, "another one", "Recode its labels."))
-    return found
+    return positions
 
 
 def _decoded(encoded: Matrix, columns: tuple[Column, ...], firsts: tuple[int, ...]) -> Matrix:
@@ -258,7 +258,7 @@ def _from_block(block: Matrix, column: Column) -> Matrix:
     else:
         values, default = np.arange(len(column.levels), dtype=np.float64), UNKNOWN
     kept = np.array([value for value, place in zip(values, column.places, strict=True) if place >= 0])
-    found = np.full(len(block), default)
+    numbers = np.full(len(block), default)
     rows, places = np.nonzero(block[:, : len(kept)])
-    found[rows] = kept[places]
-    return found
+    numbers[rows] = kept[places]
+    return numbers

@@ -30,7 +30,7 @@ _SCORED = 10_000  # rows that are scored
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """What the fits of one simulated table at one eps came to.
+    """The errors of the fits of one simulated table at one eps.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What one simulated table gives without privacy, and without a model.
+    """The errors on one simulated table without privacy, and without a model.
 
     Attributes
     ----------
@@ -142,18 +142,18 @@ class Simulator:
         self, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float
     ) -> NDArray[np.float64]:
         """(fits, coefficients) widths of the confidence intervals; over classes, their mean."""
-        rows, found = self.rows_for(n_rows), []
+        rows, widths = self.rows_for(n_rows), []
         for number in range(self.assume.tables):
             (X, y), _ = self._table(number, rows)
             repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
             for est in self._fit(X, y, mechanism, repeated, delta, number):
                 intervals = est.conf_int(level)
                 models = [intervals] if isinstance(next(iter(intervals.values())), tuple) else intervals.values()
-                found.append(np.mean([[high - low for low, high in each.values()] for each in models], axis=0))
-        return np.array(found)
+                widths.append(np.mean([[high - low for low, high in ends.values()] for ends in models], axis=0))
+        return np.array(widths)
 
     def references(self, n_rows: int) -> list[Reference]:
-        """What each table gives without privacy."""
+        """The errors on each table without privacy."""
         rows = self.rows_for(n_rows)
         return [self._reference(number, rows) for number in range(self.assume.tables)]
 
@@ -167,33 +167,33 @@ class Simulator:
 
     def _reference(self, number: int, rows: int) -> Reference:
         if (number, rows) not in self._references:
-            (X, y), (held, targets) = self._table(number, rows)
+            (X, y), (test_rows, targets) = self._table(number, rows)
             mechanism = "fm" if self.facts.loss == SQUARED else "none"  # which has no bound on its slope
             plain = {"public": None, "aim": "prediction", "ranges": "off"}
             (est,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
             guess = np.bincount(y).argmax() if self.facts.loss.classification else y.mean()
             coef = self._identified(np.atleast_2d(np.asarray(est.coef_, np.float64)))
-            found = Reference(self._error(est.predict(held), targets), self._error(guess, targets), coef)
-            self._references[number, rows] = found
+            reference = Reference(self._error(est.predict(test_rows), targets), self._error(guess, targets), coef)
+            self._references[number, rows] = reference
         return self._references[number, rows]
 
     def _result(self, fits: Sequence[Any], number: int, rows: int) -> TableResult:
-        _, (held, targets) = self._table(number, rows)
+        _, (test_rows, targets) = self._table(number, rows)
         coefs = self._identified(np.array([np.atleast_2d(est.coef_) for est in fits], np.float64))
         away = coefs - self._reference(number, rows).coef
         noise = coefs.var(axis=0, ddof=1) if len(fits) > 1 else np.full(coefs.shape[1:], math.nan)
-        error = float(np.mean([self._error(est.predict(held), targets) for est in fits]))
+        error = float(np.mean([self._error(est.predict(test_rows), targets) for est in fits]))
         return TableResult(error, noise.mean(axis=0), (away**2).mean(axis=(0, 1)))
 
     def _identified(self, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients (..., n_columns), those of a block less their mean where every level has one."""
         layout = self.facts.layout
-        found = coefs.copy()
+        contrasts = coefs.copy()
         for first, column in zip(layout.firsts, layout.columns, strict=False) if layout is not None else ():
             if column.number is None and getattr(column, "reference", None) is None:
-                block = found[..., first : first + column.block]
+                block = contrasts[..., first : first + column.block]
                 block -= block.mean(axis=-1, keepdims=True)
-        return found
+        return contrasts
 
     def _error(self, predicted: Any, targets: NDArray[Any]) -> float:
         if self.facts.loss.classification:
@@ -230,7 +230,7 @@ def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
 
 
 def _model_of(facts: PublicFacts) -> str | Loss:
-    """What `fit_many` calls the model: a loss of the user's own is itself."""
+    """The name of the model for `fit_many`; a loss of the user's own stands for itself."""
     return next((name for name, loss in LOSSES.items() if loss == facts.loss), facts.loss)
 
 

@@ -54,9 +54,9 @@ def counts_of(n_rows: Any) -> list[int]:
 def deltas_of(delta: Any, largest: int) -> list[float]:
     """The deltas of a list, or 0 and the one that is asked for, or far below 1 / (number of rows)."""
     if _several(delta):
-        return sorted({check_delta(each) for each in delta})
-    usual = min(_LARGEST_DELTA, 10.0 ** -(math.ceil(math.log10(largest)) + 1))
-    return sorted({0.0, check_delta(delta) or usual})
+        return sorted({check_delta(value) for value in delta})
+    default = min(_LARGEST_DELTA, 10.0 ** -(math.ceil(math.log10(largest)) + 1))
+    return sorted({0.0, check_delta(delta) or default})
 
 
 def curve_of(
@@ -98,7 +98,8 @@ def curve_of(
 def _kind(loss: Loss) -> str:
     """The public model with this loss; of a user's own, what it is about."""
     return next(
-        (name for name, known in LOSSES.items() if known == loss), "margin" if loss.classification else "residual"
+        (name for name, public_loss in LOSSES.items() if public_loss == loss),
+        "margin" if loss.classification else "residual",
     )
 
 
@@ -108,8 +109,8 @@ def _points(simulated: Simulator, levels: Sequence[float], delta: float, count: 
     references = simulated.references(count)
     classes = 0 if facts.classes is None else len(facts.classes)
     for mechanism, planned in _plans(facts, levels):
-        found = simulated.fits(mechanism, [eps for eps, *_ in planned], delta, count)
-        for (eps, plan, auto), tables in zip(planned, found, strict=True):
+        results = simulated.fits(mechanism, [eps for eps, *_ in planned], delta, count)
+        for (eps, plan, auto), tables in zip(planned, results, strict=True):
             yield Point(
                 mechanism=plan.statement.mechanism,
                 eps=eps,
@@ -128,14 +129,14 @@ def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, l
     if facts.mechanism != AUTO:
         yield facts.mechanism, [(eps, facts.planned(eps).whole, False) for eps in levels]
         return
-    taken = {eps: facts.planned(eps).whole.statement.mechanism for eps in levels}
+    defaults = {eps: facts.planned(eps).whole.statement.mechanism for eps in levels}
     for name, about in SHORTHANDS.items():
         if not about.private:
             continue
-        own, planned = replace(facts, mechanism=name), []
+        variant, planned = replace(facts, mechanism=name), []
         for eps in levels:
             try:
-                planned.append((eps, own.planned(eps).whole, taken[eps] == name))
+                planned.append((eps, variant.planned(eps).whole, defaults[eps] == name))
             except ValueError:  # what it cannot promise, or a loss that it does not have
                 continue
         if planned:
@@ -145,8 +146,8 @@ def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, l
 def summary(tables: Sequence[TableResult], references: Sequence[Reference]) -> dict[str, Any]:
     """The figures of a point, as means over tables."""
     errors = np.array([table.error for table in tables])
-    non_private = float(np.mean([each.error for each in references]))
-    baseline = float(np.mean([each.baseline for each in references]))
+    non_private = float(np.mean([reference.error for reference in references]))
+    baseline = float(np.mean([reference.baseline for reference in references]))
     gain = baseline - non_private
     return {
         "error": float(errors.mean()),

@@ -113,19 +113,19 @@ class Search:
 
     @property
     def quantity(self) -> str:
-        """What is searched for."""
+        """The name of the quantity that the search varies."""
         return "eps" if self.eps is None else "n_rows"
 
     def references(self, value: float) -> list[Reference]:
-        """What tables give without privacy where this value was tried."""
+        """The errors without privacy on the tables of this value."""
         return self.simulated.references(int(value) if self.n_rows is None else self.n_rows)
 
     def tried(self, values: Sequence[float]) -> list[Probe]:
         """Simulate fits at these values."""
         facts, simulated = self.simulated.facts, self.simulated
         if self.n_rows is not None:
-            found = simulated.fits(facts.mechanism, values, facts.delta, self.n_rows)
-            return [self._probe(*pair) for pair in zip(values, found, strict=True)]
+            results = simulated.fits(facts.mechanism, values, facts.delta, self.n_rows)
+            return [self._probe(*pair) for pair in zip(values, results, strict=True)]
         assert self.eps is not None
         return [
             self._probe(count, simulated.fits(facts.mechanism, [self.eps], facts.delta, int(count))[0])
@@ -144,13 +144,13 @@ class Search:
     def between(self, low: float, high: float) -> list[float]:
         """Values between two that were tried."""
         values = np.geomspace(low, high, _BETWEEN + 2)[1:-1]
-        found = {float(f"{value:.3g}") if self.eps is None else float(round(value)) for value in values}
-        return sorted(found - {low, high})
+        candidates = {float(f"{value:.3g}") if self.eps is None else float(round(value)) for value in values}
+        return sorted(candidates - {low, high})
 
     def _probe(self, value: float, tables: Sequence[TableResult]) -> Probe:
         pairs = zip(tables, self.references(value), strict=True)
-        found = np.array([self.criterion(*pair) for pair in pairs])
-        return Probe(value, float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found))))
+        measures = np.array([self.criterion(*pair) for pair in pairs])
+        return Probe(value, float(measures.mean()), float(measures.std(ddof=1) / math.sqrt(len(measures))))
 
 
 def answer_of(
@@ -172,8 +172,8 @@ def answer_of(
     if met is None:
         raise ValueError(_unreached(search, probes[-1], target, what, target_error is not None))
     if met > 0:
-        more = search.tried(search.between(probes[met - 1].value, probes[met].value))
-        probes = sorted([*probes, *more], key=lambda probe: probe.value)
+        refinement = search.tried(search.between(probes[met - 1].value, probes[met].value))
+        probes = sorted([*probes, *refinement], key=lambda probe: probe.value)
         met = _from(probes, lambda probe: probe.mean <= target)
         assert met is not None  # the last one still meets it
     if eps is not None:  # a delta must be small for the number of rows that was found
@@ -200,9 +200,9 @@ def _criterion(simulated: Simulator, error: Any, width: Any) -> tuple[float, str
         kind = WRONG if simulated.facts.loss.classification else ROOT_SQUARES
         return check_positive("target_error", error), f"expected {kind}", lambda table, _: table.error
     if not isinstance(width, Mapping):
-        reach, wanted = simulated.reach, check_positive("target_width", width)
+        reach, target = simulated.reach, check_positive("target_width", width)
         what = "distance of a coefficient from that without privacy, across the bounds (root mean square)"
-        return wanted, what, lambda table, _: float(np.sqrt(np.mean(table.distance * reach**2)))
+        return target, what, lambda table, _: float(np.sqrt(np.mean(table.distance * reach**2)))
     unknown = [name for name in width if name not in simulated.names]
     if unknown or not width:
         remedy = f"There are {list(simulated.names)[:20]}."
@@ -215,7 +215,7 @@ def _criterion(simulated: Simulator, error: Any, width: Any) -> tuple[float, str
 
 
 def _cut(search: Search) -> list[str]:
-    """What must be said where tables of as many rows would be too large."""
+    """The warning where tables of as many rows would be too large."""
     rows = search.n_rows
     if rows is None or search.simulated.rows_for(rows) == rows:
         return []
@@ -225,11 +225,11 @@ def _cut(search: Search) -> list[str]:
 def _unreached(search: Search, last: Probe, target: float, what: str, error: bool) -> str:
     """Why no value was good enough, and what to do."""
     tried = f"an eps of up to {last.value:g}" if search.eps is None else f"up to {last.value:g} rows"
-    other = "rows" if search.eps is None else "eps"
-    remedy = f"Ask for a wider one, or give more {other}."
+    lever = "rows" if search.eps is None else "eps"
+    remedy = f"Ask for a wider one, or give more {lever}."
     if error:
-        without = float(np.mean([each.error for each in search.references(last.value)]))
-        advice = "or assume more signal" if without >= target else f"or give more {other}"
+        without = float(np.mean([reference.error for reference in search.references(last.value)]))
+        advice = "or assume more signal" if without >= target else f"or give more {lever}"
         remedy = f"Without privacy it is {without:.4g} on these assumptions: ask for a larger one, {advice}."
     name = "target_error" if error else "target_width"
     return f"`{name}` must be reached with {tried}; got {last.mean:.4g} for {target:g} of the {what}. {remedy}"

@@ -90,14 +90,14 @@ class Widths:
     assumptions: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return one line per coefficient, and what was assumed."""
-        longest = max(len(each.name) for each in self.coefficients)
+        """Return one line per coef, and what was assumed."""
+        longest = max(len(coef.name) for coef in self.coefficients)
         lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits"]
-        for each in self.coefficients:
-            said = f"{each.width:.3g}, {each.width / each.plain:.2g} times that without privacy"
-            said = said if math.isfinite(each.width) else "cannot say"
-            unsaid = f"; {each.unsaid:.0%} of fits cannot say" if each.unsaid > 0 and math.isfinite(each.width) else ""
-            lines.append(f"  {each.name.ljust(longest)}  {said}{unsaid}")
+        for coef in self.coefficients:
+            width = f"{coef.width:.3g}, {coef.width / coef.plain:.2g} times that without privacy"
+            width = width if math.isfinite(coef.width) else "cannot say"
+            unsaid = f"; {coef.unsaid:.0%} of fits cannot say" if coef.unsaid > 0 and math.isfinite(coef.width) else ""
+            lines.append(f"  {coef.name.ljust(longest)}  {width}{unsaid}")
         return "\n".join([*lines, *(f"Assumed: {fact}." for fact in self.assumptions)])
 
 

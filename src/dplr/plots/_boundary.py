@@ -109,8 +109,8 @@ def _draw_region(ax: Axes, first: Grid, second: Grid, lead: Grid, label: str, nu
 def _points(model: Model, X: Any, y: Any) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
     if X is None:
         return None, np.empty(0)
-    known, targets = None if model.prep is None else model.prep.layout, np.asarray(y)
-    layout = None if known is None or known.plain else known
+    prep_layout, targets = None if model.prep is None else model.prep.layout, np.asarray(y)
+    layout = None if prep_layout is None or prep_layout.plain else prep_layout
     points = np.asarray(X, dtype=np.float64) if layout is None else model.counted(_encoded(layout, X))
     if points.ndim != 2 or points.shape[1] != 2 or targets.shape != points.shape[:1]:
         raise ValueError(

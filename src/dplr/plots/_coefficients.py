@@ -112,7 +112,7 @@ def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: 
 
 
 def effect_words(model: Model, effects: Effects, per: str) -> str:
-    """What the horizontal axis of the coefficients measures."""
+    """The label of the horizontal axis of the coefficients."""
     step = "per unit of the column" if per == "unit" else "from the lower to the upper bound of the column"
     return f"change of the {changed_words(model, effects)}\n{step}"
 

@@ -1,4 +1,4 @@
-"""What the pictures share: palette, axes, titles and legends that are safe for any name."""
+"""The style of the pictures: palette, axes, titles and legends that are safe for any name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def named_lines(ax: Axes) -> list[Line2D]:
 def legend(ax: Axes) -> None:
     """Name the lines. matplotlib would leave out names that begin with an underscore, and read $ as a formula."""
     lines = named_lines(ax)
-    made = ax.legend(lines, ["entry"] * len(lines), frameon=False, fontsize="small")
-    for text, line in zip(made.get_texts(), lines, strict=True):
+    frame = ax.legend(lines, ["entry"] * len(lines), frameon=False, fontsize="small")
+    for text, line in zip(frame.get_texts(), lines, strict=True):
         text.set_parse_math(False)
         text.set_text(str(line.get_label()))

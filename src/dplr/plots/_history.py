@@ -63,8 +63,8 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
     """
     model = read_model(est)
     check_choice("what", what, ("gradients", "public_loss"))
-    if isinstance(given := getattr(est, "history_", None), dict):
-        raise ValueError(sentence("est", "must have one history, and not one for each class", list(given)))
+    if isinstance(history := getattr(est, "history_", None), dict):
+        raise ValueError(sentence("est", "must have one history, and not one for each class", list(history)))
     if model.history is None or model.statement is None:
         those = " or ".join(f'mechanism="{name}"' for name, about in SHORTHANDS.items() if about.steps_in)
         raise ValueError(sentence("est", f"must be fitted with {those} to have a history", type(est).__name__))

@@ -22,7 +22,7 @@ _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many em
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """What may be said of a fitted model without its data.
+    """The facts of a fitted model without its data.
 
     Attributes
     ----------
@@ -94,11 +94,11 @@ def read_model(est: Any) -> Model:
             sentence("est", "must be a fitted linear model, with `coef_`", type(est).__name__, "Call `fit` first.")
         )
     coef = np.atleast_2d(np.asarray(est.coef_, dtype=np.float64))
-    given = getattr(est, "coef_names_", None)
-    given = getattr(est, "feature_names_in_", None) if given is None else given
-    if given is None or len(given) != coef.shape[1]:
-        given = [f"x{column}" for column in range(coef.shape[1])]
-    names = tuple(str(name) for name in given)
+    columns = getattr(est, "coef_names_", None)
+    columns = getattr(est, "feature_names_in_", None) if columns is None else columns
+    if columns is None or len(columns) != coef.shape[1]:
+        columns = [f"x{column}" for column in range(coef.shape[1])]
+    names = tuple(str(name) for name in columns)
     classes = [str(label) for label in getattr(est, "classes_", ())]
     kind = getattr(est, "_kind", "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear")
     history = getattr(est, "history_", None)

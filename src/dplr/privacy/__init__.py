@@ -1,4 +1,4 @@
-"""What is promised, and what it costs."""
+"""Guarantees, and their costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What composes statements, imported on first use: it loads scipy."""
+    """The functions that compose statements, imported on first use: they load scipy."""
     if name in ("basic", "equal_shares", "zcdp"):
         return getattr(importlib.import_module("dplr.privacy.composition"), name)
     raise AttributeError(f"module 'dplr.privacy' has no attribute {name!r}")

@@ -136,8 +136,8 @@ def composed_eps(
     sampled = [part for part, _ in parts if isinstance(part, Poisson)]
     finest = min([1e-4, 1e-4 * resolution, *(_spacing(part.rate, part.noise_multiplier) for part in sampled)])
     spacing = max([finest, *(_largest_loss(part.rate, part.noise_multiplier) / _MOST_LOSSES for part in sampled)])
-    first, *others = (_distribution(part, count, neighbouring, spacing) for part, count in parts)
-    return float(functools.reduce(lambda one, other: one.compose(other), others, first).get_epsilon_for_delta(delta))
+    first, *rest = (_distribution(part, count, neighbouring, spacing) for part, count in parts)
+    return float(functools.reduce(lambda one, two: one.compose(two), rest, first).get_epsilon_for_delta(delta))
 
 
 @functools.lru_cache(maxsize=256)

@@ -58,8 +58,8 @@ def grid_exponent(scale: Fraction, bits: int, sum_exponent: int = SUM_EXPONENT) 
 
 def _grid_bits(numbers: int, eps: Fraction) -> int:
     """Bits of the noise scale in grid units, such that flooring costs at most 2^-16 of eps where they suffice."""
-    wanted = math.ceil(math.log2(numbers) - math.log2(eps)) + _FLOOR_COST_BITS
-    return min(max(wanted, _LEAST_BITS), _MOST_BITS)
+    bits = math.ceil(math.log2(numbers) - math.log2(eps)) + _FLOOR_COST_BITS
+    return min(max(bits, _LEAST_BITS), _MOST_BITS)
 
 
 @functools.lru_cache(maxsize=256)  # pure, and exact rational arithmetic takes a while
@@ -126,7 +126,7 @@ class GaussianBlock:
 
 
 def continuous_delta(delta: float, numbers: int) -> float:
-    """What remains of delta for continuous noise: delta (1 - 10^-6) / e^(N/(24 s^2)) for N draws."""
+    """The remainder of delta for continuous noise: delta (1 - 10^-6) / e^(N/(24 s^2)) for N draws."""
     return delta * (1 - 1e-6) * math.exp(-numbers / (24 * 4.0**GAUSSIAN_BITS))
 
 
@@ -198,8 +198,8 @@ def discrete_gaussian(
     if numbers > MOST_GAUSSIAN_NUMBERS:
         raise ValueError(sentence("delta", f"must be 0 to release {numbers} numbers", delta, "Use fewer features."))
     mu = discrete_gaussian_mu(eps, delta, numbers)
-    found = gaussian_blocks(sensitivity, 1 / Fraction(mu), weights, sizes, SUM_EXPONENT)
-    if found is None:
+    noise = gaussian_blocks(sensitivity, 1 / Fraction(mu), weights, sizes, SUM_EXPONENT)
+    if noise is None:
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use delta=0."))
-    charged, blocks = found
+    charged, blocks = noise
     return charged, mu, blocks

@@ -1,4 +1,4 @@
-"""What several releases cost together, in closed form. Pure functions of statements; proofs in composition.md."""
+"""Joint cost of several releases, in closed form. Pure functions of statements; proofs in composition.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 
 
 class Priced(Protocol):
-    """What composition reads of a statement."""
+    """The facts of a statement that composition reads."""
 
     @property
     def eps(self) -> float:
@@ -133,8 +133,8 @@ def _least(curve: Callable[[float], float]) -> float:
     """Minimum over log(alpha - 1): the curves fall and then rise, and each of their values is a valid bound."""
     low, high = -30.0, 60.0
     for _ in range(140):  # the bracket shrinks to two thirds each time, in the end to 1e-22
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, right) if curve(left) <= curve(right) else (left, high)
+        lower, upper = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, upper) if curve(lower) <= curve(upper) else (lower, high)
     return curve((low + high) / 2)
 
 
@@ -223,10 +223,10 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
     """
     costs = [rho_of(statement) for statement in statements]
     rho = float_up(sum((exact(cost) for cost, _ in costs), Fraction(0)))
-    left = float_down(exact(check_delta(delta)) - sum((exact(lost) for _, lost in costs), Fraction(0)))
-    if left < 0 or (left == 0 and rho > 0):
+    remainder = float_down(exact(check_delta(delta)) - sum((exact(lost) for _, lost in costs), Fraction(0)))
+    if remainder < 0 or (remainder == 0 and rho > 0):
         return math.inf, delta
-    return (eps_of_rho(rho, left) if rho else 0.0), delta
+    return (eps_of_rho(rho, remainder) if rho else 0.0), delta
 
 
 def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[float, float]:
@@ -277,12 +277,12 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
     check_choice("kind", kind, KINDS)
     if kind != "pure" and delta == 0:
         raise ValueError(sentence("delta", "must be positive unless each release is pure", delta))
-    each = float_down(exact(delta) / k) if kind != "pure" else 0.0
-    plain = (eps if math.isinf(eps) else float_down(exact(eps) / k), each)
+    share_delta = float_down(exact(delta) / k) if kind != "pure" else 0.0
+    plain = (eps if math.isinf(eps) else float_down(exact(eps) / k), share_delta)
     if delta == 0 or k == 1 or math.isinf(eps):
         return plain
     if kind == "gaussian":
-        return max(plain, (_gaussian_share(k, eps, delta, each), each))
+        return max(plain, (_gaussian_share(k, eps, delta, share_delta), share_delta))
     if kind == "pure":
         return max(plain, (_pure_share(k, largest_rho(eps, delta)), 0.0))
     # The releases may lose half of delta; the other half pays for the way back from zCDP.
@@ -316,11 +316,11 @@ def _pure_share(k: int, rho: float) -> float:
     return pure_eps_of_rho(exact(rho) / k)
 
 
-def _gaussian_share(k: int, eps: float, delta: float, each: float) -> float:
-    """eps_i at delta_i = each of mu-GDP with k mu^2 / 2 = rho, such that no calibration to it exceeds mu."""
+def _gaussian_share(k: int, eps: float, delta: float, share_delta: float) -> float:
+    """eps_i at delta_i = share_delta of mu-GDP with k mu^2 / 2 = rho, such that no calibration to it exceeds mu."""
     mu = math.sqrt(2 * largest_rho(eps, delta) / k) * (1 - 2 * _MARGIN)
-    share = gaussian_eps(mu, each)
+    share = gaussian_eps(mu, share_delta)
     shrink = _MARGIN
-    while share > 0 and gaussian_mu(share, each) > mu:
+    while share > 0 and gaussian_mu(share, share_delta) > mu:
         share, shrink = share * (1 - shrink), 2 * shrink
     return share

@@ -1,4 +1,4 @@
-"""What may be promised, and about which neighbours: frozen values."""
+"""Guarantees, and the neighbours that they hold for: frozen values."""
 
 from __future__ import annotations
 

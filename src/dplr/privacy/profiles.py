@@ -1,4 +1,4 @@
-"""What releases cost together whose privacy profiles are known: delta as a function of eps. Proofs: profiles.md.
+"""Joint cost of releases with privacy profiles: delta as a function of eps. Proofs: profiles.md.
 
 Losses lie on a grid, and are composed by sums of numbers that are not negative. There is no Fourier transform here, so
 every rounding is bounded.
@@ -48,8 +48,8 @@ class _Losses(NamedTuple):
 def pure_profile(eps: float) -> Profile:
     """The profile of eps-DP, that of randomised response: (e^eps - e^x) / (1 + e^eps) at x."""
     # log1p of the smaller side: nothing cancels.
-    whole = math.log1p(math.exp(-eps))
-    return lambda asked: math.log(-math.expm1(asked - eps)) - whole if asked < eps else -math.inf
+    log_total = math.log1p(math.exp(-eps))
+    return lambda x: math.log(-math.expm1(x - eps)) - log_total if x < eps else -math.inf
 
 
 def profile_eps(parts: Sequence[Profile], count: int, delta: float, start: float) -> float:
@@ -72,7 +72,9 @@ def profile_eps(parts: Sequence[Profile], count: int, delta: float, start: float
         if end > _LARGEST_LOSS:
             return math.inf
     spacing = end / _POINTS
-    one = functools.reduce(lambda left, right: _sum(left, right, lost), (_dominating(part, spacing) for part in parts))
+    one = functools.reduce(
+        lambda first, second: _sum(first, second, lost), (_dominating(part, spacing) for part in parts)
+    )
     together = one
     for _ in range(count - 1):
         together = _sum(together, one, lost)
@@ -97,23 +99,23 @@ def _dominating(profile: Profile, spacing: float) -> _Losses:
 def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """How steeply the lower convex envelope of the points falls, between each and the next."""
 
-    def fall(left: int, right: int) -> float:
-        return float((y[left] - y[right]) / (x[right] - x[left]))
+    def fall(start: int, stop: int) -> float:
+        return float((y[start] - y[stop]) / (x[stop] - x[start]))
 
     corners, slopes = [0], np.empty(len(x) - 1)
     for point in range(1, len(x)):
         while len(corners) > 1 and fall(corners[-2], corners[-1]) <= fall(corners[-1], point):
             corners.pop()
         corners.append(point)
-    for left, right in itertools.pairwise(corners):
-        slopes[left:right] = fall(left, right)
+    for start, stop in itertools.pairwise(corners):
+        slopes[start:stop] = fall(start, stop)
     return slopes
 
 
-def _sum(one: _Losses, other: _Losses, lost: float) -> _Losses:
+def _sum(one: _Losses, two: _Losses, lost: float) -> _Losses:
     """Losses of two releases together; ends of at most `lost` are raised, to infinity or to the next loss."""
-    masses = np.convolve(one.masses, other.masses) * _UP
-    infinite = (one.infinite * other.total + other.infinite * one.total) * _UP
+    masses = np.convolve(one.masses, two.masses) * _UP
+    infinite = (one.infinite * two.total + two.infinite * one.total) * _UP
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])
     low, high = (int(np.searchsorted(sums, lost, side="right")) for sums in (below, above))
     low = min(low, len(masses) - 1)
@@ -123,7 +125,7 @@ def _sum(one: _Losses, other: _Losses, lost: float) -> _Losses:
     kept = masses[low : len(masses) - high]
     if low:
         kept[0] += below[low - 1] * _UP
-    return _Losses(kept, one.first + other.first + low, infinite)
+    return _Losses(kept, one.first + two.first + low, infinite)
 
 
 def _least_eps(together: _Losses, spacing: float, rounding: float, delta: float) -> float:

@@ -41,7 +41,7 @@ _NUMBERS = MOST_GAUSSIAN_NUMBERS
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What composition needs of a statement; `draws` counts the numbers that got Gaussian noise."""
+    """The facts of a statement for composition; `draws` counts the numbers that got Gaussian noise."""
 
     eps: float
     delta: float
@@ -62,13 +62,13 @@ class Cost:
 Costs = Mapping[Cost, int]
 
 
-def added(costs: Costs, more: Costs) -> dict[Cost, int]:
+def added(costs: Costs, addition: Costs) -> dict[Cost, int]:
     """Both together."""
-    return dict(Counter(costs) + Counter(more))
+    return dict(Counter(costs) + Counter(addition))
 
 
 def probe(kind: str, eps: float, delta: float) -> Cost:
-    """What a release of that kind costs at most: see `Rule.remaining`."""
+    """The largest cost of a release of that kind: see `Rule.remaining`."""
     if kind == "gaussian":
         return Cost(eps, delta, Gaussian(gaussian_mu(eps, delta)), 1)
     return Cost(eps, delta, Approx(eps, delta) if delta else Pure(eps), 0)
@@ -102,8 +102,8 @@ class Rule(Protocol):
         """
         ...
 
-    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
-        """What has too little room for `more`; empty where `fits` takes both together."""
+    def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
+        """The sums with too little room for `addition`; empty where `fits` takes both together."""
         ...
 
 
@@ -112,7 +112,7 @@ def _sums(costs: Costs) -> tuple[Fraction, Fraction]:
     return eps, sum((count * exact(cost.delta) for cost, count in costs.items()), Fraction(0))
 
 
-def _left(total: float, spent: Fraction) -> float:
+def _remainder(total: float, spent: Fraction) -> float:
     return max(float_down(exact(total) - spent), 0.0)
 
 
@@ -120,10 +120,10 @@ def _draws(costs: Costs) -> int:
     return sum(cost.draws * count for cost, count in costs.items())
 
 
-def _with_delta(eps: float, left: float, kind: str, delta: float | None) -> tuple[float, float]:
+def _with_delta(eps: float, remainder: float, kind: str, delta: float | None) -> tuple[float, float]:
     """The eps, if that delta is left; a pure release has none, and without one it is what is left."""
-    delta = (0.0 if kind == "pure" else left) if delta is None else delta
-    return (eps if delta <= left else 0.0), delta
+    delta = (0.0 if kind == "pure" else remainder) if delta is None else delta
+    return (eps if delta <= remainder else 0.0), delta
 
 
 def _most_eps(fits: Callable[[float], bool], high: float, close: float = 0.0) -> float:
@@ -155,17 +155,17 @@ class Basic:
         return float_up(eps), float_up(delta)
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """What is left of both; the kind does not matter."""
+        """The remainder of both; the kind does not matter."""
         spent, lost = _sums(costs)
-        return _with_delta(_left(self.eps, spent), _left(self.delta, lost), kind, delta)
+        return _with_delta(_remainder(self.eps, spent), _remainder(self.delta, lost), kind, delta)
 
-    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+    def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """Eps, delta, or both."""
-        pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(more), strict=True)
+        pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(addition), strict=True)
         return [
-            Shortage(unit, float(needed), _left(whole, spent))
-            for unit, whole, spent, needed in pairs
-            if spent + needed > exact(whole)
+            Shortage(unit, float(needed), _remainder(budget, spent))
+            for unit, budget, spent, needed in pairs
+            if spent + needed > exact(budget)
         ]
 
 
@@ -182,25 +182,25 @@ class Zcdp:
 
     @property
     def for_lost(self) -> float:
-        """What releases with a delta of their own may lose."""
+        """The delta for releases with a delta of their own."""
         return self.delta / 2
 
     @property
     def most(self) -> Fraction:
-        """What the costs of all releases may add up to."""
+        """The limit of the sum of the costs of all releases."""
         return exact(largest_rho(self.eps, self.delta / 2))
 
     def one(self, cost: Cost) -> tuple[float, float]:
-        """What a release adds, and what it may lose."""
+        """The cost of a release, and the delta that it may lose."""
         return rho_of(cost)
 
     def way_back(self, total: float) -> tuple[float, float]:
         """(eps, delta) of costs that add up to `total`."""
         return eps_of_rho(total, self.delta / 2), self.delta / 2
 
-    def pure(self, left: Fraction) -> float:
+    def pure(self, remainder: Fraction) -> float:
         """The eps of a pure release that adds no more than what is left."""
-        return pure_eps_of_rho(left)
+        return pure_eps_of_rho(remainder)
 
     def _spent(self, costs: Costs) -> tuple[Fraction, Fraction, Fraction | None]:
         """Sums of costs, of lost delta, and of eps; None where a Gaussian release has no eps of its own."""
@@ -230,36 +230,39 @@ class Zcdp:
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The larger eps of both ways, and what is left of delta for lost releases; Gaussian ones have one way."""
         total, lost, eps = self._spent(costs)
-        left = max(self.most - total, Fraction(0))
+        remainder = max(self.most - total, Fraction(0))
         if kind == "gaussian" and delta is not None:
-            return self._gaussian(left, delta), delta
-        through = self.pure(left) if left else 0.0
+            return self._gaussian(remainder, delta), delta
+        through = self.pure(remainder) if remainder else 0.0
         return _with_delta(
-            max(through, 0.0 if eps is None else _left(self.eps, eps)), _left(self.for_lost, lost), kind, delta
+            max(through, 0.0 if eps is None else _remainder(self.eps, eps)),
+            _remainder(self.for_lost, lost),
+            kind,
+            delta,
         )
 
-    def _gaussian(self, left: Fraction, delta: float) -> float:
+    def _gaussian(self, remainder: Fraction, delta: float) -> float:
         def fits(eps: float) -> bool:
-            return exact(self.one(probe("gaussian", eps, delta))[0]) <= left
+            return exact(self.one(probe("gaussian", eps, delta))[0]) <= remainder
 
         high = SMALLEST_EPS
         while high < _LARGEST_GAUSSIAN_EPS and fits(high):
             high *= 2
         return _most_eps(fits, high)
 
-    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+    def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """Delta for lost releases; or the sum of costs, and of eps where both ways were open."""
-        (total, lost, eps), (needed, loses, own) = self._spent(costs), self._spent(more)
+        (total, lost, eps), (needed, loses, added_eps) = self._spent(costs), self._spent(addition)
         short = []
         if lost + loses > exact(self.for_lost):
-            short.append(Shortage("delta for releases that state one", float(loses), _left(self.for_lost, lost)))
-        both = None if eps is None or own is None else (eps, own)
+            short.append(Shortage("delta for releases that state one", float(loses), _remainder(self.for_lost, lost)))
+        both = None if eps is None or added_eps is None else (eps, added_eps)
         if total + needed > self.most and (both is None or sum(both) > exact(self.eps)):
-            infinite = any(math.isinf(self.one(cost)[0]) for cost in more)
-            left = max(float_down(self.most - total), 0.0)
-            short.append(Shortage(self.unit, math.inf if infinite else float(needed), left))
+            infinite = any(math.isinf(self.one(cost)[0]) for cost in addition)
+            remainder = max(float_down(self.most - total), 0.0)
+            short.append(Shortage(self.unit, math.inf if infinite else float(needed), remainder))
             if both is not None:
-                short.append(Shortage("eps to be added instead", float(both[1]), _left(self.eps, both[0])))
+                short.append(Shortage("eps to be added instead", float(both[1]), _remainder(self.eps, both[0])))
         return short
 
 
@@ -274,7 +277,7 @@ class Gdp(Zcdp):
 
     @property
     def for_lost(self) -> float:
-        """What releases with a delta of their own may lose."""
+        """The delta for releases with a delta of their own."""
         return float_down(exact(self.delta) * _LOST)
 
     @property
@@ -284,7 +287,7 @@ class Gdp(Zcdp):
 
     @property
     def target(self) -> tuple[float, float]:
-        """What continuous noise must meet so that as many discrete numbers as a ledger takes meet the budget."""
+        """The target of continuous noise, with which as many discrete numbers as a ledger takes meet the budget."""
         rest = float_down(exact(self.delta) * (1 - _LOST))
         return continuous_target(self.eps, rest, _MOST_DRAWS, "Use composition='zcdp'.")
 
@@ -301,9 +304,9 @@ class Gdp(Zcdp):
         eps, delta = self.target
         return gaussian_eps(math.sqrt(total) * (1 + 2.0**-50), delta) + (self.eps - eps), self.delta - self.for_lost
 
-    def pure(self, left: Fraction) -> float:
+    def pure(self, remainder: Fraction) -> float:
         """The eps of a pure release whose mu^2 is no more than what is left."""
-        return pure_eps_of_square(left)
+        return pure_eps_of_square(remainder)
 
     def fits(self, costs: Costs) -> bool:
         """The filter of theorem 6."""
@@ -315,11 +318,11 @@ class Gdp(Zcdp):
             return 0.0, delta
         return Zcdp.remaining(self, costs, kind, delta)
 
-    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+    def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """As with zCDP, or of numbers with Gaussian noise."""
-        left, needed = _MOST_DRAWS - _draws(costs), _draws(more)
-        numbers = [Shortage("numbers with Gaussian noise", needed, left)] if needed > left else []
-        return numbers + Zcdp.short_of(self, costs, more)
+        remainder, needed = _MOST_DRAWS - _draws(costs), _draws(addition)
+        numbers = [Shortage("numbers with Gaussian noise", needed, remainder)] if needed > remainder else []
+        return numbers + Zcdp.short_of(self, costs, addition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +370,9 @@ class Pld:
             high *= 2
         return _most_eps(fits, high, _CLOSE), delta
 
-    def short_of(self, costs: Costs, more: Costs) -> list[Shortage]:
+    def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """The composed eps."""
-        before, after = self._eps(costs), self._eps(added(costs, more))
+        before, after = self._eps(costs), self._eps(added(costs, addition))
         if after <= self.eps:
             return []
         return [Shortage("eps by loss distributions", after - before, max(self.eps - before, 0.0))]

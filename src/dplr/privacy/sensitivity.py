@@ -188,8 +188,8 @@ def square_replace_one(moments: Callable[[float], float], reach: float, square: 
 
 def free_square(moments: Callable[[float], float], reach: float) -> float:
     """The largest `square` for which no ratio in `square_replace_one` costs more than moments(1); 0 for none."""
-    whole = moments(1.0)
-    gains = ((whole - moments(ratio) - (1 - ratio) * reach) / (1 - ratio * ratio) for ratio in _RATIOS[:-1])
+    at_one = moments(1.0)
+    gains = ((at_one - moments(ratio) - (1 - ratio) * reach) / (1 - ratio * ratio) for ratio in _RATIOS[:-1])
     return max(0.0, min(gains))
 
 
@@ -205,7 +205,7 @@ def square_add_remove(moments: float, square: float) -> float:
 
 
 def square_l2_add_remove(moments: float, square: float) -> float:
-    """The same in L2."""
+    """Exact L2 sensitivity of (moments, square * sum y^2): the record with the largest moments has |y| = 1."""
     return math.hypot(moments, square)
 
 
@@ -215,7 +215,7 @@ def meat_add_remove(row_norm: float) -> float:
 
 
 def meat_replace_one(row_norm: float) -> float:
-    """The same where a record is replaced: two rows at right angles (functional.md, lemma 15)."""
+    """L2 sensitivity of that sum where a record is replaced: two rows at right angles (functional.md, lemma 15)."""
     return math.sqrt(2) * row_norm**2
 
 
@@ -234,7 +234,7 @@ def score_add_remove(radius: float, quadratic: float, iota: float = 0.0) -> floa
 
 
 def score_replace_one(radius: float, quadratic: float, iota: float = 0.0) -> float:
-    """The same under replace_one: at most 2 r for kappa <= sqrt 2 `FREE_HESSIAN`, exactly so with two coordinates.
+    """L2 sensitivity under replace_one: at most 2 r if kappa <= sqrt 2 `FREE_HESSIAN`, exactly so with two coordinates.
 
     The squared change is at most 2 r^2 (p^2 + p'^2) + quadratic^2 r^4 (h^2 + h'^2), h = p (1 - p): twice the squared
     sum of two records that add, with a Hessian of weight quadratic / sqrt 2 (score.md, lemma 1).
@@ -252,12 +252,12 @@ def _largest_score(kappa: float) -> float:
 
 
 def first_score_add_remove(radius: float, quadratic: float, iota: float = 0.0) -> float:
-    """The same at zero, where p = 1/2 for every record: the moments of lemma 4 with factors 1/2 and 1/4."""
+    """L2 sensitivity of both at zero, where p = 1/2 for every record: lemma 4 with factors 1/2 and 1/4."""
     return l2_add_remove(radius, 0.5, quadratic / 4, iota)
 
 
 def first_score_replace_one(radius: float, quadratic: float, iota: float = 0.0) -> float:
-    """The same under replace_one: r for kappa <= sqrt 2 (score.md, lemma 2)."""
+    """L2 sensitivity of both at zero under replace_one: r for kappa <= sqrt 2 (score.md, lemma 2)."""
     return l2_replace_one(radius, 0.5, quadratic / 4, iota)
 
 
@@ -333,7 +333,7 @@ def gradient(records: int, lipschitz: float, row_norm: float) -> float:
 
 
 def gradient_gauge(records: int, lipschitz: float) -> float:
-    """The same in the gauge of a body that holds every row: the row's gauge is at most 1 (objective.md, section 3)."""
+    """The gradient's sensitivity in the gauge of a body of rows: each has gauge at most 1 (objective.md, section 3)."""
     return records * lipschitz
 
 

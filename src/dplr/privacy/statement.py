@@ -1,4 +1,4 @@
-"""What a release promises and what it holds, as frozen values."""
+"""Promises and blocks of a release, as frozen values."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class PrivacyStatement:
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """What the statement says, as a tuple of pairs of a label and a text."""
+        """The statement as a tuple of pairs of a label and a text."""
         lines = [
             ("guarantee", self._guarantee_sentence()),
             *((NOT_COVERED, fact) for fact in self.uncovered),

@@ -76,12 +76,12 @@ class Unit:
 
     @property
     def one(self) -> str:
-        """What the guarantee protects one of: `"record"` or `"person"`."""
+        """The unit that the guarantee protects: `"record"` or `"person"`."""
         return "record" if self.person is None else "person"
 
     @property
     def many(self) -> str:
-        """What a number of rows counts: `"records"` or `"persons"`."""
+        """The unit of a number of rows: `"records"` or `"persons"`."""
         return f"{self.one}s"
 
     def relation(self, neighbouring: Neighbouring) -> str:
@@ -110,17 +110,19 @@ class Unit:
     @property
     def rules(self) -> tuple[str, ...]:
         """The public rules as sentences; none where every row counts whole."""
-        said = []
+        sentences = []
         if self.person is not None:
             k, m = self.rows_per_person, "1/m" if self.rows_per_person == 1 else f"min(1, {self.rows_per_person}/m)"
             scaled = "" if k == 1 else f", divided by {k}"
-            said.append(f"one person is all rows with one value of {self.person}; each of m rows counts {m}{scaled}")
+            sentences.append(
+                f"one person is all rows with one value of {self.person}; each of m rows counts {m}{scaled}"
+            )
         if self.weight_max is not None:
-            said.append(f"weights are clipped to [0, {self.weight_max:g}] and divided by {self.weight_max:g}")
+            sentences.append(f"weights are clipped to [0, {self.weight_max:g}] and divided by {self.weight_max:g}")
         if self.class_weights:
             factors = ", ".join(f"{label}: {factor:g}" for label, factor in self.class_weights)
-            said.append(f"labels have the public weights {factors}, divided by the largest")
-        return tuple(said)
+            sentences.append(f"labels have the public weights {factors}, divided by the largest")
+        return tuple(sentences)
 
 
 ROW = Unit()

@@ -1,4 +1,4 @@
-"""What leaves a mechanism: post-processing of a release, nothing else."""
+"""The results of a mechanism: post-processing of a release, nothing else."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Geometry:
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
         elif self.grouped:
-            hot, products = (sum(size for _, size in each) for each in (self.blocks, self.shared))
+            hot, products = (sum(size for _, size in spans) for spans in (self.blocks, self.shared))
             numbers = len(self.numbers) - products
             parts = [f"{numbers} numeric columns"]
             parts[0] += f" ({len(self.marked)} with a column that marks missing values)" if self.marked else ""

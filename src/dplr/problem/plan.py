@@ -1,4 +1,4 @@
-"""What a mechanism will do, fixed before any row is read."""
+"""Plans of mechanisms, fixed before any row is read."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a mechanism will do, fixed before any row is read: what `dplr.plan` returns.
+    """The plan of a mechanism, fixed before any row is read: the result of `dplr.plan`.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Plan:
         return dict(self.statement.released)
 
     def cost(self, ledger: LedgerLike, fits: int = 1) -> Price:
-        """What releases of this plan would cost a ledger, and whether all fit now; reads no data and spends nothing.
+        """The cost to a ledger of releases of this plan, and whether all fit now; reads no data and spends nothing.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Plan:
         if self.minimisation is not None:
             solved = self.minimisation
             certified = f"certified within {solved.tolerance / solved.ridge:.3g} of the minimum"
-            ridge = " to ".join(f"{each:.6g}" for each in solved.ridges)
+            ridge = " to ".join(f"{value:.6g}" for value in solved.ridges)
             lines.append(f"  minimisation  ridge {ridge} on the sum objective, {certified}")
         if self.descent is not None:
             walk = self.descent

@@ -56,7 +56,7 @@ class Problem:
         return self.n_rows / 2 if self.unit.weight_max is not None else float(self.n_rows)
 
     def weighted(self, weights: Sequence[float]) -> Problem:
-        """The same problem for coefficients divided by these weights, and columns multiplied by them; () for itself."""
+        """The problem for coefficients divided by these weights, and columns multiplied by them; () for itself."""
         if not weights:
             return self
         start = None if self.w0 is None else tuple(w / a for w, a in zip(self.w0, weights, strict=True))

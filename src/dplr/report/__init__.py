@@ -169,18 +169,18 @@ def _marked(drawn: list[tuple[str, str]], mark_safe: Any) -> list[dict[str, Any]
     return [{"svg": mark_safe(svg), "caption": caption} for svg, caption in drawn]
 
 
-def _statement(found: Any, name: str) -> PrivacyStatement:
+def _statement(statement: Any, name: str) -> PrivacyStatement:
     """The statement that a page is about; raise ValueError where there is none, or none that a page has words for."""
-    if not isinstance(found, PrivacyStatement):
+    if not isinstance(statement, PrivacyStatement):
         raise ValueError(sentence("est", "must have a privacy statement, `privacy_`", name))
-    if found.mechanism not in SHORTHANDS:
+    if statement.mechanism not in SHORTHANDS:
         remedy = "A baseline has no report; its statement, `privacy_`, says what it promises."
         raise ValueError(sentence("est", "must be a model by a mechanism of dplr", name, remedy))
-    return found
+    return statement
 
 
 def _blocks(statement: PrivacyStatement) -> list[str]:
     """The statement's lines on what was released, each with the sensitivity that its noise covers."""
     texts = [printable(text) for label, text in statement.lines if label == "released"]
-    found = zip(texts, statement.released.values(), strict=True)
-    return [f"{text}; the noise has {block.noise_words}" if block.scale else text for text, block in found]
+    pairs = zip(texts, statement.released.values(), strict=True)
+    return [f"{text}; the noise has {block.noise_words}" if block.scale else text for text, block in pairs]

@@ -1,4 +1,4 @@
-"""What all pages share: templates, a policy that lets nothing in, numbers and names as a reader sees them."""
+"""The base of all pages: templates, a policy that lets nothing in, numbers and names as a reader sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says in words: functions of the privacy statement and of the model's shape alone."""
+"""The words of a report: functions of the privacy statement and of the model's shape alone."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ class Alarm(NamedTuple):
 
 def alarms(statement: PrivacyStatement) -> list[Alarm]:
     """Everything that voids the promise."""
-    found = []
+    messages = []
     if math.isinf(statement.eps):
-        found.append(Alarm("No privacy.", "This model was fitted without noise (eps = inf). Treat it like the data."))
+        messages.append(
+            Alarm("No privacy.", "This model was fitted without noise (eps = inf). Treat it like the data.")
+        )
     if statement.reproducible:
-        found.append(
+        messages.append(
             Alarm(
                 "Not private: the noise came from a seed.",
                 "Whoever knows or guesses the seed can take the noise away again. This is a test or a simulation; "
@@ -48,8 +50,10 @@ def alarms(statement: PrivacyStatement) -> list[Alarm]:
         )
     if statement.uncovered:
         facts = "; ".join(map(printable, statement.uncovered))
-        found.append(Alarm("Not everything is covered.", f"The promise on this page does not hold for this: {facts}."))
-    return found
+        messages.append(
+            Alarm("Not everything is covered.", f"The promise on this page does not hold for this: {facts}.")
+        )
+    return messages
 
 
 def headline(model: Model, statement: PrivacyStatement) -> str:
@@ -296,7 +300,7 @@ def _ranges(model: Model) -> str:
 
 
 def secrets(statement: PrivacyStatement) -> list[str]:
-    """What a data holder has seen that is not covered."""
+    """Facts that a data holder has seen and that are not covered."""
     kept = [
         "warnings and errors of the fit: they depend on the data, such as the share of values outside the bounds;",
         "scores of this model on private rows, cross-validation included, and choices made by looking at them;",

@@ -35,17 +35,17 @@ class Chosen:
     references: dict[str, str]
 
 
-def positions(names: Sequence[str], layout: Layout | None, wanted: Sequence[str] | str) -> tuple[int, ...]:
+def positions(names: Sequence[str], layout: Layout | None, entries: Sequence[str] | str) -> tuple[int, ...]:
     """Positions of columns by name: of a coefficient, or of a column of the table with all of its coefficients."""
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
-    known = {name: [position] for position, name in enumerate(names)}
+    entries = [entries] if isinstance(entries, str) else list(entries)
+    places = {name: [position] for position, name in enumerate(names)}
     if layout is not None:
         spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
-        known = {feature: list(range(first, first + width)) for feature, first, width in spans} | known
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        raise ValueError(sentence("columns", f"must be names among {describe(list(known))}", describe(unknown)))
-    return tuple(sorted({position for name in wanted for position in known[name]}))
+        places = {feature: list(range(first, first + width)) for feature, first, width in spans} | places
+    unknown = [name for name in entries if name not in places]
+    if unknown or not entries:
+        raise ValueError(sentence("columns", f"must be names among {describe(list(places))}", describe(unknown)))
+    return tuple(sorted({position for name in entries for position in places[name]}))
 
 
 def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None) -> Chosen:
@@ -80,7 +80,7 @@ def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Se
 
 
 def levels_of(column: object) -> list[str]:
-    """What the levels of a column are called, if it has a block of them; else nothing."""
+    """The names of a column's levels, if it has a block of them; else nothing."""
     if isinstance(column, Bins):
         return list(column.labels)
     if isinstance(column, Levels) and column.kind == "one_hot":

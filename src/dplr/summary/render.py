@@ -68,7 +68,7 @@ def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
     numbers = _released if table.obstacle else _numbers
     width = len(heads(table))
     return [
-        [*map(_seen, name), *_clipping(table, line), *numbers(line)][:width]
+        [*map(_printable, name), *_clipping(table, line), *numbers(line)][:width]
         for name, line in zip(names, lines, strict=True)
     ]
 
@@ -99,14 +99,14 @@ def _released(line: Line) -> list[str]:
     return [rounded(line.estimate, decimals(abs(line.estimate), digits)), ""]
 
 
-def _seen(text: str) -> str:
+def _printable(text: str) -> str:
     """Text whose characters are all seen: names come from others, and could steer what shows them."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _facts(table: Summary) -> str:
     hidden = ("level", "coefficients")
-    return _seen("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
+    return _printable("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
 
 
 def _about(table: Summary) -> str:
@@ -137,10 +137,10 @@ def p_text(value: float) -> str:
 
 
 def _remarks(table: Summary) -> list[str]:
-    """What stands under a table."""
-    found = [_seen(f"{column}: compared with {level}") for column, level in table.references.items()]
-    references = [f"Reference levels. {'; '.join(found)}."] if found else []
-    return [*map(_seen, (*table.alarms, *table.advice)), *references, *map(_seen, table.notes)]
+    """The remarks under a table."""
+    entries = [_printable(f"{column}: compared with {level}") for column, level in table.references.items()]
+    references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
+    return [*map(_printable, (*table.alarms, *table.advice)), *references, *map(_printable, table.notes)]
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -171,10 +171,10 @@ def as_brief(table: Summary) -> str:
     """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
     facts = table.facts
     values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
-    subject = f"{table.title}: {_short(_seen(facts['target']))}, {', '.join(values)}"
+    subject = f"{table.title}: {_short(_printable(facts['target']))}, {', '.join(values)}"
     top = _filled(subject) + _filled(_about(table))
-    remarks = [line for sentence in table.alarms for line in _filled(_seen(sentence))]
-    for lines in (_filled(_seen(sentence)) for sentence in table.advice):
+    remarks = [line for sentence in table.alarms for line in _filled(_printable(sentence))]
+    for lines in (_filled(_printable(sentence)) for sentence in table.advice):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
@@ -192,7 +192,7 @@ def as_brief(table: Summary) -> str:
 def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
     """Lines of the table, each level with its reference."""
     rows = _cells(table, shown)
-    names = [_seen(f"{line.name} vs {line.reference}" if line.reference else line.name) for line in shown]
+    names = [_printable(f"{line.name} vs {line.reference}" if line.reference else line.name) for line in shown]
     for row, name in zip(rows, _shortened(names), strict=True):
         row[1 if _classes(table) else 0] = name
     return _grid(table, rows)
@@ -209,8 +209,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def _padded(cell: str, width: int, left: bool) -> str:
-    return cell.ljust(width) if left else cell.rjust(width)
+def _padded(cell: str, width: int, flush_left: bool) -> str:
+    return cell.ljust(width) if flush_left else cell.rjust(width)
 
 
 def as_html(table: Summary) -> str:
@@ -225,7 +225,7 @@ def as_html(table: Summary) -> str:
         for row in cells(table)
     )
     facts = f"{_facts(table)}. {_about(table)}"
-    remarks = "".join(f"<li>{html.escape(each)}</li>" for each in _remarks(table))
+    remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in _remarks(table))
     return (
         f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
         f"<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table><ul>{remarks}</ul>"
@@ -281,5 +281,5 @@ def as_csv(table: Summary) -> str:
 def _full(value: str | float) -> str:
     """A number in full; text that no spreadsheet takes for a formula."""
     if isinstance(value, str):
-        return f"'{_seen(value)}" if value[:1] in ("=", "+", "-", "@") else _seen(value)
+        return f"'{_printable(value)}" if value[:1] in ("=", "+", "-", "@") else _printable(value)
     return repr(value) if math.isfinite(value) else ""

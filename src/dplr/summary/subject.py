@@ -67,7 +67,7 @@ class Equation:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Subject:
-    """What a table is about.
+    """The subject of a table.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def summarise(
     subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
 ) -> Summary:
     """The regression table; with `most` only that many lines of it, as each of them takes time."""
-    model_level = _each(subject, level, joint)
+    model_level = _model_level(subject, level, joint)
     if joint:  # of all lines, whether or not they are asked for
         model_level = 1 - (1 - model_level) / len(subject.names)
     lines: list[Line] = []
@@ -136,15 +136,15 @@ def summarise(
     )
 
 
-def _each(subject: Subject, level: float, joint: bool) -> float:
+def _model_level(subject: Subject, level: float, joint: bool) -> float:
     """The level of each model: joint intervals of several hold together."""
     return 1 - (1 - level) / len(subject.equations) if joint else level
 
 
 def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> list[NDArray[np.float64]]:
     """(m, 2) ends of each model in the user's units; infinite where the released numbers cannot say."""
-    own = _each(subject, level, joint)
-    return [ends_of(equation, own, joint, coef_bound) for equation in subject.equations]
+    model_level = _model_level(subject, level, joint)
+    return [ends_of(equation, model_level, joint, coef_bound) for equation in subject.equations]
 
 
 def intervals_of(
@@ -195,8 +195,8 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
 def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
     if equation.reading.far:
-        said = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
-        return [f"{_of(equation)}{said} for them. A larger eps, tighter bounds, or a start at zero may help."]
+        reason = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
+        return [f"{_of(equation)}{reason} for them. A larger eps, tighter bounds, or a start at zero may help."]
     weakest, direction = weakness(equation.reading)
     if not weakest < _WEAK:
         return []
@@ -233,9 +233,9 @@ def _covers(reading: Reading, joint: bool) -> str:
     )
 
 
-def check_columns(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def check_columns(names: Sequence[str], entries: Sequence[str]) -> list[int]:
     """Positions of the coefficients of a table by name."""
-    missing = [name for name in wanted if name not in names]
-    if missing or not wanted:
+    missing = [name for name in entries if name not in names]
+    if missing or not entries:
         raise ValueError(sentence("columns", f"must be names among {', '.join(names)}", ", ".join(missing)))
-    return [list(names).index(name) for name in wanted]
+    return [list(names).index(name) for name in entries]

@@ -36,7 +36,7 @@ _GONE = ""  # ONNX has no missing text
 class Graph:
     """Nodes and constants as they come, under names that no input and no output has."""
 
-    def __init__(self, taken: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         try:
             self._onnx = importlib.import_module("onnx")
         except ModuleNotFoundError:
@@ -44,11 +44,11 @@ class Graph:
         self.types = self._onnx.TensorProto
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._taken = set(taken)
+        self._names = set(names)
 
-    def add(self, operator: str, *inputs: str, made: str | None = None, **attributes: Any) -> str:
+    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
         """The name of what a node gives."""
-        name = self._fresh() if made is None else made
+        name = self._fresh() if output is None else output
         self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
@@ -70,33 +70,33 @@ class Graph:
         """An input or output with a row per record."""
         return self._onnx.helper.make_tensor_value_info(name, kind, ["rows", *shape])
 
-    def model(self, inputs: Sequence[Any], outputs: Sequence[Any], said: str) -> Any:
-        """The checked model; `said` is its documentation."""
+    def model(self, inputs: Sequence[Any], outputs: Sequence[Any], description: str) -> Any:
+        """The checked model; `description` is its documentation."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "dplr", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="dplr", ir_version=IR_VERSION)
-        model.doc_string = said
+        model.doc_string = description
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
     def _fresh(self) -> str:
-        name = f"value {len(self._taken)}"
-        while name in self._taken:
+        name = f"value {len(self._names)}"
+        while name in self._names:
             name += "_"
-        self._taken.add(name)
+        self._names.add(name)
         return name
 
 
 def model_of(fitted: Any) -> Any:
-    """See `Exports.to_onnx`."""
+    """The ONNX model of a fitted one: the work of `Exports.to_onnx`."""
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     parts = () if prep.layout is None else parts_of(prep)
     ends = ("label", "margin", "probability") if hasattr(fitted, "classes_") else ("prediction",)
     listed = [_ALL] if names is None else [str(name) for name in names]
-    if taken := [name for name in listed if name in ("", *ends)]:
+    if clashes := [name for name in listed if name in ("", *ends)]:
         rule = f"must not be empty for ONNX, or {', '.join(ends)}"
-        raise ValueError(sentence("feature_names_in_", rule, taken, "Rename the columns before the fit."))
+        raise ValueError(sentence("feature_names_in_", rule, clashes, "Rename the columns before the fit."))
     graph, texts, d = Graph([*listed, *ends]), text_features(parts), fitted.n_features_in_
     if names is None:
         inputs = [graph.value(_ALL, graph.types.DOUBLE, d)]
@@ -121,16 +121,16 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
         target = fitted._record.prep.target
         if fitted._record.prep.link == "log":
             value = graph.add("Exp", value)
-        graph.add("Identity", value if target is None else _clipped(graph, value, *target), made="prediction")
+        graph.add("Identity", value if target is None else _clipped(graph, value, *target), output="prediction")
         return [graph.value("prediction", graph.types.DOUBLE)]
     table = graph.add("Add", product, graph.constant(intercept))
-    margin = graph.add("Identity", table if several else _flat(graph, table), made="margin")
+    margin = graph.add("Identity", table if several else _flat(graph, table), output="margin")
     if several:
         best = graph.add("ArgMax", margin, axis=1, keepdims=0)
     else:
         best = graph.add("Cast", graph.add("Greater", margin, graph.constant(0.0)), to=graph.types.INT64)
     kind, labels = _labels(graph, classes)
-    graph.add("Gather", labels, best, axis=0, made="label")
+    graph.add("Gather", labels, best, axis=0, output="label")
     outputs = [
         graph.value("label", kind),
         graph.value("margin", graph.types.DOUBLE, *([len(classes)] if several else [])),
@@ -138,10 +138,10 @@ def _outputs(graph: Graph, fitted: Any, matrix: str) -> list[Any]:
     if hasattr(fitted, "predict_proba"):
         log_odds = _log_odds(graph, table, fitted._record.link)
         if several:  # each over their sum, also where all are tiny
-            graph.add("Softmax", _log_chance(graph, log_odds), axis=1, made="probability")
+            graph.add("Softmax", _log_chance(graph, log_odds), axis=1, output="probability")
         else:
             chances = [graph.add("Sigmoid", value) for value in (graph.add("Neg", log_odds), log_odds)]
-            graph.add("Concat", *chances, axis=1, made="probability")
+            graph.add("Concat", *chances, axis=1, output="probability")
         outputs.append(graph.value("probability", graph.types.DOUBLE, len(classes)))
     return outputs
 
@@ -190,9 +190,9 @@ def _position(graph: Graph, part: Position, columns: Sequence[str]) -> str:
     """other + the sum over levels of (place - other), where the value is that level."""
     name, places = columns[part.place], np.arange(len(part.levels), dtype=np.float64)[:, None]
     hits = graph.number(_hits(graph, part.levels, name))
-    offset = graph.add("MatMul", hits, graph.constant(places - part.other))
-    value = graph.add("Add", offset, graph.constant(part.other))
-    return _less(graph, _filled(graph, part, name, value, np.array([part.other]), places), part.middle)
+    offset = graph.add("MatMul", hits, graph.constant(places - part.fallback))
+    value = graph.add("Add", offset, graph.constant(part.fallback))
+    return _less(graph, _filled(graph, part, name, value, np.array([part.fallback]), places), part.middle)
 
 
 def _mark(graph: Graph, part: Mark, columns: Sequence[str]) -> str:
@@ -223,16 +223,16 @@ def _less(graph: Graph, value: str, middle: float) -> str:
 
 def _hits(graph: Graph, levels: Sequence[Level], name: str) -> str:
     """(rows, levels) whether the value is each level."""
-    known = np.array([levels], object) if is_text(levels) else np.array([levels], np.float64)
-    return graph.add("Equal", name, graph.constant(known))
+    values = np.array([levels], object) if is_text(levels) else np.array([levels], np.float64)
+    return graph.add("Equal", name, graph.constant(values))
 
 
-def _filled(graph: Graph, part: OneHot | Position, name: str, value: str, other: Any, rows: Any) -> str:
-    """The row of the level that a missing value counts as, `other` for no level, NaN where it is refused."""
+def _filled(graph: Graph, part: OneHot | Position, name: str, value: str, fallback: Any, rows: Any) -> str:
+    """The row of the level that a missing value counts as, `fallback` for no level, NaN where it is refused."""
     if part.refused:
-        gap = np.full_like(other, np.nan)
+        gap = np.full_like(fallback, np.nan)
     else:
-        gap = other if part.filler is None else rows[part.levels.index(part.filler)]
+        gap = fallback if part.filler is None else rows[part.levels.index(part.filler)]
     return graph.add("Where", _gone(graph, part.levels, name), graph.constant(gap[None, :]), value)
 
 

@@ -1,4 +1,4 @@
-"""What every fitted model offers to other tools."""
+"""Exports of a fitted model for other tools."""
 
 from __future__ import annotations
 
@@ -121,15 +121,15 @@ class Exports:
           + ... * (CASE WHEN "score" < 0.0e+00 THEN ... ELSE "score" END))
         """
         check_is_fitted(self)
-        own = [*sql.OUTPUTS[:1], *sql.OUTPUTS[1 : 1 + hasattr(self, "classes_") + hasattr(self, "predict_proba")]]
-        check_choice("output", output, own)
-        quotes, seen = sql.Quotes(quote), self._sql_columns(columns)
+        outputs = [*sql.OUTPUTS[:1], *sql.OUTPUTS[1 : 1 + hasattr(self, "classes_") + hasattr(self, "predict_proba")]]
+        check_choice("output", output, outputs)
+        quotes, inputs = sql.Quotes(quote), self._sql_columns(columns)
         if table is not None:
-            return sql.query_of(self, output, seen, quotes, table, keep)
+            return sql.query_of(self, output, inputs, quotes, table, keep)
         if keep:
             raise ValueError(sentence("keep", "must be empty without a table", keep, "Give `table` too."))
-        found = sql.outputs_of(self, output, sql.margins_of(self, seen, quotes), quotes)
-        return found.get(None, found)  # None is the one expression where there are no labels
+        expressions = sql.outputs_of(self, output, sql.margins_of(self, inputs, quotes), quotes)
+        return expressions.get(None, expressions)  # None is the one expression where there are no labels
 
     def to_onnx(self) -> Any:
         """Make an ONNX graph of the model in float64 (extra `onnx`).

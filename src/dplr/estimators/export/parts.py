@@ -1,4 +1,4 @@
-"""What a released model counts of each declared column, in parts that any tool can compute.
+"""The parts of a released model, by declared column, that any tool can compute.
 
 A kind of column becomes parts in one function here (`_OF`), and a part becomes steps in one function of each tool. What
 is not known here is refused: a tool that ignored an option of a column would score wrongly.
@@ -106,14 +106,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of the value among the levels, from 0; `other` for a value that is not a level, or missing.
+    """The position of the value among the levels, from 0; `fallback` for a value that is not a level, or missing.
 
     `refused` and `filler` are those of `OneHot`, `middle` is that of `Number`.
     """
 
     place: int
     levels: tuple[Level, ...]
-    other: float
+    fallback: float
     refused: bool
     filler: Level | None
     middle: float = 0.0
@@ -168,9 +168,9 @@ def parts_of(prep: Prep) -> tuple[Part, ...]:
     parts: list[Part] = []
     first = 0
     for place, (name, column) in enumerate(zip(layout.features, layout.columns, strict=True)):
-        own = _of_column(place, column, ends[first], name)
-        first += _checked_width(own, column.names(name), f"{column} of {name}")
-        parts += own
+        pieces = _of_column(place, column, ends[first], name)
+        first += _checked_width(pieces, column.names(name), f"{column} of {name}")
+        parts += pieces
     for product in layout.products:
         times = _times(product, ends[first], layout)
         first += _checked_width([times], product.names(layout.features), product.said(layout.features))
@@ -191,10 +191,10 @@ def text_features(parts: Sequence[Part]) -> set[int]:
 
 
 def _ends(prep: Prep) -> list[Pair]:
-    """What the columns of the model are clipped to. Only numbers, and products of two, may have ranges of their own."""
+    """The ranges of the model's columns. Only numbers, and products of two, may have ranges of their own."""
     assert prep.layout is not None
     assert prep.ends is not None
-    ends = list(zip(*(each.tolist() for each in prep.ends), strict=True))
+    ends = list(zip(*(side.tolist() for side in prep.ends), strict=True))
     for column, (pair, declared) in enumerate(zip(ends, prep.layout.pairs, strict=True)):
         if pair != declared and column not in prep.layout.numbers:
             _refuse(f"the range {pair}", f"column {column} of the model")
@@ -204,8 +204,8 @@ def _ends(prep: Prep) -> list[Pair]:
 def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Own]:
     if type(column) not in _OF:
         _refuse(type(column).__name__, name)
-    known, of = _OF[type(column)]
-    _check_known(column, known, name)
+    names, of = _OF[type(column)]
+    _check_known(column, names, name)
     return of(place, column, ends)
 
 
@@ -267,22 +267,22 @@ _OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[O
 }
 
 
-def _check_known(record: Any, known: Sequence[str], name: str = "the layout") -> None:
+def _check_known(record: Any, names: Sequence[str], name: str = "the layout") -> None:
     """A field that is not read here must be at its default."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        if field.name not in known and value != field.default:
+        if field.name not in names and value != field.default:
             _refuse(f"{field.name} = {value!r}", name)
 
 
-def _checked_width(parts: Sequence[Part], names: Sequence[str], said: str) -> int:
+def _checked_width(parts: Sequence[Part], names: Sequence[str], subject: str) -> int:
     """The number of columns, which is that of the names."""
     width = sum(part.width for part in parts)
     if width != len(names):
-        _refuse(f"{len(names)} columns", said)
+        _refuse(f"{len(names)} columns", subject)
     return width
 
 
-def _refuse(found: str, name: str) -> NoReturn:
+def _refuse(detail: str, name: str) -> NoReturn:
     rule = "must describe columns in ways that can be written for other tools"
-    raise ValueError(sentence("bounds", rule, f"{found} of {name}", "Predict with dplr itself."))
+    raise ValueError(sentence("bounds", rule, f"{detail} of {name}", "Predict with dplr itself."))

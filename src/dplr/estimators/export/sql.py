@@ -58,7 +58,7 @@ class Quotes:
         return f"'{doubled}'"
 
     def _check(self, text: str) -> None:
-        """What no quotes can hold everywhere is refused."""
+        """Refuse text that no quotes can hold everywhere."""
         if not isinstance(text, str) or "\0" in text:
             raise ValueError(sentence("columns", "must have names and levels that SQL can write", text))
         if self._mark == "`" and "\\" in text:
@@ -118,18 +118,18 @@ def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, t
     expressions = margins_of(fitted, columns, quotes)
     names = {label: output if label is None else f"{output} of {label}" for label in
              outputs_of(fitted, output, expressions, quotes)}  # fmt: skip
-    taken = [name for name in keep if name in names.values()]
-    if isinstance(keep, str) or taken or len(set(keep)) < len(keep):
+    clashes = [name for name in keep if name in names.values()]
+    if isinstance(keep, str) or clashes or len(set(keep)) < len(keep):
         rule = f"must be a list that names columns once, and none of {', '.join(names.values())}"
         raise ValueError(sentence("keep", rule, keep))
     inner = [f"margin {k}" for k in range(len(expressions))]
     while set(inner) & set(keep):
         inner = [name + "_" for name in inner]
     kept, margins = [quotes.name(name) for name in keep], [quotes.name(name) for name in inner]
-    found = outputs_of(fitted, output, margins, quotes)
+    formulas = outputs_of(fitted, output, margins, quotes)
     source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else table))
-    below = [*kept, *(f"{each} AS {name}" for each, name in zip(expressions, margins, strict=True))]
-    above = [*kept, *(f"{each} AS {quotes.name(names[label])}" for label, each in found.items())]
+    below = [*kept, *(f"{formula} AS {name}" for formula, name in zip(expressions, margins, strict=True))]
+    above = [*kept, *(f"{formula} AS {quotes.name(names[label])}" for label, formula in formulas.items())]
     listed = [",\n  ".join(lines) for lines in (above, below)]
     return f"SELECT\n  {listed[0]}\nFROM (SELECT\n  {listed[1]}\nFROM {source}) {quotes.name('scored')}"
 
@@ -162,8 +162,8 @@ def _one_hot(part: OneHot, names: Sequence[str], coef: Sequence[str], quotes: Qu
 
 def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
     """The bins in their order: each takes what is below its upper edge and in none before it."""
-    name, own = names[part.place], dict(zip(part.kept, coef, strict=True))
-    values = [own.get(place, _ZERO) for place in range(len(part.edges) + 1)]
+    name, coefs = names[part.place], dict(zip(part.kept, coef, strict=True))
+    values = [coefs.get(place, _ZERO) for place in range(len(part.edges) + 1)]
     filled = _ZERO if part.filler is None else values[bisect_right(part.edges, part.filler)]
     cases = [f"WHEN {name} < {number(edge)} THEN {value}" for edge, value in zip(part.edges, values, strict=False)]
     gap = "NULL" if part.refused else filled
@@ -172,7 +172,7 @@ def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quot
 
 def _position(part: Position, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
     values = {level: number(float(place)) for place, level in enumerate(part.levels)}
-    position = _by_level(part, names[part.place], values, number(part.other), quotes)
+    position = _by_level(part, names[part.place], values, number(part.fallback), quotes)
     return f"{coef[0]} * {_less(position, part.middle)}"
 
 
@@ -183,8 +183,8 @@ def _mark(part: Mark, names: Sequence[str], coef: Sequence[str], _: Quotes) -> s
 def _times(part: Times, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
     """The first factor, whose coefficients are sums of the second."""
     first, second = part.factors
-    own, step = coef if part.ends is None else [number(1.0)], part.widths[1]
-    sums = [_joined(_terms(second, names, own[k : k + step], quotes)) for k in range(0, len(own), step)]
+    coefs, step = coef if part.ends is None else [number(1.0)], part.widths[1]
+    sums = [_joined(_terms(second, names, coefs[k : k + step], quotes)) for k in range(0, len(coefs), step)]
     product = _joined(_terms(first, names, sums, quotes))
     return product if part.ends is None else f"{coef[0]} * {_clipped(product, *part.ends)}"
 
@@ -194,11 +194,11 @@ _TERMS: dict[type[Part], Callable[[Any, Sequence[str], Sequence[str], Quotes], s
 }  # fmt: skip
 
 
-def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, str], other: str, quotes: Quotes) -> str:
+def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, str], fallback: str, quotes: Quotes) -> str:
     """The value of each level, of another value, and of a missing one."""
-    gone = "NULL" if part.refused else other if part.filler is None else values.get(part.filler, other)
+    gone = "NULL" if part.refused else fallback if part.filler is None else values.get(part.filler, fallback)
     cases = [f"WHEN {name} = {quotes.value(level)} THEN {value}" for level, value in values.items()]
-    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {other} END)"
+    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {fallback} END)"
 
 
 def _less(value: str, middle: float) -> str:
@@ -211,7 +211,7 @@ def _joined(terms: Sequence[str]) -> str:
 
 def _in_ball(names: Sequence[str], coef: Sequence[float], intercept: float) -> str:
     """The row, or its projection onto the unit ball."""
-    product = " + ".join(f"{number(each)} * {name}" for name, each in zip(names, coef, strict=True))
+    product = " + ".join(f"{number(weight)} * {name}" for name, weight in zip(names, coef, strict=True))
     square = " + ".join(f"{name} * {name}" for name in names)
     return f"({number(intercept)} + ({product}) / (CASE WHEN {square} > 1.0 THEN SQRT({square}) ELSE 1.0 END))"
 
@@ -246,7 +246,7 @@ def _sign(margin: str, labels: Sequence[str]) -> str:
 def _best(margins: Sequence[str], labels: Sequence[str]) -> str:
     """The first label of those with the largest margin."""
     cases = [
-        f"WHEN {' AND '.join(f'{margin} >= {other}' for k, other in enumerate(margins) if k != own)} THEN {labels[own]}"
-        for own, margin in enumerate(margins)
+        f"WHEN {' AND '.join(f'{margin} >= {rival}' for j, rival in enumerate(margins) if j != k)} THEN {labels[k]}"
+        for k, margin in enumerate(margins)
     ]
     return f"(CASE {' '.join(cases)} END)"

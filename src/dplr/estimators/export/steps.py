@@ -37,7 +37,7 @@ _LARGEST_LOG = 700.0  # its exponential is a float64
 
 
 def pipeline_of(fitted: Any) -> Any:
-    """See `PrivateLinearModel.to_sklearn`."""
+    """A scikit-learn pipeline that predicts as the model does: the work of `PrivateLinearModel.to_sklearn`."""
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     if prep.layout is None:
         first: Any = UnitBall()
@@ -57,12 +57,12 @@ def _columns(parts: Sequence[Part], names: Sequence[str] | None) -> ColumnTransf
     """Each part by itself, and neighbouring numbers that are only clipped all at once."""
     steps: list[tuple[str, Any, Any]] = []
     for plain, group in groupby(parts, _is_plain):
-        own: list[Any] = list(group)
-        for together in [own] if plain else [[part] for part in own]:
+        members: list[Any] = list(group)
+        for together in [members] if plain else [[part] for part in members]:
             places = [place for part in together for place in _places(part)]
-            seen = places if names is None else [names[place] for place in places]
-            made = _numbers(together) if plain else _STEPS[type(together[0])](together[0])
-            steps.append((f"step{len(steps)}", made, seen))
+            inputs = places if names is None else [names[place] for place in places]
+            step = _numbers(together) if plain else _STEPS[type(together[0])](together[0])
+            steps.append((f"step{len(steps)}", step, inputs))
     return ColumnTransformer(steps, sparse_threshold=0, verbose_feature_names_out=False)
 
 
@@ -70,7 +70,7 @@ def _places(part: Part) -> list[int]:
     """The declared columns that a part is made of, each once."""
     if not isinstance(part, Times):
         return [part.place]
-    return list(dict.fromkeys(each.place for factor in part.factors for each in factor))
+    return list(dict.fromkeys(piece.place for factor in part.factors for piece in factor))
 
 
 def _is_plain(part: Part) -> bool:
@@ -91,10 +91,10 @@ def _number(part: Number) -> Any:
 
 
 def _one_hot(part: OneHot) -> Any:
-    """What is not among the categories, such as the reference, is zero in all columns."""
+    """One column for each category; a value that is no category, such as the reference, is zero in all of them."""
     levels, order = _sorted(part.kept)
     encode = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
-    return make_pipeline(*_filled_in(part), encode, *_taken(order))
+    return make_pipeline(*_filled_in(part), encode, *_in_declared_order(order))
 
 
 def _interval(part: Interval) -> Any:
@@ -105,19 +105,21 @@ def _interval(part: Interval) -> Any:
         filler = -np.inf if part.filler is None else part.filler
         steps = [_as_numbers(), SimpleImputer(strategy="constant", fill_value=filler)]
     codes = FunctionTransformer(np.digitize, kw_args={"bins": np.array([_LEAST, *part.edges])})
-    known = [[place + 1 for place in part.kept]]
-    return make_pipeline(*steps, codes, OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False))
+    categories = [[place + 1 for place in part.kept]]
+    return make_pipeline(
+        *steps, codes, OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=False)
+    )
 
 
 def _position(part: Position) -> Any:
-    """A code that is NaN for what is not a level, which then counts as `other`."""
+    """A code that is NaN for what is not a level, which then counts as `fallback`."""
     levels, order = _sorted(part.levels)
     encode = OrdinalEncoder(categories=[levels], handle_unknown="use_encoded_value", unknown_value=np.nan)
     steps = [*_filled_in(part), encode]
     if order is not None:  # the codes are places in the sorted levels
         places = {"xp": np.arange(len(levels)), "fp": order.astype(float)}
         steps.append(FunctionTransformer(np.interp, kw_args=places))
-    return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.other), *_less(part.middle))
+    return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.fallback), *_less(part.middle))
 
 
 def _mark(part: Mark) -> Any:
@@ -131,9 +133,9 @@ def _mark(part: Mark) -> Any:
 def _times(part: Times) -> Any:
     """The columns of both factors side by side, of which pairs are taken (rows, pairs, 2), and multiplied."""
     places, (first, second) = _places(part), part.widths
-    every = [each for factor in part.factors for each in factor]
-    steps = [(f"step{k}", _STEPS[type(each)](each), [places.index(each.place)]) for k, each in enumerate(every)]
-    pairs = [[left, first + right] for left in range(first) for right in range(second)]
+    every = [piece for factor in part.factors for piece in factor]
+    steps = [(f"step{k}", _STEPS[type(piece)](piece), [places.index(piece.place)]) for k, piece in enumerate(every)]
+    pairs = [[outer, first + inner] for outer in range(first) for inner in range(second)]
     ends = {} if part.ends is None else dict(zip(("a_min", "a_max"), part.ends, strict=True))
     return make_pipeline(
         ColumnTransformer(steps, sparse_threshold=0),
@@ -203,7 +205,7 @@ def _sorted(levels: Sequence[Level]) -> tuple[list[Any], Any]:
     return values[order].tolist(), None if (np.diff(order) == 1).all() else order
 
 
-def _taken(order: Any) -> list[Any]:
+def _in_declared_order(order: Any) -> list[Any]:
     """Columns of sorted levels in the declared order."""
     if order is None:
         return []
@@ -236,10 +238,10 @@ def _frame(columns: dict[Any, Any]) -> Any:
 
 def _model(fitted: Any) -> Any:
     """The last step, filled with the released numbers."""
-    own = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
+    state = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
     if fitted._plain is LogisticRegression and is_several(fitted.classes_):
         return _one_vs_rest(fitted, fitted.coef_, fitted.intercept_)
-    model = _filled(fitted._plain(fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **own)
+    model = _filled(fitted._plain(fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **state)
     target = fitted._record.prep.target
     if target is None:
         return model
@@ -253,7 +255,7 @@ def _model(fitted: Any) -> Any:
     clipped = TransformedTargetRegressor(model, transformer=clip, check_inverse=False)
     clipped.fit(np.zeros((2, len(fitted.coef_))), np.zeros(2))
     clipped.regressor_ = copy.deepcopy(model)
-    return _filled(clipped, fitted, **own)
+    return _filled(clipped, fitted, **state)
 
 
 def _terms(fitted: Any) -> list[tuple[str, Any]]:
@@ -307,10 +309,10 @@ def _line(constant: float, slope: float) -> Any:
     return FunctionTransformer(polyval, kw_args={"c": [constant, slope]})
 
 
-def _filled(model: Any, fitted: Any, **own: Any) -> Any:
+def _filled(model: Any, fitted: Any, **state: Any) -> Any:
     """Copies, so that nothing of the one changes the other."""
     width = np.shape(fitted.coef_)[-1]
-    for name, value in ({"n_features_in_": width, "classes_": getattr(fitted, "classes_", None)} | own).items():
+    for name, value in ({"n_features_in_": width, "classes_": getattr(fitted, "classes_", None)} | state).items():
         if value is not None and not (name == "n_features_in_" and isinstance(model, TransformedTargetRegressor)):
             setattr(model, name, copy.deepcopy(value))
     return model

@@ -27,7 +27,7 @@ ABOUT = Description(
 
 
 def __getattr__(name: str) -> Any:
-    """What the spec's module has, imported on first use."""
+    """The names of the spec's module, imported on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'dplr.mechanisms.functional' has no attribute {name!r}")
     return getattr(importlib.import_module(ABOUT.module), name)

@@ -52,22 +52,22 @@ def agreeing(
     classes = [name for name in released if name.startswith("linear[")]
     if not geometry.intercept or not deviations[classes[0]]:
         return changed
-    whole, noise = np.empty(geometry.d + 1), np.empty(geometry.d + 1)
+    totals, noise = np.empty(geometry.d + 1), np.empty(geometry.d + 1)
     beside = blocks(geometry, problem.counts_units)["off_diagonal"][1] == geometry.d
-    whole[:-1] = released["off_diagonal"][beside] / geometry.intercept
+    totals[:-1] = released["off_diagonal"][beside] / geometry.intercept
     noise[:-1] = (deviations["off_diagonal"] / geometry.intercept) ** 2
     counted = problem.counts_units
     if counted:
-        whole[-1] = released["diagonal"][-1] / geometry.intercept
+        totals[-1] = released["diagonal"][-1] / geometry.intercept
         noise[-1] = (deviations["diagonal"] / geometry.intercept) ** 2
     else:
         assert problem.n_rows is not None
-        whole[-1], noise[-1] = problem.n_rows * geometry.intercept, 0.0
-    missing = whole - np.sum([released[name] for name in classes], axis=0)
+        totals[-1], noise[-1] = problem.n_rows * geometry.intercept, 0.0
+    missing = totals - np.sum([released[name] for name in classes], axis=0)
     missing /= noise + sum(deviations[name] ** 2 for name in classes)
     for name in classes:
         changed[name] = released[name] + deviations[name] ** 2 * missing
-    column = (whole - noise * missing) * geometry.intercept
+    column = (totals - noise * missing) * geometry.intercept
     changed["off_diagonal"] = released["off_diagonal"].copy()
     changed["off_diagonal"][beside] = column[:-1]
     if counted:

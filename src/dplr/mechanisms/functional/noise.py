@@ -104,17 +104,17 @@ def _with_meat(
     mu = calibration.discrete_gaussian_mu(eps, delta, sum(sizes.values()))
     weights = {**weights, MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
     one = problem.neighbouring is Neighbouring.ADD_REMOVE
-    own = (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(problem.geometry.row_norm)
+    meat_bound = (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(problem.geometry.row_norm)
     released: dict[str, Release] = {}
-    for share, bound, meat in ((1 - MEAT_SHARE, joint, False), (MEAT_SHARE, own, True)):
+    for share, bound, meat in ((1 - MEAT_SHARE, joint, False), (MEAT_SHARE, meat_bound, True)):
         part = {name: size for name, size in sizes.items() if name.startswith(MEAT) is meat}
         ratio = Fraction(math.nextafter(1 / math.sqrt(share), math.inf)) / Fraction(mu)
         shares, counts = tuple(weights[name] for name in part), tuple(part.values())
-        found = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
-        if found is None:
+        noise = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
+        if noise is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
-        released |= _releases(part, found[0], Law.DISCRETE_GAUSSIAN, found[1], weights)
-    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the squared residuals times rows, L2 sensitivity {own:.6g}"
+        released |= _releases(part, noise[0], Law.DISCRETE_GAUSSIAN, noise[1], weights)
+    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the squared residuals times rows, L2 sensitivity {meat_bound:.6g}"
     return released, Gaussian(mu), f"{named}; {words}"
 
 
@@ -151,13 +151,13 @@ def _tight_sensitivity(problem: Problem, coef_norm: float, classes: int) -> tupl
 
 
 def _named(norm: str, joint: float, weight: float, problem: Problem, square: float = 0.0) -> str:
-    """What a statement says of the joint sensitivity."""
+    """The statement's words on the joint sensitivity."""
     squared = f", {square:.4g} sum y^2" if square else ""
     return f"tight: {norm} sensitivity {joint:.6g} of (linear, {weight:.4g} quadratic{squared}), {problem.geometry}"
 
 
 def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
-    """The same with the constants that FM12 prints.
+    """Weight, joint sensitivity and name with the constants that FM12 prints.
 
     FM12 releases alpha = -linear * S_xy and M = quadratic * S_xx with one scale; ours are S_xy and S_xx.
     """

@@ -34,7 +34,7 @@ _REACH = 2.0
 
 
 def missing_for_intervals(plan: Plan) -> str:
-    """What a release lacks that intervals need; empty for nothing."""
+    """The reason why a release does not suffice for intervals; empty where it does."""
     lacking = missing_for_equation(plan)
     squares = meat_cells(plan.problem.geometry).keys() <= plan.statement.released.keys()
     return UNEQUAL if not lacking and plan.problem.loss.classification and not squares else lacking

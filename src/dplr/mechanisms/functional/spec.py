@@ -226,11 +226,13 @@ class FunctionalMechanism(Mechanism):
 
     def unbiased(self, loss: Loss) -> FunctionalMechanism:
         """Without a ridge, directions dropped where noise is half of them; logistic: Stein's lengths. Private."""
-        own: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
+        options: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
         if loss.classification:
-            own["approximation"] = "stein"
-        usual = FunctionalMechanism()
-        return replace(self, **{name: own[name] for name in own if getattr(self, name) == getattr(usual, name)})
+            options["approximation"] = "stein"
+        defaults = FunctionalMechanism()
+        return replace(
+            self, **{name: options[name] for name in options if getattr(self, name) == getattr(defaults, name)}
+        )
 
     def shrinks(self, problem: Problem) -> str:
         """The ridge in deviations of the noise, and the directions that are dropped."""
@@ -336,8 +338,8 @@ class FunctionalMechanism(Mechanism):
         cells = layout.blocks(geometry, problem.counts_units)
         # Labels have y^2 = 1; what is drawn anew until it pleases has another law than its noise.
         numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
-        wanted = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
-        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and wanted else cells
+        robust = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
+        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and robust else cells
 
     def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
@@ -435,6 +437,6 @@ class FunctionalMechanism(Mechanism):
 
 def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     """Positions of columns in their order, each once."""
-    if isinstance(columns, str) or not columns or any(type(each) is not int or each < 0 for each in columns):
+    if isinstance(columns, str) or not columns or any(type(column) is not int or column < 0 for column in columns):
         raise ValueError(sentence("columns", "must be positions of columns, such as (0, 2)", columns))
     return tuple(sorted(set(columns)))

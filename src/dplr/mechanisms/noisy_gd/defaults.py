@@ -32,7 +32,7 @@ _WIDEST = 1 - 2.0**-53
 
 
 class Defaults(NamedTuple):
-    """What a user need not set."""
+    """The defaults of the descent's options."""
 
     steps: int
     learning_rate: float

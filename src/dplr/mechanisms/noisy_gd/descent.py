@@ -45,7 +45,7 @@ def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -
     """Sums over all rows are made for all models in one pass."""
     if not plans:
         return []
-    walks = [_Walk(plan, sum(other is plan for other in plans)) for plan in {id(plan): plan for plan in plans}.values()]
+    walks = [_Walk(plan, sum(twin is plan for twin in plans)) for plan in {id(plan): plan for plan in plans}.values()]
     _go(rows, walks, source, track)
     fits = {id(walk.plan): walk.fits() for walk in walks}
     return [next(fits[id(plan)]) for plan in plans]
@@ -106,8 +106,8 @@ def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable
     """The sums of each walk at its points, made when they are asked for; over all rows for all walks in one pass."""
     if any(walk.descent.rate_units != RATE_UNITS for walk in walks):
         return [functools.partial(walk.of_batches, rows, source) for walk in walks]
-    made = functools.cache(lambda: rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks]))
-    return [functools.partial(lambda place: made()[place], place) for place in range(len(walks))]
+    totals = functools.cache(lambda: rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks]))
+    return [functools.partial(lambda place: totals()[place], place) for place in range(len(walks))]
 
 
 class _Walk:

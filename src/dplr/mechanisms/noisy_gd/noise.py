@@ -40,11 +40,11 @@ def _check_numbers(steps: int, size: int) -> int:
 def _step_block(
     sensitivity: float, ratio: Fraction, size: int, eps: float, sum_exponent: int
 ) -> tuple[float, GaussianBlock]:
-    found = gaussian_blocks(sensitivity, ratio, (1.0,), (size,), sum_exponent)
-    if found is None:
+    noise = gaussian_blocks(sensitivity, ratio, (1.0,), (size,), sum_exponent)
+    if noise is None:
         remedy = "Use a smaller eps, or another clip."
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
-    charged, (block,) = found
+    charged, (block,) = noise
     return charged, block
 
 
@@ -76,7 +76,7 @@ def discrete_gaussian_steps(
 
 
 class Columns(NamedTuple):
-    """What is released before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
+    """The release before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
 
     sensitivity: float
     weights: tuple[float, ...]
@@ -105,10 +105,10 @@ def standardised_gaussian_steps(
     numbers = _check_numbers(steps, size) + sum(columns.sizes)
     mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
     of_columns, of_step = _root(1 / COLUMNS_SHARE) / Fraction(mu), _root(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)
-    found = gaussian_blocks(columns.sensitivity, of_columns, columns.weights, columns.sizes, SUM_EXPONENT)
-    if found is None:
+    noise = gaussian_blocks(columns.sensitivity, of_columns, columns.weights, columns.sizes, SUM_EXPONENT)
+    if noise is None:
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use standardise='off'."))
-    return StandardisedSteps(mu, *found, *_step_block(sensitivity, of_step, size, eps, sum_exponent))
+    return StandardisedSteps(mu, *noise, *_step_block(sensitivity, of_step, size, eps, sum_exponent))
 
 
 @functools.lru_cache(maxsize=256)

@@ -264,16 +264,16 @@ class NoisyGradientDescent(Mechanism):
         if standardised:  # what the steps are left with
             per_clip /= math.sqrt(1 - step_noise.COLUMNS_SHARE)
         warm = started is not None
-        own = defaults(
+        settings = defaults(
             problem.loss, norm, size, per_clip, warm, self.momentum, self.steps, self.clip, standardised=standardised
         )
         rate_units = RATE_UNITS if self.batch == "full" else _rate(int(self.batch), problem.n_rows)
         descent = Descent(
-            steps=own.steps,
-            learning_rate=self.learning_rate or own.learning_rate,
+            steps=settings.steps,
+            learning_rate=self.learning_rate or settings.learning_rate,
             momentum=self.momentum,
-            clip=own.clip,
-            tail=max(1, round(own.steps * TAIL)) if self.averaging == "tail" else 1,
+            clip=settings.clip,
+            tail=max(1, round(settings.steps * TAIL)) if self.averaging == "tail" else 1,
             l2=(problem.l2 or 0.0) * (problem.n_rows / total),
             start=started or (0.0,) * size,
             rows=total * rate_units / RATE_UNITS,
@@ -291,7 +291,7 @@ def _clipped(loss: Loss) -> bool:
 
 
 class _Lack(NamedTuple):
-    """What standardisation needs and a problem has not, and what to do."""
+    """The lack of a problem that standardisation needs, and the remedy."""
 
     where: str
     remedy: str
@@ -343,7 +343,7 @@ def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What is released with which noise, and what all of it costs."""
+    """The released blocks with their noise, and the cost of all of them."""
 
     eps: float
     guarantee: Pure | Gaussian | Poisson

@@ -40,7 +40,7 @@ _REACH = 4.0
 
 
 def model_share(eps: float) -> float:
-    """What is left of eps for the coefficients."""
+    """The share of eps for the coefficients."""
     return eps * (1 - SHARE)
 
 
@@ -72,13 +72,13 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
         name: Release((size,), charged, Law.DISCRETE_LAPLACE, noise.scale, noise.grid, 1.0, noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
-    said = f"{statement.calibration}; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
+    words = f"{statement.calibration}; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
     stated = replace(
         statement,
         eps=eps,
         guarantee=Approx(eps, statement.delta),
         released={**statement.released, **hessian},
-        calibration=said,
+        calibration=words,
     )
     return replace(plan, statement=stated)
 

@@ -82,7 +82,7 @@ def one_record(problem: Problem) -> float:
 
 
 def moved_in_gauge(problem: Problem) -> float:
-    """The same in the gauge of the body of the declared bounds."""
+    """How far neighbours move the gradient in the gauge of the body of the declared bounds."""
     return sensitivity.gradient_gauge(problem.neighbouring.records_changed, problem.loss.lipschitz)
 
 
@@ -99,7 +99,7 @@ def privacy_loss(problem: Problem, ridge: float, records: int) -> Callable[[floa
 
 
 def _loss_of_row(problem: Problem, records: int) -> Callable[[float, float], float]:
-    """The same as a function of e and kappa, where one row adds a matrix of rank 1 to the Hessian."""
+    """Privacy loss as a function of e and kappa, where one row adds a matrix of rank 1 to the Hessian."""
     loss = problem.loss
     if loss.name == "logistic":
         return lambda e, kappa: objective_noise.logistic_loss(e, kappa, records)

@@ -91,7 +91,7 @@ def instead(original: Loss, surrogate: Loss) -> str:
 
 
 def no_reference(mechanism: str) -> ValueError:
-    """What is said where no number of rows is public."""
+    """The error where no number of rows is public."""
     rule = f'is required with mechanism="{mechanism}" under add_remove'
     return ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
 
@@ -163,8 +163,8 @@ def minimise_many(
     objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
     solved = [plan.minimisation for plan in plans if plan.minimisation]
     coefs = np.empty((len(plans), len(linear[0])))
-    for tolerance, weights in {(each.tolerance, each.weights) for each in solved}:
-        members = [k for k, each in enumerate(solved) if (each.tolerance, each.weights) == (tolerance, weights)]
+    for tolerance, weights in {(target.tolerance, target.weights) for target in solved}:
+        members = [k for k, target in enumerate(solved) if (target.tolerance, target.weights) == (tolerance, weights)]
         passes = max(solved[k].passes for k in members)
         these = [objectives[k] for k in members]
         coefs[members], _ = rows.weighted(weights).minimise_many(these, tolerance, passes)
@@ -197,7 +197,7 @@ def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
-    """What is assumed beyond the problem's own facts."""
+    """The assumptions beyond the problem's own facts."""
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return problem.assumptions
     return (

@@ -38,7 +38,7 @@ def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:
 
 
 def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -> float:
-    """The same for noise exp(-noise_eps ||b|| / (signs C R~)) and curvature min(s (1 - s), C - s) (theorem 5).
+    """Privacy loss for noise exp(-noise_eps ||b|| / (signs C R~)), curvature min(s (1 - s), C - s) (theorem 5).
 
     (signs - 1) t + max over s in [0, C] of [t s / C + log(1 + kappa a(s))] with t = noise_eps / signs. The curvatures
     meet at s1, and on either side of it the bracket is concave.
@@ -57,7 +57,7 @@ def soft_logistic_loss(noise_eps: float, kappa: float, signs: int, cut: float) -
 
 
 def soft_huber_loss(noise_eps: float, kappa: float, signs: int) -> float:
-    """The same for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, and largest where 1/t - 1/kappa is."""
+    """Privacy loss for curvature 1 - s/C, whatever C is (theorem 5): concave in s/C, largest where 1/t - 1/kappa is."""
     share = noise_eps / signs
     rest = min(1.0, max(0.0, _inverse(share) - 1 / kappa))  # 1 - s/C
     return (signs * share - share * rest + math.log1p(kappa * rest)) * _ROUNDED_UP
@@ -127,11 +127,11 @@ def gaussian_profile(
     """
     ratio = ratio * (1 + 1e-10) + 1e-15
 
-    def log_delta(asked: float) -> float:
-        bound = _log_delta(asked, loss, signs, one_signed) if asked > 0 else None
+    def log_delta(level: float) -> float:
+        bound = _log_delta(level, loss, signs, one_signed) if level > 0 else None
         if bound is None:
             return 0.0  # the curvature alone costs more
-        rarely = math.log(missed) + asked - eps + math.log1p(math.exp(-asked)) - math.log1p(math.exp(-eps))
+        rarely = math.log(missed) + level - eps + math.log1p(math.exp(-level)) - math.log1p(math.exp(-eps))
         return min(_log_sum(bound(ratio), rarely), 0.0)
 
     return log_delta
@@ -145,14 +145,14 @@ def _log_delta(
     parts = {share: noise_eps_beside(eps, loss, share) for share in ((0.0,) if signs == 1 else (0.0, *_SHARES))}
     if any(part is None for part in parts.values()):
         return None
-    left = {share: part for share, part in parts.items() if part is not None}
-    alone = left.pop(0.0)
+    mixtures = {share: part for share, part in parts.items() if part is not None}
+    alone = mixtures.pop(0.0)
 
     def log_delta(t: float) -> float:
         if signs == 1:
             return sides + gaussian_log_delta(alone, t)
         first = gaussian_log_delta(alone, t) if one_signed else -math.inf
-        return min(_log_sum(first, _log_corners(t, part, share, one_signed)) for share, part in left.items())
+        return min(_log_sum(first, _log_corners(t, part, share, one_signed)) for share, part in mixtures.items())
 
     return log_delta
 
@@ -174,6 +174,6 @@ def _log_corners(t: float, part: float, share: float, one_signed: bool) -> float
     return corners if share == 1 else _log_sum(near + math.log(2), corners)
 
 
-def _log_sum(one: float, other: float) -> float:
-    high, low = max(one, other), min(one, other)
+def _log_sum(one: float, two: float) -> float:
+    high, low = max(one, two), min(one, two)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))

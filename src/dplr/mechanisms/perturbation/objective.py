@@ -136,7 +136,7 @@ class ObjectivePerturbation(Mechanism):
             if self.noise == "gaussian":
                 remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
                 raise ValueError(sentence("noise", 'must be "smaller" with persons', self.noise, remedy))
-            _left(eps, delta)  # refuses what is less than will be stated
+            _noise_delta(eps, delta)  # refuses what is less than will be stated
             delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
@@ -144,7 +144,7 @@ class ObjectivePerturbation(Mechanism):
         if delta > 0 and self.noise == "gaussian":
             remedy = 'Use noise="smaller", which is pure here, or mechanism="score", which is made for a delta.'
             raise ValueError(sentence("noise", "must be \"smaller\" with intervals='on'", self.noise, remedy))
-        _left(eps, delta)  # refuses what is less than will be stated
+        _noise_delta(eps, delta)  # refuses what is less than will be stated
         return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), 0.0), eps)
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
@@ -154,13 +154,13 @@ class ObjectivePerturbation(Mechanism):
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
-        for_noise, left = eps * (1 - _TOLERANCE_SHARE), _left(eps, delta)
-        ridge, weights = self._ridge(problem, for_noise, left)
+        for_noise, remainder = eps * (1 - _TOLERANCE_SHARE), _noise_delta(eps, delta)
+        ridge, weights = self._ridge(problem, for_noise, remainder)
         weighted = problem.weighted(weights)
         if math.isinf(eps):
             noise = LinearTerm(ridge, Law.NONE, 0.0, math.inf, "none: eps = inf")
         elif delta > 0:
-            noise = linear_term.gaussian(problem, for_noise, left, ridge)
+            noise = linear_term.gaussian(problem, for_noise, remainder, ridge)
         else:
             noise = linear_term.PURE[self.calibration](weighted, for_noise, ridge)
         share = self._tolerance(weighted, noise, eps)
@@ -273,8 +273,8 @@ class ObjectivePerturbation(Mechanism):
     def noise_of(self, plan: Plan) -> float | None:
         """Root mean square of the linear term, for a loss of slope 1: cuts differ between the laws."""
         deviation = plan.statement.released["coef"].deviation
-        chosen = self.noise == "smaller" and self.intervals == "off"
-        return deviation / plan.problem.loss.lipschitz if chosen else None
+        comparable = self.noise == "smaller" and self.intervals == "off"
+        return deviation / plan.problem.loss.lipschitz if comparable else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """The linear term, and where the slope is cut, which the sensitivity tells."""
@@ -404,8 +404,8 @@ def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
     return f"a ridge for each coefficient, {ridges}, kappa = {kappa:.6g}"
 
 
-def _left(eps: float, delta: float) -> float:
-    """What remains of delta for Gaussian noise, rounded down; 0 where none was asked for."""
+def _noise_delta(eps: float, delta: float) -> float:
+    """The remainder of delta for Gaussian noise, rounded down; 0 where none was asked for."""
     if math.isinf(eps) or delta == 0:
         return delta
     if delta <= minimisation.MISSED:

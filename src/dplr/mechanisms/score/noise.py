@@ -82,14 +82,14 @@ def gaussian_rounds(rounds: tuple[Round, ...], sizes: tuple[tuple[str, int], ...
     remedy = "Use a larger eps or delta."
     mu = gaussian_mu(*continuous_target(eps, delta, numbers, remedy))
     noise = []
-    for each in rounds:
-        factors = {"score": 1.0, "diagonal": each.weight, "off_diagonal": each.weight * math.sqrt(2)}
+    for step in rounds:
+        factors = {"score": 1.0, "diagonal": step.weight, "off_diagonal": step.weight * math.sqrt(2)}
         weights = tuple(factors[name] for name, _ in sizes)
-        ratio = _root(1 / each.share) / Fraction(mu)
-        found = gaussian_blocks(each.sensitivity, ratio, weights, tuple(size for _, size in sizes), EXACT)
-        if found is None:
+        ratio = _root(1 / step.share) / Fraction(mu)
+        blocks = gaussian_blocks(step.sensitivity, ratio, weights, tuple(size for _, size in sizes), EXACT)
+        if blocks is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
-        noise.append(found)
+        noise.append(blocks)
     return Noise(mu, tuple(noise))
 
 

@@ -147,7 +147,7 @@ def equation_of(plan: Plan, released: Part, number: int) -> Equation:
 
 
 def _tie(geometry: Geometry) -> float:
-    """What the diagonal cell of a column of 0 and half_width is times its cell beside the constant."""
+    """The ratio of the diagonal cell of a column of 0 and half_width to its cell beside the constant."""
     return (geometry.half_width or 0.0) / geometry.intercept
 
 
@@ -206,7 +206,7 @@ def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
 
 
 def reading_of(plan: Plan, released: Part) -> Reading:
-    """What the last round says of log odds theta: score - hessian (theta - point) has mean 0, to second order."""
+    """The last round as an equation of log odds theta: score - hessian (theta - point) has mean 0, to second order."""
     geometry, last = plan.problem.geometry, rounds_of(plan) - 1
     equation, point = equation_of(plan, released, last), last_point(plan, released)
     q = geometry.n_coefs

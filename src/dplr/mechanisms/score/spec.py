@@ -99,8 +99,8 @@ class ScoreRelease(Mechanism):
         if math.isinf(eps):
             exact = math.ldexp(1.0, round_noise.EXACT)
             released = {
-                rounds.block_name(number, kind): Release((size,), each.sensitivity, Law.NONE, 0.0, exact)
-                for number, each in enumerate(planned)
+                rounds.block_name(number, kind): Release((size,), step.sensitivity, Law.NONE, 0.0, exact)
+                for number, step in enumerate(planned)
                 for kind, size in sizes
             }
         else:
@@ -172,16 +172,16 @@ class ScoreRelease(Mechanism):
         return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
 
     def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
-        """What each round may move, and its share."""
+        """The sensitivity of each round, and its share."""
         where = (problem.geometry.radius, problem.geometry.intercept, problem.neighbouring)
         started = problem.w0 is not None
-        first, *others = shares(self.rounds, started=started)
+        first, *rest = shares(self.rounds, started=started)
         at_start = (
             round_noise.round_anywhere(first, *where)
             if started
             else round_noise.round_at_zero(first, FIRST_WEIGHT, *where)
         )
-        return (at_start, *(round_noise.round_anywhere(share, *where) for share in others))
+        return (at_start, *(round_noise.round_anywhere(share, *where) for share in rest))
 
 
 def _sizes(problem: Problem) -> tuple[tuple[str, int], ...]:
@@ -193,8 +193,8 @@ def _releases(
     planned: Sequence[round_noise.Round], noise: round_noise.Noise, sizes: Sequence[tuple[str, int]]
 ) -> dict[str, Release]:
     released = {}
-    for number, (each, (charged, blocks)) in enumerate(zip(planned, noise.rounds, strict=True)):
-        weights = {"score": 1.0, "diagonal": each.weight, "off_diagonal": each.weight * math.sqrt(2)}
+    for number, (step, (charged, blocks)) in enumerate(zip(planned, noise.rounds, strict=True)):
+        weights = {"score": 1.0, "diagonal": step.weight, "off_diagonal": step.weight * math.sqrt(2)}
         for (kind, size), block in zip(sizes, blocks, strict=True):
             released[rounds.block_name(number, kind)] = Release(
                 (size,), charged, Law.DISCRETE_GAUSSIAN, block.scale, block.grid, weights[kind], block.units
@@ -203,5 +203,5 @@ def _releases(
 
 
 def _calibration(planned: Sequence[round_noise.Round], problem: Problem) -> str:
-    parts = ", ".join(f"{float(each.share):.0%} of mu^2 for {each.sensitivity:.6g}" for each in planned)
+    parts = ", ".join(f"{float(step.share):.0%} of mu^2 for {step.sensitivity:.6g}" for step in planned)
     return f"{len(planned)} rounds, {parts}: joint L2 sensitivities of score and weighted Hessian, {problem.geometry}"

@@ -64,7 +64,7 @@ def known_loss(model: str | Loss) -> Loss:
 
 def model_of(loss: Loss) -> str:
     """Name of the public model with this loss; the loss's own where there is none."""
-    return next((model for model, known in LOSSES.items() if known.name == loss.name), loss.name)
+    return next((model for model, public_loss in LOSSES.items() if public_loss.name == loss.name), loss.name)
 
 
 def models_with(rule: Callable[[Loss], bool]) -> str:

@@ -1,4 +1,4 @@
-"""What a mechanism may know of a loss, as public constants."""
+"""Public constants of a loss, which mechanisms may know."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def margin_loss(
     >>> est.score(X, X[:, 0] > 0) > 0.8
     True
     """
-    return _own("margin", value, slope, curvature, name, lipschitz, smoothness, reach)
+    return _loss_of("margin", value, slope, curvature, name, lipschitz, smoothness, reach)
 
 
 def residual_loss(
@@ -154,10 +154,10 @@ def residual_loss(
     >>> round(loss.lipschitz, 6), round(loss.smoothness, 2)
     (0.1, 1.0)
     """
-    return _own("residual", value, slope, curvature, name, lipschitz, smoothness, reach)
+    return _loss_of("residual", value, slope, curvature, name, lipschitz, smoothness, reach)
 
 
-def _own(
+def _loss_of(
     form: str, value: Function, slope: Function, curvature: Function, name: str, lipschitz: float | None,
     smoothness: float | None, reach: float,
 ) -> Loss:  # fmt: skip
@@ -180,29 +180,29 @@ def _own(
 
 
 def _called(key: str, function: Function, places: Vector) -> Vector:
-    """What a function returns at all places, as finite numbers."""
+    """The values of a function at all places, as finite numbers."""
     if not callable(function):
         raise TypeError(sentence(key, "must be a function of an array of margins", function))
     with np.errstate(all="ignore"):
         returned = function(places.copy())
     try:
-        found = np.asarray(returned, np.float64)
+        values = np.asarray(returned, np.float64)
     except (TypeError, ValueError):
         raise TypeError(sentence(key, "must return numbers", returned)) from None
-    if found.shape not in ((), places.shape):
-        raise TypeError(sentence(key, "must return one number for each margin", found.shape))
-    found = np.broadcast_to(found, places.shape)
-    if not np.isfinite(found).all():
-        where = places[np.flatnonzero(~np.isfinite(found))[0]]
-        raise ValueError(sentence(key, f"must be finite, also at {where:g}", found[~np.isfinite(found)][0]))
-    return found
+    if values.shape not in ((), places.shape):
+        raise TypeError(sentence(key, "must return one number for each margin", values.shape))
+    values = np.broadcast_to(values, places.shape)
+    if not np.isfinite(values).all():
+        where = places[np.flatnonzero(~np.isfinite(values))[0]]
+        raise ValueError(sentence(key, f"must be finite, also at {where:g}", values[~np.isfinite(values)][0]))
+    return values
 
 
-def _check_bound(key: str, bound: float | None, found: Vector, words: str, places: Vector) -> None:
+def _check_bound(key: str, bound: float | None, values: Vector, words: str, places: Vector) -> None:
     """Refuse a constant that is smaller than what it bounds."""
-    worst = int(found.argmax())
-    if bound is not None and check_positive(key, bound) * (1 + _ROUNDED) < found[worst]:
-        rule = f"must be at least {words}, which is {found[worst]:.6g} at {places[worst]:g}"
+    worst = int(values.argmax())
+    if bound is not None and check_positive(key, bound) * (1 + _ROUNDED) < values[worst]:
+        rule = f"must be at least {words}, which is {values[worst]:.6g} at {places[worst]:g}"
         raise ValueError(sentence(key, rule, bound, "A constant that is too small voids the guarantee; None finds it."))
 
 
@@ -216,9 +216,11 @@ def _check_convex(places: Vector, values: Vector, slopes: Vector, curvatures: Ve
     rise, room = np.diff(values), 1e-6 * size * step + 1e-12 * np.abs(values).max()
     wrong = (rise < slopes[:-1] * step - room) | (rise > slopes[1:] * step + room)
     _refuse("slope", "must be the derivative of value", wrong, places)
-    found, missed = np.diff(slopes) / step, _MISSED * max(float(curvatures.max()), size * 1e-6)
+    quotients, missed = np.diff(slopes) / step, _MISSED * max(float(curvatures.max()), size * 1e-6)
     low, high = np.minimum(curvatures[:-1], curvatures[1:]), np.maximum(curvatures[:-1], curvatures[1:])
-    _refuse("curvature", "must be the derivative of slope", (found < low - missed) | (found > high + missed), places)
+    _refuse(
+        "curvature", "must be the derivative of slope", (quotients < low - missed) | (quotients > high + missed), places
+    )
 
 
 def _refuse(key: str, rule: str, wrong: NDArray[np.bool_], places: Vector) -> None:
@@ -233,19 +235,19 @@ def _flat_ends(first: int, slopes: Vector, reach: float) -> tuple[int, Vector]:
     """
     least, most = _FLAT * float(np.abs(slopes).max()), float(np.diff(slopes).max())
     before, after = max(float(slopes[0]), 0.0), max(-float(slopes[-1]), 0.0)
-    for left, margin in ((before, -reach), (after, reach)):
-        if left > least:
+    for end, margin in ((before, -reach), (after, reach)):
+        if end > least:
             remedy = "A loss must have come to its smallest value there: make `reach` larger."
-            raise ValueError(sentence("slope", f"must have come to 0 at {margin:g}", left, remedy))
-    more = [int(np.ceil(4 * left / most)) for left in (before, after)]
-    tails = np.linspace(0, before, more[0] + 1)[:-1], np.linspace(-after, 0, more[1] + 1)[1:]
-    return first - more[0], np.maximum.accumulate(np.concatenate((tails[0], slopes, tails[1])))
+            raise ValueError(sentence("slope", f"must have come to 0 at {margin:g}", end, remedy))
+    counts = [int(np.ceil(4 * end / most)) for end in (before, after)]
+    tails = np.linspace(0, before, counts[0] + 1)[:-1], np.linspace(-after, 0, counts[1] + 1)[1:]
+    return first - counts[0], np.maximum.accumulate(np.concatenate((tails[0], slopes, tails[1])))
 
 
 def _check_between(knots: Knotted, smoothness: float | None) -> None:
     """Refuse a curvature bound that the slopes at knots break: between them the curvature may have been larger."""
-    found = np.diff(knots.values) * knots.per_unit
-    worst = int(found.argmax())
-    if smoothness is not None and found[worst] > smoothness * (1 + _ROUNDED):
-        rule = f"must be at least the curvature, which is {found[worst]:.6g} near {knots.places[worst]:g}"
+    curvatures = np.diff(knots.values) * knots.per_unit
+    worst = int(curvatures.argmax())
+    if smoothness is not None and curvatures[worst] > smoothness * (1 + _ROUNDED):
+        rule = f"must be at least the curvature, which is {curvatures[worst]:.6g} near {knots.places[worst]:g}"
         raise ValueError(sentence("smoothness", rule, smoothness, "None finds it."))

@@ -139,7 +139,7 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
         mechanisms=[(name, SHORTHANDS[name].words) for name in used],
         columns=[
             (
-                {name: " / ".join(found[row]) if found else "" for name, found in at_first.items()},
+                {name: " / ".join(texts[row]) if texts else "" for name, texts in at_first.items()},
                 printable(curve.columns[place], _LONGEST),
             )
             for row, place in enumerate(columns)
@@ -159,9 +159,9 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
 _AXES = ("eps", "delta", "n_rows")
 
 
-def _near(values: list[float], wanted: float) -> int:
+def _near(values: list[float], target: float) -> int:
     """The place of the value that is nearest on a scale of ratios."""
-    return min(range(len(values)), key=lambda place: abs(math.log(values[place] / wanted)))
+    return min(range(len(values)), key=lambda place: abs(math.log(values[place] / target)))
 
 
 def _sliders(
@@ -196,11 +196,11 @@ def _pictures(
     curve: Any, levels: list[float], deltas: list[float], counts: list[int], mark_safe: Any
 ) -> list[dict[str, Any]]:
     """One picture for each delta and number of rows, and where in it each eps lies."""
-    found = {(point.delta, point.n_rows) for point in curve.points}
+    settings = {(point.delta, point.n_rows) for point in curve.points}
     pictures = []
     for j, delta in enumerate(deltas):
         for k, count in enumerate(counts):
-            if (delta, count) not in found:
+            if (delta, count) not in settings:
                 continue
             drawn: list[Any] = []
             draw = functools.partial(_kept, drawn, functools.partial(plot_curve, curve, delta=delta, n_rows=count))
@@ -231,12 +231,12 @@ def _coefficients(
     curve: Any, levels: list[float], deltas: list[float], counts: list[int], columns: list[int]
 ) -> dict[str, list[list[str]]]:
     """Setting and mechanism -> noise and distance of each shown coefficient, as text."""
-    found = {}
+    texts = {}
     for point in curve.points:
         place = f"{levels.index(point.eps)} {deltas.index(point.delta)} {counts.index(point.n_rows)}"
         values = [[number(point.coef_noise[j]), number(point.coef_distance[j])] for j in columns]
-        found[f"{place} {point.mechanism}"] = values
-    return found
+        texts[f"{place} {point.mechanism}"] = values
+    return texts
 
 
 def _as_json(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the page of a curve says in words: functions of public numbers alone."""
+"""The words of the page of a curve: functions of public numbers alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN = dict(_OWN)
 
 
 def headline(curve: Any) -> str:
-    """What the page is about."""
+    """The subject of the page."""
     return (
         f"{MODELS[curve.model]} that has not been fitted yet. This page says what a fit would promise to one person, "
         "and how good its model can be expected to be. No record was read for it: it holds public facts and a "
@@ -45,30 +45,30 @@ def setting_words(eps: float, delta: float, count: int) -> str:
 
 
 def promise_row(eps: float, delta: float) -> list[str]:
-    """What eps and delta allow, in three figures."""
+    """The allowance of eps and delta, in three figures."""
     factor = number(math.exp(eps)) if eps < 700 else "no bound"
     chance = math.ceil(1000 * best_guess(eps, delta)) / 10
     return [f"{eps:g}", f"{delta:g}", f"{factor} times", f"{min(chance, 100):g} %"]
 
 
 def warnings_of(curve: Any) -> list[str]:
-    """What a reader must know before trusting the figures."""
-    said = [
+    """The warnings that a reader must know before trusting the figures."""
+    warnings = [
         "The errors are those of simulated rows, not of yours. How much the columns of your data tell of the target "
         "is not known before they are read, and the error depends on that more than on anything else. Look at the "
         "share of the gain that is kept, and compare settings with each other."
     ]
-    said.append("± holds two standard errors of the simulation. It does not cover assumptions that do not hold.")
+    warnings.append("± holds two standard errors of the simulation. It does not cover assumptions that do not hold.")
     if any(point.excess_risk is not None for point in curve.points):
-        said.append(
+        warnings.append(
             "The proved bound is a theorem, with probability 0.95 over the noise and for any data within the bounds: "
             "what is minimised ends at most that much above its minimum. It is far above what usually happens."
         )
     least = {name: SHORTHANDS[name].least_delta for name in sorted({point.mechanism for point in curve.points})}
     for name, delta in least.items():
         if delta:
-            said.append(f"Where delta is 0, a fit by {name} states {delta:.1g} instead, which covers its solver.")
+            warnings.append(f"Where delta is 0, a fit by {name} states {delta:.1g} instead, which covers its solver.")
     if any(point.simulated_rows < point.n_rows for point in curve.points):
         rows = max(point.simulated_rows for point in curve.points)
-        said.append(f"“at most”: tables of {rows:,} rows stand for more rows, with which errors are smaller.")
-    return said
+        warnings.append(f"“at most”: tables of {rows:,} rows stand for more rows, with which errors are smaller.")
+    return warnings
