@@ -21,8 +21,8 @@ from dplr.cli._summary import summary
 __all__ = ["main"]
 
 
-def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
+def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
         from importlib import metadata
 
         click.echo(f"dplr {metadata.version('dplr')}")

@@ -46,17 +46,17 @@ def check(
             form = format_of(encoding, delimiter, spellings)
             units = units_of(units)
         with blamed(FILE):
-            known = dplr.Bounds.from_toml(bounds)
+            column_bounds = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
-            kinds = feature_kinds(known)
+            kinds = feature_kinds(column_bounds)
             if target is not None:
-                kinds[target] = target_kind(known, LOSSES[model].classification)
-            check_apart(further := unit_kinds(units, known), target)
+                kinds[target] = target_kind(column_bounds, LOSSES[model].classification)
+            check_apart(further := unit_kinds(units, column_bounds), target)
         with blamed(FILE):
             table = read_table(data, kinds | further, form)
             del units["rows_per_person"]
             X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
-            found = dplr.check(X, y, bounds=known, model=model, **units)
-    click.echo(visible(str(found)))
-    if not found.passed:
+            findings = dplr.check(X, y, bounds=column_bounds, model=model, **units)
+    click.echo(visible(str(findings)))
+    if not findings.passed:
         raise Refused("a fit would refuse these data.", FILE)

@@ -18,7 +18,7 @@ _NAMES = {"csv_path": "csv"}
 
 
 def curve_options(function: Function) -> Function:
-    """What is simulated, under which assumptions, and where it is written."""
+    """The options of a simulation: its questions, its assumptions, and the files that it writes."""
     for option in (
         click.option("--overwrite", is_flag=True, help="Replace --html and --csv if they exist."),
         click.option("--seed", type=click.IntRange(min=0), help="Simulation: seed of the made-up tables and noise."),
@@ -44,18 +44,20 @@ def curve_options(function: Function) -> Function:
     return function
 
 
-def check_curve(curve: bool, others: int, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]) -> None:
+def check_curve(
+    curve: bool, questions: int, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]
+) -> None:
     """Refuse options that belong elsewhere, and outputs that cannot be written, before anything is simulated.
 
-    `others` counts the questions to a simulation beside the curve: a target, or intervals.
+    `questions` counts the questions to a simulation beside the curve: a target, or intervals.
     """
-    given = [name for name in NEEDS_CURVE if options[name] is not None]
-    if given and not (curve or others):
-        name = _NAMES.get(given[0], given[0])
+    names = [name for name in NEEDS_CURVE if options[name] is not None]
+    if names and not (curve or questions):
+        name = _NAMES.get(names[0], names[0])
         raise Refused(f"`--{name}` is of a simulation: give --curve, --intervals or a target too.", USAGE)
-    if curve + others > 1:
+    if curve + questions > 1:
         raise Refused("`--curve`, --intervals and a target exclude each other: run the command twice.", USAGE)
-    if not (curve or others) and eps is None:
+    if not (curve or questions) and eps is None:
         raise Refused("`--eps` is required without --curve or a target.", USAGE)
     outputs = [options[name] for name in ("html", "csv_path") if options[name] is not None]
     if outputs and not curve:
@@ -64,18 +66,18 @@ def check_curve(curve: bool, others: int, eps: float | None, options: dict[str, 
         check_output(output, options["overwrite"], (*inputs, options["sample"]))
 
 
-def widths(given: tuple[str, ...]) -> float | dict[str, float] | None:
+def widths(texts: tuple[str, ...]) -> float | dict[str, float] | None:
     """One number, or names with numbers."""
-    found: dict[str, float] = {}
-    for each in given:
-        name, _, width = each.rpartition("=")
+    numbers: dict[str, float] = {}
+    for text in texts:
+        name, _, width = text.rpartition("=")
         try:
-            found[name] = float(width)
+            numbers[name] = float(width)
         except ValueError:
-            raise Refused(f"`--target-width` must be NAME=WIDTH or a width; got {each!r}.", USAGE) from None
-    if "" in found and len(found) > 1:
+            raise Refused(f"`--target-width` must be NAME=WIDTH or a width; got {text!r}.", USAGE) from None
+    if "" in numbers and len(numbers) > 1:
         raise Refused("`--target-width` must have a NAME for each width where there are several.", USAGE)
-    return found.get("", found) or None
+    return numbers.get("", numbers) or None
 
 
 def simulated(

@@ -18,7 +18,7 @@ def visible(text: str) -> str:
 
 
 class Refused(click.ClickException):
-    """What the user reads, and the exit code."""
+    """A message for the user, with the exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(visible(message))
@@ -67,7 +67,7 @@ def _in_words(error: MemoryError) -> str:
 
 
 def sqlite_fault() -> type[Exception]:
-    """What a damaged ledger raises."""
+    """The type of the errors that a damaged ledger raises."""
     import sqlite3
 
     return sqlite3.Error

@@ -16,12 +16,12 @@ _SQLITE = ("-journal", "-wal", "-shm")
 def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()) -> None:
     """Refuse an output that cannot be written, or that would replace what is still needed."""
     target = Path(os.path.realpath(path))
-    needed = [given for given in inputs if given is not None]
-    if str(target) in [os.path.realpath(given) + suffix for given in needed for suffix in _SQLITE]:
+    needed = [source for source in inputs if source is not None]
+    if str(target) in [os.path.realpath(source) + suffix for source in needed for suffix in _SQLITE]:
         raise Refused(f"`{path}` would be deleted: a ledger keeps notes of its own under this name.", USAGE)
     try:
         if target.exists():
-            if any(target.samefile(given) for given in needed):
+            if any(target.samefile(source) for source in needed):
                 raise Refused(f"`{path}` is an input of this command, and must not be its output too.", USAGE)
             if not target.is_file():
                 raise Refused(f"`{path}` is no regular file, so it cannot be the output.", USAGE)

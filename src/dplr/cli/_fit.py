@@ -108,26 +108,26 @@ def fit(
     with told():
         with unspent():
             with blamed(FILE):
-                known = _read_bounds(bounds)
+                column_bounds = _read_bounds(bounds)
             with blamed(USAGE):
-                kinds, further = _kinds(known, target, model, units)
+                kinds, further = _kinds(column_bounds, target, model, units)
             with blamed(FILE):
                 X, y = read_rows(files, kinds | further, target, form, keep)
-                other = None if public is None else _read(public, kinds, target, form)
-                persons = persons_in(X, units, known)
+                public_data = None if public is None else _read(public, kinds, target, form)
+                persons = persons_in(X, units, column_bounds)
             options: dict[str, Any] = {
-                "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": known, "l2": l2,
-                "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": other, "ranges": ranges,
-                "large_delta": large_delta, "aim": aim,
+                "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": column_bounds, "l2": l2,
+                "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": public_data,
+                "ranges": ranges, "large_delta": large_delta, "aim": aim,
             }  # fmt: skip
             sample_weight = units.pop("sample_weight")
             options |= units
             public_rows = n_rows if neighbouring == "add_remove" else persons
             with blamed(USAGE):
                 if neighbouring == "replace_one" and n_rows not in (None, public_rows):
-                    kind = "persons" if units["person"] or known.person else "records"
-                    whole = f"{public_rows}, as many {kind} as the data have"
-                    raise ValueError(f"`--n-rows` must be left out, or {whole}; got {n_rows}.")
+                    kind = "persons" if units["person"] or column_bounds.person else "records"
+                    count_words = f"{public_rows}, as many {kind} as the data have"
+                    raise ValueError(f"`--n-rows` must be left out, or {count_words}; got {n_rows}.")
                 _check_plan(options, public_rows, None if resume else ledger, ledger_path)
         bars = bars_wanted(progress)
         options |= {"sample_weight": sample_weight, "n_rows": n_rows, "progress": bars}
@@ -157,13 +157,13 @@ def _say(est: Any, output: str, full: bool) -> None:
     click.echo(f"Wrote {output}.")
 
 
-def _kinds(known: Bounds, target: str, model: str, units: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the columns of a model hold, and those of ids and weights."""
-    kinds = feature_kinds(known)
+def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The kinds of a model's columns, and of the columns of ids and weights."""
+    kinds = feature_kinds(bounds)
     if target in kinds:
         raise ValueError(f"`{target}` is the target, and must not be among the features of the bounds too.")
-    kinds[target] = target_kind(known, LOSSES[model].classification)
-    check_apart(further := unit_kinds(units, known), target)
+    kinds[target] = target_kind(bounds, LOSSES[model].classification)
+    check_apart(further := unit_kinds(units, bounds), target)
     return kinds, further
 
 

@@ -28,16 +28,16 @@ resume_option = click.option(
 
 
 def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, form: Format, resume: bool) -> Job | None:
-    """What pays for one fit of these files, can be resumed, and keeps the model until its file is written."""
+    """The job that pays for one fit of these files, can be resumed, and keeps the model until its file is written."""
     if ledger is None:
         if resume:
             raise Refused("`--resume` is of an entry in a ledger: give --ledger too.", USAGE)
         return None
     with blamed(FILE):
-        known = "; ".join(fingerprint(path) for path in paths if path is not None)
+        fingerprints = "; ".join(fingerprint(path) for path in paths if path is not None)
     if len(paths) > _LISTED:
-        known = f"{len(paths)} files, {hashlib.sha256(known.encode()).hexdigest()}"
-    return ledger.job(f"target {target}, {form}; {known}", resume, lambda est: _file_of(est, target))
+        fingerprints = f"{len(paths)} files, {hashlib.sha256(fingerprints.encode()).hexdigest()}"
+    return ledger.job(f"target {target}, {form}; {fingerprints}", resume, lambda est: _file_of(est, target))
 
 
 def uncounted(target: str) -> NullLedger:
@@ -50,11 +50,11 @@ def uncounted(target: str) -> NullLedger:
 def fingerprint(path: str) -> str:
     """The name, size and time of a file, and a hash of its ends: for the data holder, as the file itself."""
     with open(path, "rb") as file:
-        found = os.fstat(file.fileno())
+        status = os.fstat(file.fileno())
         ends = hashlib.sha256(file.read(_ENDS))
-        file.seek(max(found.st_size - _ENDS, 0))
+        file.seek(max(status.st_size - _ENDS, 0))
         ends.update(file.read(_ENDS))
-    return f"{os.path.realpath(path)}, {found.st_size} bytes, time {found.st_mtime_ns}, ends {ends.hexdigest()}"
+    return f"{os.path.realpath(path)}, {status.st_size} bytes, time {status.st_mtime_ns}, ends {ends.hexdigest()}"
 
 
 def _file_of(est: Any, target: str) -> bytes:
@@ -72,7 +72,7 @@ def delivered(job: Job | None) -> None:
 
 
 def left_behind(job: Job | None) -> str:
-    """What a fit that did not end leaves in the ledger, and what to do, in words; empty for nothing."""
+    """The trace in the ledger of a fit that did not end, and what to do, in words; empty where there is none."""
     if job is None or job.token is None:
         return ""
     try:
@@ -82,7 +82,7 @@ def left_behind(job: Job | None) -> str:
 
 
 def _left_by(job: Job, token: str) -> str:
-    """What the last entry of a reservation says."""
+    """The last entry of a reservation in words, and what to do."""
     from dplr.ledger.recording import has_journal
     from dplr.privacy.words import delta_words
 
@@ -95,7 +95,7 @@ def _left_by(job: Job, token: str) -> str:
     if last.state == "reserved":
         resumes = ", and the same command with --resume goes on with it" if job.resumable else ""
         return f"It drew no noise, and its cost is reserved: {entry}. `dplr ledger give-back` gives it back{resumes}."
-    said = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
+    message = f"Noise may have been drawn, so its cost stays spent: {entry}. Nothing can give it back."
     if has_journal(job.ledger.path, token):
-        said += " Its noise is in a journal: the same command with --resume goes on with it."
-    return said
+        message += " Its noise is in a journal: the same command with --resume goes on with it."
+    return message

@@ -77,11 +77,11 @@ def init(
     if os.path.lexists(path):
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
     with blamed(USAGE):
-        made = dplr.Ledger(
+        budget = dplr.Ledger(
             path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict, unit=unit
         )
-    click.echo(visible(f"Made {path}: {_words(made.terms())}."))
-    if delta is None and made.terms().delta < _LEAST_DELTA:
+    click.echo(visible(f"Made {path}: {_words(budget.terms())}."))
+    if delta is None and budget.terms().delta < _LEAST_DELTA:
         note("It can never pay for a fit with a --delta, such as ngd or score: make one with --delta for those.")
 
 
@@ -105,8 +105,8 @@ def share(path: str, name: str, eps: float, delta: float | None) -> None:
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
-        known = opened.shares()
-    if name in known:
+        shares = opened.shares()
+    if name in shares:
         raise Refused(visible(f"`{name}` exists: a share is made once. See it with `dplr ledger show {path}`."), USAGE)
     with blamed(USAGE):
         limits = opened.share(name, eps, delta).shares()[name]
@@ -129,18 +129,18 @@ def show(path: str, as_json: bool, public: bool) -> None:
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
-        terms, spent, left, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
+        terms, spent, rest, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
         shares = {name: _share(opened.share(name), *limits) for name, limits in opened.shares().items()}
     if public:
         terms, entries = _published(terms, entries)
     publishable = public or terms.strict
     if as_json:
-        found = {
+        content = {
             "path": path, "publishable": publishable, "terms": _fields(terms),
-            "spent": {"eps": spent[0], "delta": spent[1]}, "remaining": {"eps": left[0], "delta": left[1]},
+            "spent": {"eps": spent[0], "delta": spent[1]}, "remaining": {"eps": rest[0], "delta": rest[1]},
             "shares": shares, "entries": [_fields(entry) for entry in entries],
         }  # fmt: skip
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(content, indent=2))
         return
     click.echo(visible(f"Ledger {path}: {_words(terms)}"))
     if not publishable:
@@ -179,8 +179,8 @@ def give_back(path: str, number: int) -> None:
         opened = dplr.Ledger(path)
     with blamed(USAGE):
         numbers = opened.give_back(number)
-    said = "Entry" if len(numbers) == 1 else "Entries"
-    click.echo(visible(f"{said} {', '.join(map(str, numbers))} of {path} given back. Left: {left_in(opened)}."))
+    noun = "Entry" if len(numbers) == 1 else "Entries"
+    click.echo(visible(f"{noun} {', '.join(map(str, numbers))} of {path} given back. Left: {left_in(opened)}."))
 
 
 @ledger.command()
@@ -213,16 +213,16 @@ def recover(path: str, number: int, output: str, overwrite: bool) -> None:
 
 def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float]]:
     """Its limits, what is spent of it, and what remains."""
-    found = {"limits": (eps, delta), "spent": share.spent(), "remaining": share.remaining()}
-    return {name: {"eps": pair[0], "delta": pair[1]} for name, pair in found.items()}
+    amounts = {"limits": (eps, delta), "spent": share.spent(), "remaining": share.remaining()}
+    return {name: {"eps": pair[0], "delta": pair[1]} for name, pair in amounts.items()}
 
 
-def _of_share(found: dict[str, dict[str, float]]) -> str:
+def _of_share(amounts: dict[str, dict[str, float]]) -> str:
     from dplr.ledger.terms import pair
 
-    limits, spent, left = (f"({_pair(**each)})" for each in found.values())
-    left = pair((found["remaining"]["eps"], found["remaining"]["delta"]))
-    return f"limits {limits}, spent {spent}, remaining {left}"
+    limits, spent, rest = (f"({_pair(**amount)})" for amount in amounts.values())
+    rest = pair((amounts["remaining"]["eps"], amounts["remaining"]["delta"]))
+    return f"limits {limits}, spent {spent}, remaining {rest}"
 
 
 def _pair(eps: float, delta: float) -> str:
@@ -233,7 +233,7 @@ def _pair(eps: float, delta: float) -> str:
 
 
 def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
-    """What does not depend on fits that failed: entries that count, by the day and numbered anew."""
+    """Terms and entries without a trace of fits that failed: entries that count, by the day and numbered anew."""
     from dplr.ledger.entries import day_of
 
     spent = [entry for entry in entries if entry.state != "refunded"]
@@ -244,9 +244,9 @@ def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entr
 
 
 def _words(terms: Terms) -> str:
-    said = f"{_pair(terms.eps, terms.delta)}, {terms.composition} composition, {terms.neighbouring}"
-    said += "" if terms.unit is None else f" of persons ({terms.unit})"
-    return said + (", strict" if terms.strict else "")
+    words = f"{_pair(terms.eps, terms.delta)}, {terms.composition} composition, {terms.neighbouring}"
+    words += "" if terms.unit is None else f" of persons ({terms.unit})"
+    return words + (", strict" if terms.strict else "")
 
 
 def _line(entry: Entry) -> str:
@@ -260,5 +260,5 @@ def _line(entry: Entry) -> str:
 def _fields(value: Any) -> dict[str, Any]:
     """A frozen value as plain ones; the guarantee as its words."""
     plain = (str, int, float, dict, type(None))
-    found = {name: getattr(value, name) for name in value.__slots__}
-    return {name: each if isinstance(each, plain) else str(each) for name, each in found.items()}
+    fields = {name: getattr(value, name) for name in value.__slots__}
+    return {name: field if isinstance(field, plain) else str(field) for name, field in fields.items()}

@@ -111,16 +111,16 @@ def release(
     }
     with told():
         with unspent():
-            known = _declared(bounds, columns)
+            column_bounds = _declared(bounds, columns)
             with blamed(FILE):
-                table = read_table(data, feature_kinds(known), form)
+                table = read_table(data, feature_kinds(column_bounds), form)
             with blamed(USAGE):
-                _check_plan(known, table, facts, ledger, ledger_path)
+                _check_plan(column_bounds, table, facts, ledger, ledger_path)
         import dplr
         from dplr.moments.file import text_of
 
         def work() -> Any:
-            return dplr.release_moments(table, bounds=known, party=party, ledger=job, **facts)
+            return dplr.release_moments(table, bounds=column_bounds, party=party, ledger=job, **facts)
 
         released = paid(job, work)
     with uninterrupted():
@@ -154,9 +154,9 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
 
     with told():
         with blamed(FILE):
-            first, *others = (dplr.load_moments(path) for path in files)
+            first, *rest = (dplr.load_moments(path) for path in files)
         with blamed(USAGE):
-            merged = first.merge(*others)
+            merged = first.merge(*rest)
         with blamed(FILE):
             merged.save(output)
     if not quiet:
@@ -214,8 +214,8 @@ def fit(
         with blamed(FILE):
             released = dplr.load_moments(file)
         with blamed(USAGE):
-            wanted = _listed(columns, released.columns)
-            model = _model(released, target, of_level, wanted, _ridge(l2))
+            names = _listed(columns, released.columns)
+            model = _model(released, target, of_level, names, _ridge(l2))
             table = model.summary(level=level, joint=joint, coef_bound=coef_bound)
     show(table, output, full, quiet)
 
@@ -226,30 +226,30 @@ def _declared(path: str, columns: tuple[str, ...]) -> Any:
     from dplr.moments.release import declared
 
     with blamed(FILE):
-        known = declared(dplr.Bounds.from_toml(path), None)
+        bounds = declared(dplr.Bounds.from_toml(path), None)
     with blamed(USAGE):
-        return declared(known, columns) if columns else known
+        return declared(bounds, columns) if columns else bounds
 
 
-def _check_plan(known: Any, table: Any, facts: dict[str, Any], ledger: Any, path: str | None) -> None:
+def _check_plan(bounds: Any, table: Any, facts: dict[str, Any], ledger: Any, path: str | None) -> None:
     """All that can be refused without the rows."""
     from dplr.moments.release import planned
 
-    plan = planned(known.layout, None, table.num_rows, **facts)
+    plan = planned(bounds.layout, None, table.num_rows, **facts)
     check_price(ledger, path, plan.statement)
 
 
-def _listed(given: Sequence[str], known: Sequence[str]) -> list[str] | None:
+def _listed(texts: Sequence[str], columns: Sequence[str]) -> list[str] | None:
     """Names, separated by commas except where a comma is part of a name; None for all columns."""
-    found = [[each] if each in known else each.split(",") for each in given]
-    return [name for names in found for name in names] or None
+    groups = [[text] if text in columns else text.split(",") for text in texts]
+    return [name for names in groups for name in names] or None
 
 
-def _ridge(given: str) -> float | str:
+def _ridge(text: str) -> float | str:
     try:
-        return float(given)
+        return float(text)
     except ValueError:
-        return given
+        return text
 
 
 def _model(released: Any, target: str, level: str | None, columns: list[str] | None, l2: float | str) -> Any:
@@ -268,8 +268,8 @@ def _model(released: Any, target: str, level: str | None, columns: list[str] | N
 
 def _typed(level: str) -> list[Any]:
     """A level as text, then as the number or the boolean that it may stand for."""
-    other: list[Any] = [{"true": True, "false": False}[level.lower()]] if level.lower() in ("true", "false") else []
+    booleans: list[Any] = [{"true": True, "false": False}[level.lower()]] if level.lower() in ("true", "false") else []
     try:
-        return [level, *other, float(level)]
+        return [level, *booleans, float(level)]
     except ValueError:
-        return [level, *other]
+        return [level, *booleans]

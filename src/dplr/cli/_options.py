@@ -57,7 +57,7 @@ class Eps(click.ParamType[float]):
 
 
 def privacy_options(function: Function) -> Function:
-    """What is promised, and by which mechanism."""
+    """The options of the promise and of the mechanism."""
     delta = click.FloatRange(min=0, max=1, max_open=True)
     for option in (
         click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
@@ -87,8 +87,8 @@ def privacy_options(function: Function) -> Function:
 
 def eps_option(required: bool) -> Callable[[Function], Function]:
     """The privacy loss."""
-    said = "Privacy loss: smaller protects more, larger is more accurate. 0.1 to 1 is usual; inf is not private."
-    return click.option("--eps", type=Eps(), required=required, help=said)
+    text = "Privacy loss: smaller protects more, larger is more accurate. 0.1 to 1 is usual; inf is not private."
+    return click.option("--eps", type=Eps(), required=required, help=text)
 
 
 def format_options(function: Function) -> Function:
@@ -130,7 +130,7 @@ def opened(path: str | None, share: str | None) -> Ledger | None:
 
 
 def left_in(ledger: Ledger) -> str:
-    """What remains of a ledger, in words and rounded down."""
+    """The remaining eps and delta of a ledger, in words and rounded down."""
     from dplr.ledger.terms import rest_words
 
     return rest_words(ledger.remaining())

@@ -1,4 +1,4 @@
-"""What commands share that pay for a release: the ledger, its price, what an interruption costs, and safe writing."""
+"""The common steps of commands that pay: the ledger, its price, the cost of an interruption, and safe writing."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def paid(job: Job | None, work: Callable[[], T]) -> T:
         with blamed(FILE):
             return work()
     except KeyboardInterrupt:
-        said = left_behind(job) or "Nothing was released, and nothing was spent."
-        raise Refused(f"interrupted. {said}", INTERRUPTED) from None
+        message = left_behind(job) or "Nothing was released, and nothing was spent."
+        raise Refused(f"interrupted. {message}", INTERRUPTED) from None
     except Refused as refused:
         if isinstance(refused.__context__, ReservationLost):
             raise  # what the entry says is of whoever ended it
@@ -79,7 +79,7 @@ def unspent() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """What was released is written, whoever presses Ctrl-C."""
+    """A block that Ctrl-C does not end, in which a release is written."""
     old = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

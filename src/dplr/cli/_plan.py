@@ -87,24 +87,24 @@ def plan(
             if neighbouring == "replace_one" and n_rows is None and not searched:
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
         with blamed(FILE):
-            known = dplr.Bounds.from_toml(bounds)
-        others = {name: _rows(path, name, target, known, model, form)
+            column_bounds = dplr.Bounds.from_toml(bounds)
+        tables = {name: _rows(path, name, target, column_bounds, model, form)
             for name, path in (("public", public), ("sample", simulation["sample"]))}  # fmt: skip
         facts: dict[str, Any] = {
-            "n_rows": n_rows, "bounds": known, "eps": eps, "delta": delta, "mechanism": mechanism, "model": model,
-            "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": others["public"],
-            "ranges": ranges, "large_delta": large_delta, "aim": aim,
+            "n_rows": n_rows, "bounds": column_bounds, "eps": eps, "delta": delta, "mechanism": mechanism,
+            "model": model, "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring,
+            "public": tables["public"], "ranges": ranges, "large_delta": large_delta, "aim": aim,
             **{name: value for name, value in units.items() if name != "sample_weight"},
         }  # fmt: skip
         if curve or searched or intervals:
-            wanted = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
-            simulated(facts, simulation, others["sample"], wanted, intervals)
+            goals = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
+            simulated(facts, simulation, tables["sample"], goals, intervals)
             return
         with blamed(USAGE), muted(dplr.UtilityWarning):  # the plan shows it
             planned = dplr.plan(**facts)
     from dplr.utility._planned import expected_utility
 
-    classes = len(known.target_classes() or ()) if LOSSES[model].classification else 0
+    classes = len(column_bounds.target_classes() or ()) if LOSSES[model].classification else 0
     click.echo(visible(str(planned)))
     for line in [*_noise(planned), expected_utility(planned, classes)]:
         click.echo(visible(line))
@@ -113,7 +113,7 @@ def plan(
 
 
 def _rows(
-    path: str | None, option: str, target: str | None, known: Bounds, model: str, form: Format
+    path: str | None, option: str, target: str | None, bounds: Bounds, model: str, form: Format
 ) -> tuple[Any, Any] | None:
     """Public rows of a file, and their targets."""
     if path is None:
@@ -121,10 +121,10 @@ def _rows(
     if target is None:
         raise Refused(f"`--target` is required with --{option}: it is the column to predict.", USAGE)
     with blamed(USAGE):
-        kinds = feature_kinds(known)
-        wanted = target_kind(known, LOSSES[model].classification)
+        kinds = feature_kinds(bounds)
+        kind = target_kind(bounds, LOSSES[model].classification)
     with blamed(FILE):
-        table = read_table(path, {**kinds, target: wanted}, form)
+        table = read_table(path, {**kinds, target: kind}, form)
         return table.drop_columns([target]), table[target]
 
 
@@ -145,6 +145,6 @@ def _noise(planned: Plan) -> list[str]:
     n = None if on_coef else planned.problem.n_rows
     lines = []
     for name, block in planned.released.items():
-        each = "" if n is None else f"; over the number of {planned.statement.unit.many} {block.deviation / n:.3g}"
-        lines.append(f"Noise of {name}: {block.noise_words}{each}" if block.scale else f"Noise of {name}: none")
+        per_unit = "" if n is None else f"; over the number of {planned.statement.unit.many} {block.deviation / n:.3g}"
+        lines.append(f"Noise of {name}: {block.noise_words}{per_unit}" if block.scale else f"Noise of {name}: none")
     return lines

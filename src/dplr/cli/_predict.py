@@ -62,17 +62,17 @@ def predict(
             from dplr.rows.files.kinds import AS_WRITTEN
 
             table = read_table(data, kinds, form)
-            found = _predictions(est, table, proba)
+            predictions = _predictions(est, table, proba)
             kept = read_table(data, dict.fromkeys(keep, AS_WRITTEN), form) if keep else None
     if output == "-":
-        click.echo(_csv(kept, found), nl=False)
+        click.echo(_csv(kept, predictions), nl=False)
         return
-    write(output, _WRITERS[_ending(output)](kept, found))
+    write(output, _WRITERS[_ending(output)](kept, predictions))
     note(f"Wrote {output}: {table.num_rows} predictions.", quiet)
 
 
 def _kinds(est: Any) -> dict[str, Kind]:
-    """What each column of the model holds."""
+    """The kind of each column of the model."""
     features = est.features_
     bounds = est._record.bounds if features is None else features.bounds
     if bounds is not None:
@@ -89,8 +89,8 @@ def _check_request(est: Any, proba: bool, keep: tuple[str, ...]) -> None:
     if proba and not hasattr(est, "predict_proba"):
         raise ValueError(f"`--proba` needs a logistic model; got {type(est).__name__}.")
     names = _names(est, proba)
-    taken = [name for name in keep if name in names]
-    if taken or len(set(keep)) < len(keep):
+    clashes = [name for name in keep if name in names]
+    if clashes or len(set(keep)) < len(keep):
         raise ValueError(f"`--keep` must name columns once, and none of {', '.join(names)}; got {', '.join(keep)}.")
 
 
@@ -113,25 +113,25 @@ def _check_ending(output: str) -> None:
         raise Refused(f"`--output` must end in {' or '.join(_WRITERS)}, or be - for CSV; got {output}.", USAGE)
 
 
-def _parquet(kept: Any, found: dict[str, Any]) -> bytes:
+def _parquet(kept: Any, predictions: dict[str, Any]) -> bytes:
     """Copied columns have the types that they were read with."""
-    return parquet_of(_columns(kept, found))
+    return parquet_of(_columns(kept, predictions))
 
 
-def _columns(kept: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _columns(kept: Any, predictions: dict[str, Any]) -> dict[str, Any]:
     copied = {} if kept is None else {name: kept[name] for name in kept.column_names}
-    return {**copied, **{name: column.tolist() for name, column in found.items()}}
+    return {**copied, **{name: column.tolist() for name, column in predictions.items()}}
 
 
-def _csv(kept: Any, found: dict[str, Any]) -> bytes:
+def _csv(kept: Any, predictions: dict[str, Any]) -> bytes:
     import csv
     import io
 
-    columns = _columns(kept, found)
+    columns = _columns(kept, predictions)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    fields = [each if isinstance(each, list) else each.to_pylist() for each in columns.values()]
+    fields = [column if isinstance(column, list) else column.to_pylist() for column in columns.values()]
     writer.writerows(zip(*fields, strict=True))
     return text.getvalue().encode()
 

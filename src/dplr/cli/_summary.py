@@ -22,7 +22,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a regression table shows."""
+    """The options of a regression table."""
     level = click.FloatRange(min=0.5, max=1, max_open=True)
     for option in (
         click.option("--coef-bound", type=click.FloatRange(min=0, min_open=True), metavar="NUMBER",

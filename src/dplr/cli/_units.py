@@ -45,15 +45,15 @@ def units_of(options: dict[str, Any]) -> dict[str, Any]:
     return {"person": person, "rows_per_person": rows, "weight_bounds": bounds, "sample_weight": weight}
 
 
-def unit_kinds(units: dict[str, Any], known: Bounds) -> dict[str, Kind]:
-    """What the columns of ids and weights hold; raises ValueError where options and bounds contradict each other."""
+def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:
+    """The kinds of the columns of ids and weights; raises ValueError where options and bounds contradict each other."""
     from dplr.fitting.units import Declared
     from dplr.rows.files.kinds import NUMBER, Kind
 
-    person = Declared.of(units["person"], units["rows_per_person"], units["weight_bounds"], known).person
-    weight = units["sample_weight"] or known.weight
-    if known.weight not in (None, weight):
-        raise ValueError(f"`--weight` must be {known.weight}, as the bounds say; got {weight}. Leave it out.")
+    person = Declared.of(units["person"], units["rows_per_person"], units["weight_bounds"], bounds).person
+    weight = units["sample_weight"] or bounds.weight
+    if bounds.weight not in (None, weight):
+        raise ValueError(f"`--weight` must be {bounds.weight}, as the bounds say; got {weight}. Leave it out.")
     ids = Kind(text=True)  # compared as they are written
     return ({person: ids} if person else {}) | ({weight: NUMBER} if weight else {})
 
@@ -64,13 +64,13 @@ def check_apart(kinds: dict[str, Kind], target: str | None) -> None:
         raise ValueError(f"`{target}` is the target, and must not hold ids or weights too.")
 
 
-def persons_in(X: Any, units: dict[str, Any], known: Bounds) -> int:
+def persons_in(X: Any, units: dict[str, Any], bounds: Bounds) -> int:
     """How many persons there are, or rows without persons; raises ValueError for rows without an id."""
     from dplr.fitting.streaming import count_units
     from dplr.rows import row_weights
     from dplr.rows.streams.source import Stream
 
-    person = units["person"] or known.person
+    person = units["person"] or bounds.person
     if isinstance(X, Stream):
         return count_units(X, person)
     return len(X) if person is None else row_weights(len(X), X[person], 1, None, None, None, strict=False).units

@@ -1,4 +1,4 @@
-"""What a ledger says of itself: terms, entries, what is spent, what remains, and what a release would cost."""
+"""The account of a ledger: its terms, its entries, the budget spent and remaining, and the price of a release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Account:
     def _reading(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
 
     def terms(self) -> Terms:
-        """What the ledger was made with: eps, delta, composition, neighbouring, strict, created, unit.
+        """The terms of the ledger: eps, delta, composition, neighbouring, strict, created, unit.
 
         Returns
         -------
@@ -70,8 +70,8 @@ class Account:
         holder.
         """
         with self._reading() as (connection, _):
-            found = transactions.entries(connection)
-        return [entry for entry in found if self._share in (None, entry.share)]
+            entries = transactions.entries(connection)
+        return [entry for entry in entries if self._share in (None, entry.share)]
 
     def shares(self) -> dict[str, tuple[float, float]]:
         """The limits of every share, in the order in which they were made.
@@ -168,7 +168,7 @@ class Account:
         return room.remaining(kind, delta)
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
-        """What statements would cost, and whether they fit now; reads no data and spends nothing.
+        """The cost of statements, and whether they fit now; reads no data and spends nothing.
 
         Parameters
         ----------
@@ -201,16 +201,16 @@ class Account:
         >>> ledger.price(dplr.plan(n_rows=1000, n_features=2, eps=0.1, mechanism="fm"), fits=11).fits
         False
         """
-        said, times = statements_of(statements, some=True), check_count("fits", fits)
+        releases, times = statements_of(statements, some=True), check_count("fits", fits)
         with self._reading() as (connection, terms):
             room = self._room(connection, terms)
-        return price_of(room, terms, [cost_of(statement, terms) for statement in said], times)
+        return price_of(room, terms, [cost_of(statement, terms) for statement in releases], times)
 
     def _room(self, connection: sqlite3.Connection, terms: Terms) -> Room:
-        """What the share has room for, if this is one, and the whole."""
-        whole = Limit(rule_of(terms), transactions.costs(connection), None)
+        """The room of the share, if this is one, and of the whole ledger."""
+        ledger_limit = Limit(rule_of(terms), transactions.costs(connection), None)
         if self._share is None:
-            return Room((whole,))
+            return Room((ledger_limit,))
         limits = transactions.shares(connection)[self._share]
         rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
-        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), whole))
+        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), ledger_limit))

@@ -125,16 +125,16 @@ class Allotment:
         with self._ledger._writing() as (connection, terms):
             costs = [cost_of(statement, terms) for statement in statements]
             pieces = transactions.set_aside(connection, self._token)
-            taken = _matched(pieces, costs)
-            if taken is None:
+            matches = _matched(pieces, costs)
+            if matches is None:
                 raise BudgetExceeded(_refusal(self._ledger.path, pieces, costs))
             token, holder = secrets.token_hex(16), secrets.token_hex(16)
-            draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(taken, costs, strict=True)]
-            begun = zip([number for number, _ in taken], draws, statements, strict=True)
+            draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
+            begun = zip([number for number, _ in matches], draws, statements, strict=True)
             transactions.begin(connection, token, begun, terms.strict, holder)
-            grown = sum(draws) > sum(piece.draws for _, piece in taken)
+            grown = sum(draws) > sum(piece.draws for _, piece in matches)
             if grown and not self._ledger._room(connection, terms).takes({}):
-                raise BudgetExceeded(_too_many(self._ledger.path, sum(draws), taken))
+                raise BudgetExceeded(_too_many(self._ledger.path, sum(draws), matches))
         return reservation_of(self._ledger, token, holder, len(statements))
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class Allotment:
 
 
 def piece_of(cost: Cost) -> Cost:
-    """What is set aside for a release: as much as any release has that states the same (eps, delta) and is of its kind.
+    """The piece set aside for a release: as large as any release of its kind has that states the same (eps, delta).
 
     The mu of Gaussian noise and the steps of Poisson batches depend on the number of records, which folds change.
     """
@@ -211,14 +211,14 @@ def _covers(piece: Cost, cost: Cost) -> bool:
 def _matched(pieces: Sequence[Piece], costs: Sequence[Cost]) -> list[Piece] | None:
     """A piece for each cost, the smallest that covers it, dear costs first; None where one has none."""
     free = sorted(pieces, key=lambda piece: (piece[1].eps, piece[1].delta, piece[0]))
-    taken: dict[int, Piece] = {}
+    matches: dict[int, Piece] = {}
     for place in sorted(range(len(costs)), key=lambda place: (costs[place].eps, costs[place].delta), reverse=True):
-        found = next((piece for piece in free if _covers(piece[1], costs[place])), None)
-        if found is None:
+        smallest = next((piece for piece in free if _covers(piece[1], costs[place])), None)
+        if smallest is None:
             return None
-        taken[place] = found
-        free.remove(found)
-    return [taken[place] for place in range(len(costs))]
+        matches[place] = smallest
+        free.remove(smallest)
+    return [matches[place] for place in range(len(costs))]
 
 
 def _in_words(cost: Cost) -> str:
@@ -226,18 +226,18 @@ def _in_words(cost: Cost) -> str:
 
 
 def _refusal(path: str, pieces: Sequence[Piece], costs: Sequence[Cost]) -> str:
-    asked = ", ".join(sorted({_in_words(cost) for cost in costs}))
-    left = ", ".join(sorted({_in_words(piece) for _, piece in pieces}))
-    has = f"{len(pieces)} pieces are left: {left}" if pieces else "none is left, or it was closed"
+    cost_words = ", ".join(sorted({_in_words(cost) for cost in costs}))
+    piece_words = ", ".join(sorted({_in_words(piece) for _, piece in pieces}))
+    has = f"{len(pieces)} pieces are left: {piece_words}" if pieces else "none is left, or it was closed"
     return (
-        f"`ledger` must have set aside as much as the fit costs; got {len(costs)} of {asked}, and of what was set "
+        f"`ledger` must have set aside as much as the fit costs; got {len(costs)} of {cost_words}, and of what was set "
         f"aside in {path} {has}. No row was read, and nothing more was spent. Set aside more fits, or what the dearest "
         "of them costs."
     )
 
 
-def _too_many(path: str, draws: int, taken: Sequence[Piece]) -> str:
-    aside = sum(piece.draws for _, piece in taken)
+def _too_many(path: str, draws: int, matches: Sequence[Piece]) -> str:
+    aside = sum(piece.draws for _, piece in matches)
     return (
         f"`ledger` must have room for the numbers with Gaussian noise of the fit; got {draws}, and {aside} were set "
         f"aside in {path}, which has no room for more. No row was read, and nothing more was spent. Set aside the cost "

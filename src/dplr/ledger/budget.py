@@ -62,7 +62,7 @@ class Stated(Protocol):
 
     @property
     def statement(self) -> PrivacyStatement:
-        """What will be promised."""
+        """The promise of the release."""
         ...
 
 

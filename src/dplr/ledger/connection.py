@@ -39,7 +39,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def address_of(path: pathlib.PurePath) -> str:
-    """What SQLite opens for reading and writing. It takes no host: a share of Windows is a path that begins with //."""
+    """The address of a file that SQLite may write. It has no host: a share of Windows is a path that begins with //."""
     address = path.as_uri()  # of a name's bytes: not every file name is text
     if not address.startswith("file:///"):
         address = address.replace("file://", "file:////", 1)

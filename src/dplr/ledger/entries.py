@@ -1,4 +1,4 @@
-"""What a ledger writes down: its terms, its entries, and how a statement is written."""
+"""The records of a ledger: its terms, its entries, and the text of a statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a ledger was made with: its limits and its rules.
+    """The terms of a ledger: its limits and its rules.
 
     Attributes
     ----------

@@ -107,17 +107,17 @@ def check_file(path: str) -> None:
     """Refuse what cannot be a ledger before SQLite touches it; finish what a crashed creation left behind."""
     what = "must be the file of a ledger"
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         remedy = "Make it once with dplr.Ledger(path, eps=..., delta=...), or correct the path."
         raise FileNotFoundError(sentence("ledger", "must be the file of a ledger that exists", path, remedy)) from None
     except OSError as error:
         raise type(error)(sentence("ledger", what, path, f"The system says: {error.strerror}.")) from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(sentence("ledger", what, path, "This is a folder: name a file in it."))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError(sentence("ledger", what, path, "This is no regular file."))
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         _remove_leftovers(path)
         if os.lstat(path).st_nlink > 1:
             remedy = "This file has a second name (a hard link), and SQLite would keep a log for each. Remove one."
@@ -127,9 +127,9 @@ def check_file(path: str) -> None:
 def _remove_leftovers(path: str) -> None:
     """Temporary names that a creation left behind when it was cut short."""
     folder, name = os.path.split(path)
-    for other in os.listdir(folder):
-        if other.startswith(f".{name}.new-"):
-            leftover = os.path.join(folder, other)
+    for file_name in os.listdir(folder):
+        if file_name.startswith(f".{name}.new-"):
+            leftover = os.path.join(folder, file_name)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samefile(leftover, path):
                     os.unlink(leftover)
@@ -148,12 +148,12 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The budget in the file; unless `identity` is empty, it must be the budget of that name."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT id, eps, delta, composition, neighbouring, strict, created, unit FROM terms"
     ).fetchall()
-    if len(found) != 1:
+    if len(rows) != 1:
         raise ValueError(sentence("ledger", "must hold one budget", path, "The file was tampered with."))
-    name, eps, delta, composition, neighbouring, strict, created, unit = found[0]
+    name, eps, delta, composition, neighbouring, strict, created, unit = rows[0]
     terms = Terms(name, eps, delta, composition, neighbouring, bool(strict), created, unit)
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."

@@ -140,19 +140,19 @@ class Ledger(Recovery):
         self.path = checked_path(path)
         self.label = None if label is None else checked_text("label", label)
         self._share = None
-        asked = checked_terms(eps, delta, composition, neighbouring, strict, unit)
+        parameters = checked_terms(eps, delta, composition, neighbouring, strict, unit)
         if eps is not None and not os.path.lexists(self.path):
-            self._create(asked)
+            self._create(parameters)
         self._id = ""
         with transactions.reading(self.path) as (_, terms):
-            check_agreement(asked, terms, self.path)
+            check_agreement(parameters, terms, self.path)
         self._id, self._strict = terms.id, terms.strict
 
-    def _create(self, asked: dict[str, Any]) -> None:
+    def _create(self, parameters: dict[str, Any]) -> None:
         defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one", "strict": False}
-        given = defaults | asked
-        given.setdefault("delta", _USUAL_DELTA if given["composition"] == "basic" else 0.0)
-        terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if given["strict"] else now(), **given)
+        values = defaults | parameters
+        values.setdefault("delta", _USUAL_DELTA if values["composition"] == "basic" else 0.0)
+        terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if values["strict"] else now(), **values)
         rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
         with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
             ledger_file.create(self.path, terms)
@@ -163,7 +163,7 @@ class Ledger(Recovery):
         return self._strict
 
     def labelled(self, label: str | None) -> Ledger:
-        """The same ledger, whose new entries say what the data are called.
+        """A handle of this ledger with a label for new entries, which names the data.
 
         Parameters
         ----------
@@ -237,18 +237,18 @@ class Ledger(Recovery):
         if self._share is not None:
             raise ValueError(sentence("share", "must be of a whole ledger", name, f"This is share {self._share!r}."))
         with self._reading() as (connection, terms):
-            known = transactions.shares(connection)
-        if eps is not None and name not in known:
+            shares = transactions.shares(connection)
+        if eps is not None and name not in shares:
             with self._writing() as (connection, terms):
-                known = transactions.shares(connection)
-                if name not in known:  # nobody was faster
-                    limits = checked_share(name, eps, delta, known, terms)
+                shares = transactions.shares(connection)
+                if name not in shares:  # nobody was faster
+                    limits = checked_share(name, eps, delta, shares, terms)
                     transactions.insert_share(connection, name, limits, terms.strict)
-                    known[name] = limits
-        if name not in known:
-            remedy = f"Make it with share(name, eps=...). There are {list(known)}."
+                    shares[name] = limits
+        if name not in shares:
+            remedy = f"Make it with share(name, eps=...). There are {list(shares)}."
             raise ValueError(sentence("share", "must be one that exists", name, remedy))
-        check_share_agreement(name, eps, delta, known[name])
+        check_share_agreement(name, eps, delta, shares[name])
         return _handle(self.path, self._id, self._strict, self.label, name)
 
     def reserve(self, *statements: PrivacyStatement | Stated, fingerprint: str | None = None) -> Reservation:

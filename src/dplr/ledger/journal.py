@@ -73,15 +73,15 @@ class Journal:
         return journal
 
     def get(self, key: str) -> bytes | None:
-        """What was recorded under that key; None for nothing.
+        """The payload that was recorded under a key; None for none.
 
         What this process wrote is not kept in memory, where sums of many columns would add up, and is gone with the
         file. What it found stays.
         """
-        found = self._records.get(key)
-        if not isinstance(found, tuple):
-            return found
-        return None if self._descriptor < 0 else os.pread(self._descriptor, *found)
+        record = self._records.get(key)
+        if not isinstance(record, tuple):
+            return record
+        return None if self._descriptor < 0 else os.pread(self._descriptor, *record)
 
     def keys(self) -> list[str]:
         """All keys, in the order in which they were recorded."""
@@ -131,11 +131,11 @@ class Journal:
 
     def _start(self, header: bytes) -> None:
         """Write the header, or compare it with the one that is there."""
-        found = self._records.pop("", None)
-        if found is None and self._size == 0:
+        file_header = self._records.pop("", None)
+        if file_header is None and self._size == 0:
             os.ftruncate(self._descriptor, 0)
             self._append(_KEY.pack(0) + header)
-        elif found != header:
+        elif file_header != header:
             rule = "must be that of the reservation that is resumed, about the same data"
             raise ValueError(sentence("journal", rule, self._path, _REMEDY))
         else:
@@ -162,11 +162,11 @@ class Journal:
             return None
         if end > len(data):
             return None
-        body, found = data[start + _FRAME.size : end - _DIGEST], data[end - _DIGEST : end]
-        if found != self._chained(body):
+        body, digest = data[start + _FRAME.size : end - _DIGEST], data[end - _DIGEST : end]
+        if digest != self._chained(body):
             self._check_cut(data, end)
             return None
-        self._digest, self._size = found, end
+        self._digest, self._size = digest, end
         return body
 
     def _check_cut(self, data: bytes, rest: int) -> None:
@@ -180,9 +180,9 @@ class Journal:
         digest = self._chained(body)
         record = _FRAME.pack(len(body), _checked(len(body))) + body + digest
         try:
-            left = memoryview(record)
-            while left:
-                left = left[os.write(self._descriptor, left) :]
+            rest = memoryview(record)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
             sync(self._descriptor)
         except BaseException:  # whether the disk has it is not known: nothing may follow
             self._broken = True  # and the lock stays: until the journal is removed, its driver may draw

@@ -1,4 +1,4 @@
-"""What one driver writes down of its fit, in a journal made for the first record. See resuming.md, section 5."""
+"""The records of one driver about its fit, in a journal made for the first of them. See resuming.md, section 5."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Recording:
             self._begun = True
 
     def get(self, key: str) -> bytes | None:
-        """What was recorded under that key, also where nothing more is."""
+        """The payload that was recorded under a key, also where nothing more is recorded; None for none."""
         return None if self._journal is None else self._journal.get(key)
 
     def record(self, key: str, payload: bytes) -> None:
@@ -65,8 +65,8 @@ class Recording:
             self._journal.record(key, payload)
         except (OSError, ValueError) as error:
             self.end()
-            said = f"The journal of the fit cannot be written ({error}). The fit goes on; if it is killed, "
-            warn(said + "it cannot go on from where it was.", UserWarning)
+            message = f"The journal of the fit cannot be written ({error}). The fit goes on; if it is killed, "
+            warn(message + "it cannot go on from where it was.", UserWarning)
 
     def end(self) -> None:
         """Remove the journal, if this driver has one."""
@@ -135,4 +135,4 @@ def has_journal(ledger: str, token: str) -> bool:
 def prefixes_of(ledger: str) -> list[str]:
     """How the reservations are called, as far as names of files say, that have a journal beside a ledger."""
     begins = name_of(ledger, "")
-    return [found[len(begins) :] for found in glob.glob(f"{glob.escape(begins)}*")]
+    return [path[len(begins) :] for path in glob.glob(f"{glob.escape(begins)}*")]

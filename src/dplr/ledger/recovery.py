@@ -1,4 +1,4 @@
-"""What becomes of a fit that did not end: its reservation is given back, or a driver goes on with it."""
+"""The recovery of a fit that did not end: its reservation is given back, or a driver goes on with it."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Recovery(Account):
         self._check_recoverable("give back")
         with self._writing() as (connection, _):
             token, entries = self._named(connection, name)
-            left = [entry for entry in entries if entry.state in ("reserved", "set aside")]
-            if not left:
+            candidates = [entry for entry in entries if entry.state in ("reserved", "set aside")]
+            if not candidates:
                 raise ValueError(sentence("entry", "must be reserved or set aside", name, _why(entries)))
             numbers = transactions.give_back(connection, token)
         remove_journal(self.path, token)
@@ -148,15 +148,15 @@ class Recovery(Account):
         journalled: bool,
     ) -> Reservation:
         """Hold a reservation again, with the journal of its last driver, who must be gone, where the fit reads one."""
-        said = statements_of(statements, some=True)
+        releases = statements_of(statements, some=True)
         recording, holder = None, secrets.token_hex(16)
         with contextlib.ExitStack() as unless_taken:
             with self._writing() as (connection, _):
                 if name is None:
-                    token, entries = self._only(connection, said, code, journalled)
+                    token, entries = self._only(connection, releases, code, journalled)
                 else:
                     token, entries = self._named(connection, name)
-                _check_same(entries, said, code, entries[0].number if name is None else name, journalled)
+                _check_same(entries, releases, code, entries[0].number if name is None else name, journalled)
                 drew = entries[0].state == "drawing"
                 if journalled:
                     journal = reopened(self.path, token, code)
@@ -166,7 +166,7 @@ class Recovery(Account):
                         hand_over(journal, entries[0].holder, holder)
                 transactions.take(connection, token, holder, entries[0].state)
             unless_taken.pop_all()
-        return reservation_of(self._itself(), token, holder, len(said), recording)
+        return reservation_of(self._itself(), token, holder, len(releases), recording)
 
     def job(
         self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
@@ -242,8 +242,8 @@ class Recovery(Account):
         As `entries`.
         """
         with self._reading() as (connection, _):
-            _, held = self._named(connection, name)
-            numbers = {entry.number for entry in held}
+            _, siblings = self._named(connection, name)
+            numbers = {entry.number for entry in siblings}
             return [entry for entry in transactions.entries(connection) if entry.number in numbers]
 
     def recover(self, name: int | str) -> bytes:
@@ -284,11 +284,11 @@ class Recovery(Account):
         """
         with self._reading() as (connection, _):
             token, _ = self._named(connection, name)
-            found = transactions.kept(connection, token)
-        if found is None:
+            body = transactions.kept(connection, token)
+        if body is None:
             remedy = "It was delivered, has no file, or was not committed. See ledger.kept()."
             raise ValueError(sentence("entry", "must have a release that is kept", name, remedy))
-        return found
+        return body
 
     def delivered(self, name: int | str) -> None:
         """Keep the file of a release no longer: it is where it belongs, and the ledger stays small.

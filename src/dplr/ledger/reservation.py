@@ -76,9 +76,9 @@ class _Spent:
     def commit(self, outbox: bytes | None = None) -> None:
         """Write and keep nothing; raises if an entry is not in the file, or if the reservation had already ended."""
         with self._ledger._reading() as (connection, _):
-            found = transactions.committed(connection, self.token)
-        if self._ended or found != self._count:
-            raise RuntimeError(f"a reservation ends once, and stays: {found} of {self._count} entries are there.")
+            count = transactions.committed(connection, self.token)
+        if self._ended or count != self._count:
+            raise RuntimeError(f"a reservation ends once, and stays: {count} of {self._count} entries are there.")
         self._ended = True
 
     def refund(self) -> None:

@@ -1,4 +1,4 @@
-"""What a ledger has room for, or a share of it: a share has a limit of its own, and lies inside the ledger's."""
+"""The room that a ledger has, or a share of it: a share has a limit of its own, and lies inside the ledger's."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Room:
 
     limits: tuple[Limit, ...]
 
-    def takes(self, more: Costs) -> bool:
+    def takes(self, costs: Costs) -> bool:
         """Whether all of these fit into every limit."""
-        return all(limit.rule.fits(added(limit.spent, more)) for limit in self.limits)
+        return all(limit.rule.fits(added(limit.spent, costs)) for limit in self.limits)
 
-    def after(self, more: Costs) -> Room:
+    def after(self, costs: Costs) -> Room:
         """The room that is left when these were spent."""
-        return Room(tuple(limit._replace(spent=added(limit.spent, more)) for limit in self.limits))
+        return Room(tuple(limit._replace(spent=added(limit.spent, costs)) for limit in self.limits))
 
     def spent(self) -> tuple[float, float]:
         """(eps, delta) of what was spent of the first limit, rounded up."""
@@ -38,14 +38,14 @@ class Room:
 
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The smaller eps and delta of all limits; 0 where less is left than any release has."""
-        found = [limit.rule.remaining(limit.spent, kind, delta) for limit in self.limits]
-        eps, left = min(eps for eps, _ in found), min(left for _, left in found)
-        return eps if eps >= SMALLEST_EPS else 0.0, left if left >= SMALLEST_DELTA else 0.0
+        pairs = [limit.rule.remaining(limit.spent, kind, delta) for limit in self.limits]
+        eps, least_delta = min(eps for eps, _ in pairs), min(limit_delta for _, limit_delta in pairs)
+        return eps if eps >= SMALLEST_EPS else 0.0, least_delta if least_delta >= SMALLEST_DELTA else 0.0
 
-    def short_of(self, more: Costs) -> tuple[str | None, list[Shortage]]:
+    def short_of(self, costs: Costs) -> tuple[str | None, list[Shortage]]:
         """The first limit that has too little room, by the name of its share, and of what."""
         for limit in self.limits:
-            if short := limit.rule.short_of(limit.spent, more):
+            if short := limit.rule.short_of(limit.spent, costs):
                 return limit.share, short
         return None, []
 
@@ -64,10 +64,10 @@ class Room:
 
 def counted(costs: list[Cost], times: int = 1) -> dict[Cost, int]:
     """Equal costs counted together."""
-    found: dict[Cost, int] = {}
+    counts: dict[Cost, int] = {}
     for cost in costs:
-        found[cost] = found.get(cost, 0) + times
-    return found
+        counts[cost] = counts.get(cost, 0) + times
+    return counts
 
 
 def kind_of(cost: Cost) -> str:

@@ -1,4 +1,4 @@
-"""What may be said of a ledger and entered in it: its parameters, its terms, and which statements it takes."""
+"""The rules of a ledger's parameters, of its terms and of the statements that it takes, and their messages."""
 
 from __future__ import annotations
 
@@ -50,50 +50,53 @@ def checked_text(parameter: str, text: Any) -> str:
 def checked_kind(kind: Any, delta: Any) -> float | None:
     """The delta of a release of that kind; None for all that is left."""
     check_choice("kind", kind, KINDS)
-    asked = None if delta is None else check_delta(delta)
-    if kind == "gaussian" and not asked:
+    release_delta = None if delta is None else check_delta(delta)
+    if kind == "gaussian" and not release_delta:
         rule, remedy = "must be given, and positive, for a Gaussian release", "Its eps depends on its delta."
-        raise ValueError(sentence("delta", rule, asked, remedy))
-    if kind == "pure" and asked:
-        raise ValueError(sentence("delta", "must be 0, or left out, for a pure release", asked))
-    return asked
+        raise ValueError(sentence("delta", rule, release_delta, remedy))
+    if kind == "pure" and release_delta:
+        raise ValueError(sentence("delta", "must be 0, or left out, for a pure release", release_delta))
+    return release_delta
 
 
-def statements_of(said: Sequence[PrivacyStatement | Stated], some: bool) -> list[PrivacyStatement]:
+def statements_of(releases: Sequence[PrivacyStatement | Stated], some: bool) -> list[PrivacyStatement]:
     """The statements, those of plans too; `some`: there must be one."""
-    found = [each if isinstance(each, PrivacyStatement) else getattr(each, "statement", None) for each in said]
-    if some and not found:
-        raise TypeError(sentence("statements", "must name a plan, or the statement of one", found))
-    for each, given in zip(found, said, strict=True):
-        if not isinstance(each, PrivacyStatement):
-            raise TypeError(sentence("statements", "must be plans, or statements of plans", given))
-    return [each for each in found if each is not None]
+    statements = [
+        release if isinstance(release, PrivacyStatement) else getattr(release, "statement", None)
+        for release in releases
+    ]
+    if some and not statements:
+        raise TypeError(sentence("statements", "must name a plan, or the statement of one", statements))
+    for statement, release in zip(statements, releases, strict=True):
+        if not isinstance(statement, PrivacyStatement):
+            raise TypeError(sentence("statements", "must be plans, or statements of plans", release))
+    return [statement for statement in statements if statement is not None]
 
 
 def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, unit: Any) -> dict[str, Any]:
     """The terms that were given."""
-    asked: dict[str, Any] = {}
+    terms: dict[str, Any] = {}
     if eps is not None:
-        asked["eps"] = check_eps(eps)
-        if math.isinf(asked["eps"]):
+        terms["eps"] = check_eps(eps)
+        if math.isinf(terms["eps"]):
             raise ValueError(sentence("eps", "must be finite: a ledger without a limit protects nobody", eps))
     if delta is not None:
-        asked["delta"] = check_delta(delta)
+        terms["delta"] = check_delta(delta)
     if composition is not None:
-        asked["composition"] = check_choice("composition", composition, RULES)
+        terms["composition"] = check_choice("composition", composition, RULES)
     if neighbouring is not None:
         relations = [str(kind) for kind in Neighbouring]
-        asked["neighbouring"] = str(check_choice("neighbouring", neighbouring, relations))
+        terms["neighbouring"] = str(check_choice("neighbouring", neighbouring, relations))
     if strict is not None:
-        asked["strict"] = check_flag("strict", strict)
+        terms["strict"] = check_flag("strict", strict)
     if unit is not None:
-        asked["unit"] = checked_text("unit", unit)
-    return asked
+        terms["unit"] = checked_text("unit", unit)
+    return terms
 
 
-def check_agreement(asked: dict[str, Any], terms: Terms, path: str) -> None:
+def check_agreement(parameters: dict[str, Any], terms: Terms, path: str) -> None:
     """Refuse terms other than those of the file."""
-    for name, value in asked.items():
+    for name, value in parameters.items():
         written = getattr(terms, name)
         if value != written:
             remedy = f"The terms of a ledger never change. Leave {name} out to open it, or make another."
@@ -125,19 +128,19 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
     return cost
 
 
-def _other_unit(asked: str | None, written: str | None) -> str:
-    """What to say of a release that protects something else than those of the ledger."""
+def _other_unit(unit: str | None, written: str | None) -> str:
+    """The message for a release that protects another unit than the releases of the ledger."""
     protects = "one record" if written is None else f"one person, as the column {written!r} tells them apart"
     remedy = "Losses of records and of persons, or of other persons, are never added as if they were alike."
     if written is None:
-        remedy += f" Make a ledger with unit={asked!r}."
+        remedy += f" Make a ledger with unit={unit!r}."
     else:
         remedy += f" Fit with person={written!r}, or --person on the command line; or use another ledger."
-    return sentence("person", f"must be {written!r}: the ledger's releases protect {protects}", asked, remedy)
+    return sentence("person", f"must be {written!r}: the ledger's releases protect {protects}", unit, remedy)
 
 
 def checked_share(
-    name: str, eps: Any, delta: Any, others: Mapping[str, tuple[float, float]], terms: Terms
+    name: str, eps: Any, delta: Any, shares: Mapping[str, tuple[float, float]], terms: Terms
 ) -> tuple[float, float]:
     """The limits of a new share, if those of all shares add up to no more than the ledger's."""
     eps = check_eps(eps)
@@ -146,10 +149,10 @@ def checked_share(
     if delta is None:
         delta = min(float_down(exact(terms.delta) * exact(eps) / exact(terms.eps)), terms.delta)
     limits = eps, check_delta(delta)
-    for unit, place, whole in (("eps", 0, terms.eps), ("delta", 1, terms.delta)):
-        left = exact(whole) - sum((exact(other[place]) for other in others.values()), Fraction(0))
-        if exact(limits[place]) > left:
-            rule = f"of share {name!r} must be at most {float_down(left)}, what other shares leave of {whole:g}"
+    for unit, place, total in (("eps", 0, terms.eps), ("delta", 1, terms.delta)):
+        rest = exact(total) - sum((exact(share[place]) for share in shares.values()), Fraction(0))
+        if exact(limits[place]) > rest:
+            rule = f"of share {name!r} must be at most {float_down(rest)}, what other shares leave of {total:g}"
             raise ValueError(
                 sentence(unit, rule, limits[place], "The limits of all shares add up to no more than that.")
             )
@@ -159,59 +162,59 @@ def checked_share(
 
 def check_share_agreement(name: str, eps: Any, delta: Any, limits: tuple[float, float]) -> None:
     """Refuse limits other than those of the file."""
-    for unit, asked, written in (("eps", eps, limits[0]), ("delta", delta, limits[1])):
-        if asked is not None and asked != written:
+    for unit, value, written in (("eps", eps, limits[0]), ("delta", delta, limits[1])):
+        if value is not None and value != written:
             remedy = f"The limits of a share never change. Leave {unit} out to open it, or make another."
-            raise ValueError(sentence(unit, f"must be {written!r}, as share {name!r} has it", asked, remedy))
+            raise ValueError(sentence(unit, f"must be {written!r}, as share {name!r} has it", value, remedy))
 
 
 def refusal(path: str, terms: Terms, room: Room, costs: list[Cost], times: int = 1) -> str:
-    """What to say where the budget has no room for all of these, each as often as that."""
-    asked = f"eps = {costs[0].eps:g}, delta {delta_words(costs[0].delta)}"
+    """The message where the budget has no room for all of these costs, each as often as `times`."""
+    cost_words = f"eps = {costs[0].eps:g}, delta {delta_words(costs[0].delta)}"
     if len(costs) * times > 1:
-        asked = f"{len(costs) * times} releases, the first with {asked}"
+        cost_words = f"{len(costs) * times} releases, the first with {cost_words}"
     return (
-        f"`ledger` must have room for the fit; got {asked}, and {path}, of {pair((terms.eps, terms.delta))} by "
+        f"`ledger` must have room for the fit; got {cost_words}, and {path}, of {pair((terms.eps, terms.delta))} by "
         f"composition={terms.composition!r}, has {obstacle(room, counted(costs, times))}. No row was read and nothing "
         f"was spent. {advice(room, terms, costs, times)}"
     )
 
 
-def obstacle(room: Room, more: Costs) -> str:
-    """What has too little room, how much is needed and how much is left, in words; empty where nothing has."""
-    share, short = room.short_of(more)
+def obstacle(room: Room, costs: Costs) -> str:
+    """The shortages in words: the quantity, how much is needed and how much is left; empty where there is none."""
+    share, short = room.short_of(costs)
     parts = []
-    for each in short:
-        if isinstance(each.needed, int):
-            parts.append(f"too few {each.unit} ({each.needed} are needed, {each.left} are left)")
+    for shortage in short:
+        if isinstance(shortage.needed, int):
+            parts.append(f"too few {shortage.unit} ({shortage.needed} are needed, {shortage.left} are left)")
             continue
-        needed, left = f"{each.needed:.6g}", down(each.left)
-        if each.unit.startswith("delta"):
-            needed, left = (delta_words(float(text)).removeprefix("= ") for text in (needed, left))
-        if needed == left:
-            needed, left = repr(each.needed), repr(each.left)
-        parts.append(f"too little {each.unit} ({needed} is needed, {left} is left)")
+        needed, rest = f"{shortage.needed:.6g}", down(shortage.left)
+        if shortage.unit.startswith("delta"):
+            needed, rest = (delta_words(float(text)).removeprefix("= ") for text in (needed, rest))
+        if needed == rest:
+            needed, rest = repr(shortage.needed), repr(shortage.left)
+        parts.append(f"too little {shortage.unit} ({needed} is needed, {rest} is left)")
     return " and ".join(parts) + ("" if share is None or not parts else f" in share {share!r}")
 
 
 def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
-    """What would fit instead."""
+    """A sentence about the releases that would fit."""
     first = costs[0]
     if len(costs) * times > 1 and (count := room.first(costs, times)):
         return f"Of these releases {count} would fit."
     kind = kind_of(first)
     if terms.composition == "basic" or (terms.composition != "pld" and kind == "approx"):
-        left = room.remaining()
-        if first.delta > left[1]:
-            return _about_delta(first.delta, left, terms)
+        rest = room.remaining()
+        if first.delta > rest[1]:
+            return _about_delta(first.delta, rest, terms)
     eps, _ = room.remaining(kind, None if kind == "pure" else first.delta)
     if eps:
         at = "" if kind == "pure" else f" at delta {delta_words(first.delta)}"
         return (
             f"Use a smaller eps, or a model that was already released: {_KINDS[kind]}{at} fits up to eps = {down(eps)}."
         )
-    if kind == "gaussian" and (others := room.remaining())[0]:
-        return f"A release without Gaussian noise fits up to {pair(others)}."
+    if kind == "gaussian" and (limits := room.remaining())[0]:
+        return f"A release without Gaussian noise fits up to {pair(limits)}."
     return "Nothing of this kind fits any more: use a model that was already released."
 
 
@@ -246,13 +249,13 @@ def pair(values: tuple[float, float]) -> str:
 
 
 def rest_words(values: tuple[float, float]) -> str:
-    """What is left, in words and rounded down."""
+    """The remaining eps and delta, in words and rounded down."""
     return f"eps = {down(values[0])}, delta {delta_words(float(down(values[1])))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What releases would cost a ledger; nothing was spent.
+    """The cost of releases to a ledger; nothing was spent.
 
     Attributes
     ----------
@@ -310,14 +313,14 @@ class Price:
 
 def price_of(room: Room, terms: Terms, costs: list[Cost], times: int) -> Price:
     """The price of all of these, each as often as that."""
-    more = counted(costs, times)
+    counts = counted(costs, times)
     kinds = {kind_of(cost) for cost in costs}
     kind = kinds.pop() if len(kinds) == 1 and terms.composition != "basic" else "approx"
     delta = costs[0].delta if kind == "gaussian" else None
-    before, fits = room.remaining(kind, delta), room.takes(more)
+    before, fits = room.remaining(kind, delta), room.takes(counts)
     one = len(costs) == times == 1
-    eps, lost = (costs[0].eps, costs[0].delta) if one else rule_of(terms).spent(more)
+    eps, lost = (costs[0].eps, costs[0].delta) if one else rule_of(terms).spent(counts)
     if fits:
-        return Price(True, eps, lost, before, room.after(more).remaining(kind, delta), len(costs) * times, kind)
-    words = f"It has {obstacle(room, more)}. {advice(room, terms, costs, times)}"
+        return Price(True, eps, lost, before, room.after(counts).remaining(kind, delta), len(costs) * times, kind)
+    words = f"It has {obstacle(room, counts)}. {advice(room, terms, costs, times)}"
     return Price(False, eps, lost, before, None, len(costs) * times, kind, words)

@@ -69,7 +69,7 @@ def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
 
 
 def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost, int]:
-    """What was not refunded, of a share or of the whole ledger, equal costs counted together."""
+    """The costs that were not refunded, of a share or of the whole ledger, equal ones counted together."""
     where, values = ("", ()) if share is None else (" AND share = ?", (share,))
     rows = connection.execute(
         "SELECT eps, delta, guarantee, draws, count(*) FROM entry "
@@ -81,14 +81,14 @@ def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost
 
 def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
     """The limits of each share by its name, in the order in which they were made."""
-    found = connection.execute("SELECT name, eps, delta FROM share ORDER BY rowid")
-    return {name: (eps, delta) for name, eps, delta in found}
+    rows = connection.execute("SELECT name, eps, delta FROM share ORDER BY rowid")
+    return {name: (eps, delta) for name, eps, delta in rows}
 
 
 def insert_share(connection: sqlite3.Connection, name: str, limits: tuple[float, float], strict: bool) -> None:
     """Make a share."""
-    made = day_of(now()) if strict else now()
-    connection.execute("INSERT INTO share VALUES (?, ?, ?, ?)", (name, *limits, made))
+    time_now = day_of(now()) if strict else now()
+    connection.execute("INSERT INTO share VALUES (?, ?, ?, ?)", (name, *limits, time_now))
 
 
 def insert(
@@ -119,12 +119,12 @@ def insert(
                 cost.draws,
                 label,
                 time_now,
-                statement_text(said),
+                statement_text(statement),
                 share,
                 None if strict else holder,
                 code,
             )
-            for cost, said in priced
+            for cost, statement in priced
         ),
     )
 
@@ -142,7 +142,7 @@ def set_aside(connection: sqlite3.Connection, reservation: str) -> list[tuple[in
 def begin(
     connection: sqlite3.Connection,
     reservation: str,
-    taken: Iterable[tuple[int, int, PrivacyStatement]],
+    pieces: Iterable[tuple[int, int, PrivacyStatement]],
     strict: bool,
     holder: str,
 ) -> None:
@@ -151,8 +151,8 @@ def begin(
     connection.executemany(
         "UPDATE entry SET reservation = ?, state = ?, holder = ?, draws = ?, statement = ? WHERE number = ?",
         [
-            (reservation, state, None if strict else holder, draws, statement_text(said), number)
-            for number, draws, said in taken
+            (reservation, state, None if strict else holder, draws, statement_text(statement), number)
+            for number, draws, statement in pieces
         ],
     )
 
@@ -185,13 +185,13 @@ def refund(connection: sqlite3.Connection, reservation: str, holder: str) -> int
 def give_back(connection: sqlite3.Connection, reservation: str) -> list[int]:
     """Give back what nobody has begun to draw for, whoever holds it; returns the numbers of the entries."""
     where = "reservation = ? AND state IN ('set aside', 'reserved')"
-    found = connection.execute(f"SELECT number FROM entry WHERE {where} ORDER BY number", (reservation,)).fetchall()
+    rows = connection.execute(f"SELECT number FROM entry WHERE {where} ORDER BY number", (reservation,)).fetchall()
     connection.execute(f"UPDATE entry SET state = 'refunded', {_ENDED} WHERE {where}", (now(), reservation))
-    return [number for (number,) in found]
+    return [number for (number,) in rows]
 
 
 class Unended(NamedTuple):
-    """What is asked of an entry before its reservation is given back or resumed."""
+    """The facts of an entry that decide whether its reservation can be given back or resumed."""
 
     number: int
     state: str
@@ -203,8 +203,8 @@ class Unended(NamedTuple):
 def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
     """The reservation to which an entry belongs; None where there is no such entry."""
     query = "SELECT reservation FROM entry WHERE number = ? AND (? IS NULL OR share = ?)"
-    found = connection.execute(query, (number, share, share)).fetchone()
-    return None if found is None else str(found[0])
+    row = connection.execute(query, (number, share, share)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def unended(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[Unended]:
@@ -245,8 +245,8 @@ def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
 
 def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
     """The file that is kept of a release; None for none."""
-    found = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
-    return None if found is None else bytes(found[0])
+    row = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
@@ -267,8 +267,8 @@ def drop(connection: sqlite3.Connection, reservation: str) -> None:
 def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
     """The reservation whose name begins so; None for none."""
     query = "SELECT reservation FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
-    found = connection.execute(query, (len(prefix), prefix)).fetchone()
-    return None if found is None else str(found[0])
+    row = connection.execute(query, (len(prefix), prefix)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def committed(connection: sqlite3.Connection, reservation: str) -> int:
@@ -284,6 +284,6 @@ def entries(connection: sqlite3.Connection) -> list[Entry]:
         "ORDER BY number"
     )
     return [
-        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(said), share)
-        for number, state, eps, delta, text, label, begun, ended, said, share in rows
+        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(statement), share)
+        for number, state, eps, delta, text, label, begun, ended, statement, share in rows
     ]

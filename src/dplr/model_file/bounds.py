@@ -112,14 +112,14 @@ def read_classes(where: str, value: Any) -> NDArray[Any]:
         same = classes.tolist() == labels and np.array_equal(np.unique(classes), classes)
     except (ValueError, TypeError, OverflowError):
         same = False
-    if not same or [type(each) for each in classes.tolist()] != [type(each) for each in labels]:
+    if not same or [type(label) for label in classes.tolist()] != [type(label) for label in labels]:
         refuse(f"{where}.labels", f"must be different labels of type {values['type']}, sorted", labels)
     return classes
 
 
 def plain_labels(labels: Sequence[Any] | NDArray[Any]) -> list[Any]:
     """Labels as booleans, integers, floats and text."""
-    return [label("classes", plain(each)) for each in labels]
+    return [label("classes", plain(entry)) for entry in labels]
 
 
 def _plain_target(target: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What all files of released numbers share: a format with a version, a hash, and writes that replace nothing else.
+"""The form of all files of released numbers: a format with a version, a hash, and writes that replace nothing else.
 
 A file is JSON with a head of format, version and hash, and one table of fields, one line each.
 """
@@ -46,25 +46,25 @@ class Envelope:
     def fields(self, data: bytes) -> tuple[Any, bytes]:
         """The table of fields and its canonical text: format and version are checked first, then the hash."""
         values = parse(data)
-        found = values.get("format") if isinstance(values, dict) else None
-        if found != self.format:
-            refuse("format", f'must be "{self.format}"', found, f"This is not a {self.called}.")
+        kind = values.get("format") if isinstance(values, dict) else None
+        if kind != self.format:
+            refuse("format", f'must be "{self.format}"', kind, f"This is not a {self.called}.")
         version = values.get("version")
         if type(version) is not int or version < 1:
             refuse("version", "must be a positive integer", version)
         if version > self.version:
             refuse("version", f"must be at most {self.version}", version, "The file is of a newer dplr: upgrade.")
         keys = ("format", "version", "sha256", self.body)
-        held = table(dict.fromkeys(keys, lambda _, value: value))("file", values)
+        content = table(dict.fromkeys(keys, lambda _, value: value))("file", values)
         try:
-            text = canonical(held[self.body])
-            found = digest(held[self.body])
+            text = canonical(content[self.body])
+            checksum = digest(content[self.body])
         except (RecursionError, ValueError):
             refuse(self.body, "must be a table of finite numbers and text", "brackets in brackets without end")
-        if held["sha256"] != found:
+        if content["sha256"] != checksum:
             remedy = "The file was damaged, or changed by hand: get it anew."
-            refuse("sha256", f"must be that of the {self.body}, {found[:12]}...", held["sha256"], remedy)
-        return held[self.body], text
+            refuse("sha256", f"must be that of the {self.body}, {checksum[:12]}...", content["sha256"], remedy)
+        return content[self.body], text
 
     def check_replaceable(self, target: str) -> None:
         """A file of this format and an empty file may be replaced; nothing else, such as the data or the ledger."""

@@ -199,7 +199,7 @@ def _decode(data: bytes) -> Any:
 
 
 def _check_same(est: Any, read: Any) -> None:
-    """What the file does not hold but follows from it must be what the fit had."""
+    """Refuse an estimator whose fit had other facts than those that follow from its file."""
     ours, theirs = (
         (record.mechanism, record.plan.statement, record.plan.problem.loss, record.prep.geometry, *_made_of(record))
         for record in (est._record, read._record)
@@ -208,7 +208,7 @@ def _check_same(est: Any, read: Any) -> None:
         (getattr(est._record.prep, name), getattr(read._record.prep, name))
         for name in ("shift", "scale", "low", "high")
     ]
-    if ours != theirs or not all(np.array_equal(one, other) for one, other in arrays):
+    if ours != theirs or not all(np.array_equal(our_array, their_array) for our_array, their_array in arrays):
         refuse("est", "must have the bounds and parameters of its fit", "others", "They were changed since.")
 
 

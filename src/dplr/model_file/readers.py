@@ -118,7 +118,7 @@ def label_list(least: int = 0, most: int = 2**26) -> Reader:
 
 def check_room(where: str, texts: Iterable[Any], count: int) -> None:
     """Refuse a small file that would take much memory: `count` texts, each as long as the longest of these."""
-    longest = max((len(each) for each in texts if isinstance(each, str)), default=0)
+    longest = max((len(entry) for entry in texts if isinstance(entry, str)), default=0)
     if longest * count > MOST_ROOM:
         refuse(where, f"must take at most {MOST_ROOM} characters", f"{count} texts of up to {longest}")
 
@@ -159,7 +159,7 @@ def _numbers(where: str, value: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def anything(where: str, value: Any) -> Any:
-    """What another reader will look at."""
+    """Any value; another reader checks it."""
     return value
 
 

@@ -25,8 +25,8 @@ _HISTORIES = list_of(table(dict.fromkeys(("coefs", "intercepts", "public_loss"),
 
 def write_parts(parts: Sequence[Part]) -> list[list[dict[str, Any]]]:
     """One list of blocks for each model, or one alone where all models come from one release."""
-    own = parts[:1] if all(part is parts[0] for part in parts) else parts
-    return [write_part(part) for part in own]
+    releases = parts[:1] if all(part is parts[0] for part in parts) else parts
+    return [write_part(part) for part in releases]
 
 
 def write_part(part: Part) -> list[dict[str, Any]]:
@@ -58,18 +58,18 @@ def write_histories(history: Any) -> list[dict[str, Any]] | None:
     histories: list[History] = list(history.values()) if isinstance(history, dict) else [history]
     return [
         {
-            "coefs": each.coefs.tolist(),
-            "intercepts": each.intercepts.tolist(),
-            "public_loss": None if each.public_loss is None else each.public_loss.tolist(),
+            "coefs": trace.coefs.tolist(),
+            "intercepts": trace.intercepts.tolist(),
+            "public_loss": None if trace.public_loss is None else trace.public_loss.tolist(),
         }
-        for each in histories
+        for trace in histories
     ]
 
 
 def read_histories(
     where: str, value: Any, parts: Sequence[Part], statement: PrivacyStatement, d: int
 ) -> list[History | None]:
-    """What each model has of a history: one where a mechanism released steps, None elsewhere."""
+    """The history of each model: one where a mechanism released steps, None elsewhere."""
     block = SHORTHANDS[statement.mechanism].steps_in
     if (value is not None) is not bool(block):
         refuse(where, "must be given for noisy gradient descent, and for nothing else", value)

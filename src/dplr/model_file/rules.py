@@ -49,10 +49,10 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
     ranged = any(name in BLOCKS for name in statement.released)
     if parameters["ranges"] == ("off" if ranged else "on"):
         refuse("model.parameters.ranges", "must fit what the statement is about", parameters["ranges"])
-    n_rows, given = values["n_rows"], parameters["n_rows"]
-    if statement.neighbouring == "replace_one" and (n_rows is None or given not in (None, n_rows)):
+    n_rows, count = values["n_rows"], parameters["n_rows"]
+    if statement.neighbouring == "replace_one" and (n_rows is None or count not in (None, n_rows)):
         refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)
-    if statement.neighbouring == "add_remove" and n_rows != given:
+    if statement.neighbouring == "add_remove" and n_rows != count:
         refuse("model.n_rows", "must be the declared one under add_remove", n_rows)
 
 
@@ -78,9 +78,9 @@ def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement
     return deltas
 
 
-def _near(asked: float, stated: float) -> bool:
+def _near(value: float, stated: float) -> bool:
     """Equal up to the rounding of a sum of shares."""
-    return asked == stated or abs(asked - stated) <= (_ROUNDED - 1) * asked < math.inf
+    return value == stated or abs(value - stated) <= (_ROUNDED - 1) * value < math.inf
 
 
 def check_labels(fitted: Any, values: dict[str, Any], bounds: Bounds | None) -> None:
@@ -99,9 +99,9 @@ def check_labels(fitted: Any, values: dict[str, Any], bounds: Bounds | None) -> 
 def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     """Names of columns are as many as columns, all different, and those of the bounds where these have names."""
     names, columns, d = values["feature_names"], values["column_names"], values["n_features"]
-    for key, given in (("feature_names", names), ("column_names", columns)):
-        if given is not None and (len(given) != d or len(set(given)) < d):
-            refuse(f"model.{key}", f"must be {d} different names", given)
+    for key, entries in (("feature_names", names), ("column_names", columns)):
+        if entries is not None and (len(entries) != d or len(set(entries)) < d):
+            refuse(f"model.{key}", f"must be {d} different names", entries)
     layout = prep.layout
     if layout is not None:  # every level has a column, under the name of its feature
         check_room("model.bounds", layout.features, layout.width)
@@ -127,17 +127,17 @@ def check_features(features: FourierMap | None, values: dict[str, Any], statemen
 
 def check_coef_names(values: dict[str, Any], prep: Prep) -> None:
     """The names of coefficients are those that bounds and columns give them, in the order of `coef`."""
-    known = list(names_of(prep.layout, values["feature_names"], values["n_features"]))
-    if values["coef_names"] != known:
+    names = list(names_of(prep.layout, values["feature_names"], values["n_features"]))
+    if values["coef_names"] != names:
         refuse("model.coef_names", "must be those of bounds and columns, in their order", values["coef_names"])
 
 
 def check_half_width(values: dict[str, Any], prep: Prep) -> None:
     """The rows of the fit were scaled as the bounds say today: noise and starts are in these units."""
-    known = prep.geometry.half_width
-    if values["half_width"] != known:
+    half_width = prep.geometry.half_width
+    if values["half_width"] != half_width:
         remedy = "Fit again: a file of an older dplr may count the columns in other groups."
-        refuse("model.half_width", f"must be that of the bounds, {known}", values["half_width"], remedy)
+        refuse("model.half_width", f"must be that of the bounds, {half_width}", values["half_width"], remedy)
 
 
 def check_blocks(
@@ -168,8 +168,8 @@ def check_blocks(
     joint = several and mechanism.joint is not None
     shapes = mechanism.blocks(problem, of_one.eps, of_one.delta, labels if joint else ())
     _check_shapes("model.statement_of_one.released", of_one, shapes)
-    whole = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released
-    if list(statement.released.items()) != [*ranges.items(), *whole.items()]:
+    blocks = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released
+    if list(statement.released.items()) != [*ranges.items(), *blocks.items()]:
         refuse(where, "must be those of the fits of all classes", list(statement.released))
 
 
@@ -181,7 +181,7 @@ def _check_ranges(
     first = ranges.get(BLOCKS[0])
     count = 0 if first is None else first.shape[0]
     shapes = dict.fromkeys(BLOCKS, (len(columns_in(prep, count)),))
-    if ranges and (missing(problem, prep) or {name: each.shape for name, each in ranges.items()} != shapes):
+    if ranges and (missing(problem, prep) or {name: block.shape for name, block in ranges.items()} != shapes):
         refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
     for name, block in ranges.items():
         if block.weight != weights_of(problem)[name] or block.sensitivity < joint_sensitivity(problem, block.shape[0]):
@@ -200,10 +200,10 @@ def check_clipped(prep: Prep, statement: PrivacyStatement) -> None:
 
 
 def _check_shapes(where: str, statement: PrivacyStatement, expected: Mapping[str, Shape]) -> None:
-    found = {name: release.shape for name, release in statement.released.items()}
-    if found.keys() != expected.keys() or not all(_fits(found[name], shape) for name, shape in expected.items()):
-        refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(found))
+    shapes = {name: release.shape for name, release in statement.released.items()}
+    if shapes.keys() != expected.keys() or not all(_fits(shapes[name], shape) for name, shape in expected.items()):
+        refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(shapes))
 
 
-def _fits(found: tuple[int, ...], expected: Shape) -> bool:
-    return len(found) == len(expected) and all(size in (None, k) for k, size in zip(found, expected, strict=True))
+def _fits(shape: tuple[int, ...], expected: Shape) -> bool:
+    return len(shape) == len(expected) and all(size in (None, k) for k, size in zip(shape, expected, strict=True))

@@ -100,8 +100,8 @@ def _kind(where: str, value: Any) -> str:
 
 def _parameters_of(kind: Any) -> Reader:
     classes = {"classes": _CLASSES_PARAMETER} if issubclass(kind, PrivateClassifier) else {}
-    own = {"loss": read_loss} if kind in OWN.values() else {}
-    return table(_PARAMETERS | classes | own | {name: number(*ends) for name, ends in kind._options.items()})
+    loss = {"loss": read_loss} if kind in OWN.values() else {}
+    return table(_PARAMETERS | classes | loss | {name: number(*ends) for name, ends in kind._options.items()})
 
 
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
@@ -174,7 +174,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
             "target_name": fitted.target_name_,
             "half_width": record.prep.geometry.half_width,
             "n_rows": problem.n_rows,
-            "start": None if problem.w0 is None else [float(each) for each in problem.w0],
+            "start": None if problem.w0 is None else [float(coef) for coef in problem.w0],
             "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
             "coef": np.atleast_2d(fitted.coef_).tolist(),
             "intercept": np.atleast_1d(fitted.intercept_).tolist(),

@@ -88,7 +88,7 @@ _SOMETIMES: dict[str, Reader] = {
 def plain(value: Any) -> Any:
     """A NumPy scalar as the plain value that it holds, a tuple as a list."""
     if isinstance(value, tuple):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -143,12 +143,12 @@ def _written(record: Any) -> dict[str, Any]:
 
 
 def read_statement(
-    where: str, value: Any, known: Mapping[str, Description] = MappingProxyType(SHORTHANDS)
+    where: str, value: Any, mechanisms: Mapping[str, Description] = MappingProxyType(SHORTHANDS)
 ) -> PrivacyStatement:
     """The statement that `write_statement` wrote, of one of these mechanisms, its fields checked against each other."""
     sometimes = {name: read for name, read in _SOMETIMES.items() if isinstance(value, dict) and name in value}
     fields = table(_STATEMENT | sometimes)(where, value)
-    about: Description = known[choice(*known)(f"{where}.mechanism", fields["mechanism"])]
+    about: Description = mechanisms[choice(*mechanisms)(f"{where}.mechanism", fields["mechanism"])]
     fields["guarantee"] = _read_guarantee(f"{where}.guarantee", fields["guarantee"])
     if "estimand" in fields:
         fields["estimand"] = Estimand(fields["estimand"])
@@ -171,7 +171,9 @@ def read_statement(
 def write_mechanism(mechanism: Mechanism) -> dict[str, Any]:
     """The name and every option of a spec."""
     spec: Any = mechanism
-    return {"name": spec.about.name} | {each.name: plain(getattr(spec, each.name)) for each in dataclasses.fields(spec)}
+    return {"name": spec.about.name} | {
+        field.name: plain(getattr(spec, field.name)) for field in dataclasses.fields(spec)
+    }
 
 
 def read_mechanism(where: str, value: Any) -> Mechanism:
@@ -200,10 +202,10 @@ def _read_guarantee(where: str, value: Any) -> Pure | Gaussian | Poisson | Appro
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in _GUARANTEES:
         refuse(f"{where}.kind", f"must be one of {', '.join(_GUARANTEES)}", kind)
-    made, fields = _GUARANTEES[kind]
+    constructor, fields = _GUARANTEES[kind]
     values = table({"kind": text, **fields})(where, value)
     del values["kind"]
-    guarantee: Pure | Gaussian | Poisson | Approx = made(**values)
+    guarantee: Pure | Gaussian | Poisson | Approx = constructor(**values)
     return guarantee
 
 
@@ -211,8 +213,8 @@ def _check_guarantee(where: str, guarantee: Any, eps: float, delta: float) -> No
     """A promise says the eps and delta of its statement; one of Gaussian noise has a delta."""
     if delta == 1:
         refuse(where, "must have a delta below 1", delta)
-    own = {field.name: getattr(guarantee, field.name) for field in dataclasses.fields(guarantee)}
-    if own.get("eps", eps) != eps or own.get("delta", delta) != delta:
+    fields = {field.name: getattr(guarantee, field.name) for field in dataclasses.fields(guarantee)}
+    if fields.get("eps", eps) != eps or fields.get("delta", delta) != delta:
         refuse(where, f"must be that of eps = {eps:g} and delta = {delta:g}", str(guarantee))
     if isinstance(guarantee, Pure) and delta > 0 and math.isfinite(eps):
         refuse(where, "must name a delta where the statement does", str(guarantee))
@@ -259,14 +261,14 @@ def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, a
     if about.beside and not block.startswith("coef"):
         return about.beside
     delta = fields["delta"]
-    unasked, asked = about.laws
+    pure_laws, delta_laws = about.laws
     if about.least_delta == 0:
-        return asked if delta > 0 else unasked
+        return delta_laws if delta > 0 else pure_laws
     if delta < about.least_delta:
         rule = f"must be at least {_power(about.least_delta)} with this mechanism"
         refuse(where.split(".released")[0] + ".delta", rule, delta)
     # Either was asked for or not: the parameters say which.
-    return (*unasked, *asked)
+    return (*pure_laws, *delta_laws)
 
 
 def _power(value: float) -> str:

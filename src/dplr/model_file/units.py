@@ -42,7 +42,7 @@ def write_unit(unit: Unit) -> dict[str, Any]:
 def read_unit(where: str, value: Any) -> Unit:
     """The unit that `write_unit` wrote."""
     values = _UNIT(where, value)
-    values["class_weights"] = tuple((each["label"], each["factor"]) for each in values["class_weights"])
+    values["class_weights"] = tuple((entry["label"], entry["factor"]) for entry in values["class_weights"])
     unit = Unit(**values)
     if not unit.weighted:
         refuse(where, "must be left out where every row counts whole", str(unit))
@@ -54,18 +54,18 @@ def read_unit(where: str, value: Any) -> Unit:
 def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: PrivacyStatement) -> None:
     """Bounds, labels, columns and assumptions are about the unit of the statement."""
     unit, where = statement.unit, "model.statement.unit"
-    said = Declared(unit.person, unit.rows_per_person, None, unit.weight_max)
+    declaration = Declared(unit.person, unit.rows_per_person, None, unit.weight_max)
     cap = None if unit.weight_max is None else (0, unit.weight_max)
-    if replace(Declared.of(unit.person, unit.rows_per_person, cap, bounds), weight=None) != said:
+    if replace(Declared.of(unit.person, unit.rows_per_person, cap, bounds), weight=None) != declaration:
         refuse(where, "must be that of the bounds", str(unit))
     column = values.get("weight_column")
     if column is not None and unit.weight_max is None:
         refuse("model.weight_column", "must stand beside weights", column)
     if bounds is not None and bounds.weight not in (None, column):
         refuse("model.weight_column", "must be that of the bounds", column)
-    seen = [*(values["feature_names"] or ()), *(values["column_names"] or ())]
+    names = [*(values["feature_names"] or ()), *(values["column_names"] or ())]
     for name in (unit.person, column):
-        if name is not None and (name in seen or unit.person == column):
+        if name is not None and (name in names or unit.person == column):
             refuse(where, "must not name a column of the model, or one column twice", name)
     labels = [] if values["classes"] is None else [str(label) for label in values["classes"].tolist()]
     if unit.class_weights and [label for label, _ in unit.class_weights] != labels:
@@ -76,8 +76,8 @@ def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: Privacy
 def _check_count(values: dict[str, Any], statement: PrivacyStatement) -> None:
     """The statement counts persons where it protects them, and only there."""
     begins = rows_sentence(0, "replace_one", "persons").removesuffix("0")
-    told = [fact for fact in statement.assumptions if fact.startswith(begins)]
+    facts = [fact for fact in statement.assumptions if fact.startswith(begins)]
     counted = statement.unit.person is not None and statement.neighbouring == "replace_one"
-    if told != ([f"{begins}{values['n_rows']}"] if counted else []):
+    if facts != ([f"{begins}{values['n_rows']}"] if counted else []):
         rule = "must count persons where they are protected under replace_one, and only there"
-        refuse("model.statement.assumptions", rule, told)
+        refuse("model.statement.assumptions", rule, facts)

@@ -21,12 +21,12 @@ _REACH = 2.0
 Matrix = NDArray[np.float64]
 
 
-def reading_of(released: ReleasedMoments, chosen: Chosen, target: Target, probability: bool) -> Reading:
+def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, probability: bool) -> Reading:
     """The equation of x_t / c on the chosen columns and the constant."""
     moments, variances, geometry = released.matrix, released.cell_variances, released.problem.geometry
     assert geometry.half_width is not None
     c, t = geometry.half_width, target.place
-    places = np.append(chosen.places, len(moments) - 1)
+    places = np.append(columns.places, len(moments) - 1)
     pairs = np.ix_(places, places)
     matrix, vector = moments[pairs], moments[places, t] / c
     cells, tied = variances[pairs], released.tied[places]
@@ -44,7 +44,7 @@ def reading_of(released: ReleasedMoments, chosen: Chosen, target: Target, probab
         sampling=classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows),
         laplace=LAPLACE in laws,
         center=np.zeros(len(vector)),
-        reach=_REACH * math.sqrt(len(vector)) * max(1.0, _dedicated_width(chosen) / c),
+        reach=_REACH * math.sqrt(len(vector)) * max(1.0, _dedicated_width(columns) / c),
         estimand=Estimand.PROBABILITY if probability else Estimand.MEAN,
         n_rows=n_rows,
         square=square,
@@ -52,17 +52,17 @@ def reading_of(released: ReleasedMoments, chosen: Chosen, target: Target, probab
     )
 
 
-def _dedicated_width(chosen: Chosen) -> float:
+def _dedicated_width(columns: Chosen) -> float:
     """The half-width that these columns would have in a release of their own, at most."""
-    features = {np.searchsorted(chosen.layout.firsts, k, side="right") for k in chosen.kept.tolist()}
+    features = {np.searchsorted(columns.layout.firsts, k, side="right") for k in columns.kept.tolist()}
     return 1 / math.sqrt(len(features))
 
 
-def user_units(released: ReleasedMoments, chosen: Chosen, target: Target) -> tuple[Matrix, Matrix]:
+def user_units(released: ReleasedMoments, columns: Chosen, target: Target) -> tuple[Matrix, Matrix]:
     """Rows (q, q) of the map from scaled coefficients to slopes and, last, the intercept; and what is added (q,)."""
     prep, geometry = released.prep, released.problem.geometry
     assert geometry.half_width is not None
-    places = chosen.places
+    places = columns.places
     scale, shift, goal = prep.scale[places], prep.shift[places], float(prep.scale[target.place])
     slopes = geometry.half_width * scale / goal
     units = np.diag(np.append(slopes, geometry.half_width * geometry.intercept * GRID / goal))
@@ -77,14 +77,14 @@ def user_units(released: ReleasedMoments, chosen: Chosen, target: Target) -> tup
 def determination(reading: Reading, coef: Matrix) -> float:
     """1 less the share of the target's variance that is left, as released; nan where noise drowns the variance."""
     assert reading.square is not None
-    left, least = residual_sum(
+    residual, least = residual_sum(
         reading.matrix, reading.vector, reading.cells, reading.tied, reading.vector_noise, reading.square,
         reading.square_noise, coef,
     )  # fmt: skip
     last = slice(-1, None)
     mean = reading.vector[last] / reading.matrix[-1, -1]
-    whole, least_whole = residual_sum(
+    total, least_total = residual_sum(
         reading.matrix[last, last], reading.vector[last], reading.cells[last, last], reading.tied[last],
         reading.vector_noise[last, last], reading.square, reading.square_noise, mean,
     )  # fmt: skip
-    return 1 - max(left, least) / whole if whole > 3 * least_whole else math.nan
+    return 1 - max(residual, least) / total if total > 3 * least_total else math.nan

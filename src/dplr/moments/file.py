@@ -108,7 +108,7 @@ def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
 
 
 def text_of(released: ReleasedMoments) -> bytes:
-    """What stands in the file."""
+    """The content of the file."""
     return _FILE.text(_values(released))
 
 
@@ -118,7 +118,7 @@ def check_replaceable(target: str) -> None:
 
 
 def digest_of(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, NDArray[np.float64]]) -> str:
-    """What tells one release from all others: its numbers, and what they are about. Names may change."""
+    """The digest that tells one release from all others, by its numbers and what they are about. Names may change."""
     values = {
         "bounds": write_bounds(bounds),
         "columns": list(layout.features),
@@ -153,7 +153,7 @@ def _decode(data: bytes) -> ReleasedMoments:
     bounds, columns = values["bounds"], values["columns"]
     layout = _layout("moments", bounds, columns)
     parties = tuple(
-        Party(each["name"], each["n_rows"], each["statement"], each["release"]) for each in values["parties"]
+        Party(entry["name"], entry["n_rows"], entry["statement"], entry["release"]) for entry in values["parties"]
     )
     relation = parties[0].statement.neighbouring
     try:
@@ -209,7 +209,7 @@ def _check_party(where: str, party: Party, layout: Layout, geometry: Geometry, r
 
 
 def _check_facts(where: str, party: Party, layout: Layout) -> None:
-    """What a statement assumes is what the file says of columns and rows."""
+    """Refuse a statement without the assumptions about the columns and rows of the file."""
     needed = layout.facts()
     if party.n_rows is not None:
         needed.append(rows_sentence(party.n_rows, party.statement.neighbouring))
@@ -221,7 +221,7 @@ def _check_facts(where: str, party: Party, layout: Layout) -> None:
 def _numbers(value: Any, statements: Sequence[PrivacyStatement]) -> dict[str, NDArray[np.float64]]:
     """The released numbers: multiples of the finest grid of all parties."""
     first = statements[0]
-    grids = {name: min(each.released[name].grid for each in statements) for name in first.released}
+    grids = {name: min(statement.released[name].grid for statement in statements) for name in first.released}
     stated = {name: replace(block, grid=grids[name]) for name, block in first.released.items()}
-    found = read_blocks("moments.released", PART("moments.released", value), stated)
-    return dict(found)
+    blocks = read_blocks("moments.released", PART("moments.released", value), stated)
+    return dict(blocks)

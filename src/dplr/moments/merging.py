@@ -20,24 +20,27 @@ DISJOINT = "every person is in the rows of one party only"
 def merged(releases: Sequence[ReleasedMoments]) -> ReleasedMoments:
     """One release of all parties; refused where they do not fit together."""
     first = releases[0]
-    for other in releases[1:]:
-        _check_alike(first, other)
-    parties = tuple(party for each in releases for party in each.parties)
+    for release in releases[1:]:
+        _check_alike(first, release)
+    parties = tuple(party for release in releases for party in release.parties)
     check_different(parties)
     # Multiples of powers of two: the sums are exact up to 2^53 of the finest of them.
     numbers = {
-        name: sum((each.released_[name] for each in releases[1:]), values) for name, values in first.released_.items()
+        name: sum((release.released_[name] for release in releases[1:]), values)
+        for name, values in first.released_.items()
     }
     return ReleasedMoments(first.bounds, first.layout, first.neighbouring, numbers, parties)
 
 
-def _check_alike(first: ReleasedMoments, other: object) -> None:
+def _check_alike(first: ReleasedMoments, release: object) -> None:
     """Refuse what counts rows in another way."""
-    if not isinstance(other, ReleasedMoments):
-        raise TypeError(sentence("others", "must be released moments", type(other).__name__))
-    if other.neighbouring != first.neighbouring:
-        raise ValueError(sentence("others", f"must be under {str(first.neighbouring)!r} too", str(other.neighbouring)))
-    if (other.bounds, other.layout) != (first.bounds, first.layout):
+    if not isinstance(release, ReleasedMoments):
+        raise TypeError(sentence("others", "must be released moments", type(release).__name__))
+    if release.neighbouring != first.neighbouring:
+        raise ValueError(
+            sentence("others", f"must be under {str(first.neighbouring)!r} too", str(release.neighbouring))
+        )
+    if (release.bounds, release.layout) != (first.bounds, first.layout):
         got = "other bounds, names of columns, or their order"
         remedy = "All parties release the same columns with one bounds file."
         raise ValueError(sentence("others", "must have the same bounds", got, remedy))
@@ -56,37 +59,37 @@ def check_different(parties: Sequence[Party]) -> None:
 
 
 def merged_statement(parties: Sequence[Party]) -> PrivacyStatement:
-    """What a person may rely on, whichever party their record is with (moments.md, theorem 3)."""
+    """The promise to a person, whichever party their record is with (moments.md, theorem 3)."""
     statements = [party.statement for party in parties]
     first = statements[0]
-    eps, delta = max(each.eps for each in statements), max(each.delta for each in statements)
-    known = [party.n_rows for party in parties]
-    rows = [] if None in known else [rows_sentence(sum(filter(None, known)), first.neighbouring)]
+    eps, delta = max(statement.eps for statement in statements), max(statement.delta for statement in statements)
+    counts = [party.n_rows for party in parties]
+    rows = [] if None in counts else [rows_sentence(sum(filter(None, counts)), first.neighbouring)]
     facts = dict.fromkeys(fact for party in parties for fact in _facts(party))
-    held = "; ".join(_said(party, k) for k, party in enumerate(parties, 1))
-    named = dict.fromkeys(each.calibration for each in statements)
+    words = "; ".join(_party_words(party, k) for k, party in enumerate(parties, 1))
+    named = dict.fromkeys(statement.calibration for statement in statements)
     return PrivacyStatement(
         mechanism=ABOUT.name,
         eps=eps,
         delta=delta,
         guarantee=_guarantee(statements, eps, delta),
         neighbouring=first.neighbouring,
-        released={name: _block([each.released[name] for each in statements]) for name in first.released},
+        released={name: _block([statement.released[name] for statement in statements]) for name in first.released},
         calibration=f"the noise of {len(parties)} releases: {'; '.join(named)}",
-        assumptions=(*facts, *rows, f"merged: {held}", DISJOINT),
+        assumptions=(*facts, *rows, f"merged: {words}", DISJOINT),
         arithmetic=ABOUT.arithmetic,
-        reproducible=any(each.reproducible for each in statements),
+        reproducible=any(statement.reproducible for statement in statements),
         source=f"{first.source}, and theorem 3",
     )
 
 
 def _guarantee(statements: Sequence[PrivacyStatement], eps: float, delta: float) -> Pure | Gaussian | Approx:
     """The weakest of the parties' promises, as one that covers all."""
-    promises = [each.guarantee for each in statements]
-    if math.isinf(eps) or all(isinstance(each, Pure) for each in promises):
+    promises = [statement.guarantee for statement in statements]
+    if math.isinf(eps) or all(isinstance(promise, Pure) for promise in promises):
         return Pure(eps)
-    if all(isinstance(each, Gaussian) for each in promises):
-        return Gaussian(max(each.mu for each in promises if isinstance(each, Gaussian)))
+    if all(isinstance(promise, Gaussian) for promise in promises):
+        return Gaussian(max(promise.mu for promise in promises if isinstance(promise, Gaussian)))
     return Approx(eps, delta)
 
 
@@ -106,12 +109,12 @@ def _block(blocks: Sequence[Release]) -> Release:
 
 
 def _facts(party: Party) -> list[str]:
-    """What a party's statement assumes, except how many rows it has."""
+    """The assumptions of a party's statement, except its number of rows."""
     rows = None if party.n_rows is None else rows_sentence(party.n_rows, party.statement.neighbouring)
     return [fact for fact in party.statement.assumptions if fact != rows]
 
 
-def _said(party: Party, place: int) -> str:
+def _party_words(party: Party, place: int) -> str:
     """A party in a few words."""
     name = party.name if party.name is not None else f"party {place}"
     rows = "" if party.n_rows is None else f", {party.n_rows} rows"

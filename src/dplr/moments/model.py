@@ -92,7 +92,7 @@ class MomentModel(Inference):
     def __init__(
         self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: Estimand
     ) -> None:
-        self._released, self._target, self._chosen, self._kind = released, target, columns, kind
+        self._released, self._target, self._columns, self._kind = released, target, columns, kind
         self.privacy_: PrivacyStatement = released.privacy_
         self.target_name_ = target.name
         self.coef_names_ = columns.names
@@ -102,8 +102,8 @@ class MomentModel(Inference):
         self.ridge_ = ridge_of(released, self.reading_, l2, seed)
         scaled = solved(released, self.reading_, self.ridge_)
         self._units, self._added = user_units(released, columns, target)
-        found = self._units @ scaled + self._added
-        self.coef_, self.intercept_ = found[:-1], float(found[-1])
+        coefs = self._units @ scaled + self._added
+        self.coef_, self.intercept_ = coefs[:-1], float(coefs[-1])
         self.r2_ = determination(self.reading_, scaled)
 
     @property
@@ -133,7 +133,7 @@ class MomentModel(Inference):
         -------
         A function of X and of the released model: as private as X.
         """
-        layout, table = self._chosen.layout, None if type(X) is np.ndarray else as_table(X)
+        layout, table = self._columns.layout, None if type(X) is np.ndarray else as_table(X)
         rows: Any = np.asarray(X) if table is None else table
         if layout.named and table is None:
             remedy = f"Pass a data frame with the columns {list(layout.features)[:20]}."
@@ -141,7 +141,7 @@ class MomentModel(Inference):
         if not layout.named and (len(rows.shape) != 2 or rows.shape[1] != len(layout.columns)):
             raise ValueError(sentence("X", f"must have the columns {list(layout.features)[:20]}", rows.shape))
         low, high = np.array(layout.pairs, np.float64).T
-        matrix = np.clip(predictors(rows, layout), low, high)[:, self._chosen.kept]
+        matrix = np.clip(predictors(rows, layout), low, high)[:, self._columns.kept]
         return np.clip(matrix @ self.coef_ + self.intercept_, *self._ends)
 
     @property
@@ -154,17 +154,17 @@ class MomentModel(Inference):
         return number
 
     def _columns_of_table(self) -> tuple[Sequence[str], Layout]:
-        return self._chosen.layout.names, self._chosen.layout
+        return self._columns.layout.names, self._columns.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
-        """What the tables of this model are about; see `Inference`."""
+        """The subject of this model's tables, as in `Inference`."""
         names, layout = self._columns_of_table()
-        own = tuple(self._chosen.kept.tolist())
-        kept = own if columns is None else within(names, positions(names, layout, columns), own)
+        coordinates = tuple(self._columns.kept.tolist())
+        kept = coordinates if columns is None else within(names, positions(names, layout, columns), coordinates)
         shown = choose(names, layout, True, kept)
-        place = {coordinate: k for k, coordinate in enumerate(own)}
-        keep = np.array([*(place[each] for each in shown.coordinates[:-1]), len(own)], np.intp)
-        small = self.reading_ if len(keep) == len(own) + 1 else self.reading_.subset(keep)
+        place = {coordinate: k for k, coordinate in enumerate(coordinates)}
+        keep = np.array([*(place[coordinate] for coordinate in shown.coordinates[:-1]), len(coordinates)], np.intp)
+        small = self.reading_ if len(keep) == len(coordinates) + 1 else self.reading_.subset(keep)
         return Subject(
             equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep])],
             names=shown.names,
@@ -200,7 +200,7 @@ class MomentModel(Inference):
 
 
 def fit_number(released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, l2: float | str) -> MomentModel:
-    """See `ReleasedMoments.regress`."""
+    """The model of `ReleasedMoments.regress`."""
     goal = number_target(released.layout, target)
     return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.MEAN)
 
@@ -208,6 +208,6 @@ def fit_number(released: ReleasedMoments, target: Any, columns: Sequence[Any] | 
 def fit_level(
     released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, level: Any, l2: float | str
 ) -> MomentModel:
-    """See `ReleasedMoments.probability`."""
+    """The model of `ReleasedMoments.probability`."""
     goal = level_target(released.layout, target, level)
     return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.PROBABILITY)

@@ -136,20 +136,20 @@ def release_moments(
     (1.0, True)
     """
     eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
-    refuse_units(whole := as_bounds(bounds), "with `release_moments`")
-    known, party = declared(whole, columns), _checked_party(party)
+    refuse_units(table_bounds := as_bounds(bounds), "with `release_moments`")
+    release_bounds, party = declared(table_bounds, columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
     stream = as_stream(X)
     X = X if stream is None else stream.parts.empty
     if not budget.strict:
         try:
-            return _released(X, stream, known, party, facts, budget, rng)
+            return _released(X, stream, release_bounds, party, facts, budget, rng)
         except MemoryError as error:
             raise too_many(X, error) from None
-    check_columns(X, known)
+    check_columns(X, release_bounds)
     with silence():  # values are converted before the reservation too
-        return _released(X, stream, known, party, facts, budget, rng)
+        return _released(X, stream, release_bounds, party, facts, budget, rng)
 
 
 def _released(
@@ -164,9 +164,9 @@ def _released(
         n = count_rows(stream)
     if 0 in (n, d):
         raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
-    seen = None if table is None else table.columns
-    layout = bounds.for_columns(seen, d)
-    plan = planned(layout, seen, n, **facts)
+    names = None if table is None else table.columns
+    layout = bounds.for_columns(names, d)
+    plan = planned(layout, names, n, **facts)
     source, prep = source_of(rng), layout_prep(layout, True, None)
     statement = replace(plan.statement, reproducible=source.reproducible)
     rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
@@ -184,20 +184,20 @@ def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep
 
 
 def planned(
-    layout: Layout, seen: Sequence[str] | None, n: int, *, eps: float, delta: float, noise: str, neighbouring: str,
+    layout: Layout, names: Sequence[str] | None, n: int, *, eps: float, delta: float, noise: str, neighbouring: str,
     n_rows: int | None, large_delta: bool,
 ) -> Plan:  # fmt: skip
-    """What will be released of a table of n rows with these columns; refused where it promises too little."""
-    known = public_n_rows(n, n_rows, neighbouring)
-    check_loss([eps], delta, neighbouring, known, large_delta)
-    problem = scaled_problem(layout, neighbouring, known)
-    problem = replace(problem, assumptions=_assumed(layout, seen, known, neighbouring))
+    """The plan of a release of a table of n rows with these columns; refused where it promises too little."""
+    count = public_n_rows(n, n_rows, neighbouring)
+    check_loss([eps], delta, neighbouring, count, large_delta)
+    problem = scaled_problem(layout, neighbouring, count)
+    problem = replace(problem, assumptions=_assumed(layout, names, count, neighbouring))
     plan = plan_release(problem, eps, delta)
     pure = _pure(problem, eps) if delta > 0 and noise == NOISES[0] and not math.isinf(eps) else None
     if pure is None or spread(pure.statement) >= spread(plan.statement):
         return plan
-    said = f"{pure.statement.calibration}; {pure_sentence(delta)}"
-    return Plan(problem, replace(pure.statement, calibration=said))
+    calibration = f"{pure.statement.calibration}; {pure_sentence(delta)}"
+    return Plan(problem, replace(pure.statement, calibration=calibration))
 
 
 def _pure(problem: Problem, eps: float) -> Plan | None:
@@ -224,9 +224,9 @@ def _numbers(rows: Rows, prep: Prep, plan: Plan, source: Source) -> dict[str, ND
     return add_noise(parts, plan, source)
 
 
-def _assumed(layout: Layout, seen: Sequence[str] | None, n_rows: int | None, neighbouring: str) -> tuple[str, ...]:
-    """What the statement says of columns and rows."""
-    facts = layout.facts(seen)
+def _assumed(layout: Layout, names: Sequence[str] | None, n_rows: int | None, neighbouring: str) -> tuple[str, ...]:
+    """The assumptions of the statement about columns and rows."""
+    facts = layout.facts(names)
     return (*facts, rows_sentence(n_rows, neighbouring)) if n_rows is not None else tuple(facts)
 
 
@@ -254,7 +254,7 @@ def _narrowed(bounds: Bounds, columns: Sequence[str]) -> Bounds:
         got = unknown or list(columns)
         raise ValueError(sentence("columns", f"must name columns of the bounds once, {list(bounds.names)[:20]}", got))
     values = bounds.to_dict()
-    features = {name: each for name, each in values["features"].items() if name in set(columns)}
+    features = {name: value for name, value in values["features"].items() if name in set(columns)}
     products = [pair for pair in values.get("products", ()) if set(pair) <= set(columns)]
     return Bounds(features, products=products)
 

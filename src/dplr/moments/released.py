@@ -110,8 +110,8 @@ class ReleasedMoments:
     @property
     def n_rows(self) -> int | None:
         """Public number of rows of all parties; under add_remove a sum of references, None where one is missing."""
-        known = [party.n_rows for party in self.parties]
-        return None if None in known else sum(count for count in known if count is not None)
+        counts = [party.n_rows for party in self.parties]
+        return None if None in counts else sum(count for count in counts if count is not None)
 
     @property
     def noise_sd(self) -> dict[str, float]:
@@ -147,26 +147,26 @@ class ReleasedMoments:
     def matrix(self) -> Matrix:
         """The noisy sum of (x, iota)(x, iota)' over the scaled rows; not always positive definite."""
         size = self.problem.geometry.n_coefs
-        found, _ = functional.moment_matrix(self.problem, {**self.released_, "linear": np.zeros(size)})
-        found.flags.writeable = False
-        return found
+        moments, _ = functional.moment_matrix(self.problem, {**self.released_, "linear": np.zeros(size)})
+        moments.flags.writeable = False
+        return moments
 
     @cached_property
     def cell_variances(self) -> Matrix:
         """Variances of the noise on the cells of `matrix`; 0 where a cell is public, or follows from another one."""
         size = self.problem.geometry.n_coefs
-        found = np.zeros((size, size))
+        variances = np.zeros((size, size))
         for name, (rows, columns) in cells(self.problem.geometry, self.neighbouring).items():
-            found[rows, columns] = found[columns, rows] = self.variances[name]
-        return found
+            variances[rows, columns] = variances[columns, rows] = self.variances[name]
+        return variances
 
     @cached_property
     def tied(self) -> Matrix:
         """Factor of the noise of the intercept's cell in a diagonal cell that follows from it; 0 else. Private."""
-        found = np.zeros(self.problem.geometry.n_coefs)
+        factors = np.zeros(self.problem.geometry.n_coefs)
         columns, factor = functional.derived(self.problem.geometry)
-        found[columns] = factor
-        return found
+        factors[columns] = factor
+        return factors
 
     @property
     def diagonal_sd(self) -> float:
@@ -347,10 +347,10 @@ class ReleasedMoments:
     def __repr__(self) -> str:
         """Return a line."""
         count = len(self.parties)
-        said = "" if count == 1 else f", {count} parties"
+        tail = "" if count == 1 else f", {count} parties"
         statement = self.privacy_
         return (
-            f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{said})"
+            f"ReleasedMoments({len(self.columns)} columns, eps = {statement.eps:g}, delta = {statement.delta:g}{tail})"
         )
 
 
@@ -365,7 +365,7 @@ def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Pro
 
 
 def single(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, Matrix]) -> ReleasedMoments:
-    """What one party released, with its digest."""
+    """The release of one party, with its digest."""
     from dplr.moments.file import digest_of
 
     named = Party(party.name, party.n_rows, party.statement, digest_of(bounds, layout, party, numbers))

@@ -27,10 +27,10 @@ Vector = NDArray[np.float64]
 
 def ridge_of(released: ReleasedMoments, reading: Reading, l2: float | str, seed: str) -> float:
     """The ridge on the moments."""
-    usual = _USUAL.ridge_deviations * released.diagonal_sd
+    ridge = _USUAL.ridge_deviations * released.diagonal_sd
     if isinstance(l2, str):
         check_choice("l2", l2, [AUTO, HALVES])
-        return usual if l2 == AUTO else usual * _by_halves(released, reading, usual, seed)
+        return ridge if l2 == AUTO else ridge * _by_halves(released, reading, ridge, seed)
     value = real_number("l2", l2, "Use 'auto', 'cv', or a number.")
     if not 0 <= value < math.inf:
         raise ValueError(sentence("l2", "must be 'auto', 'cv', or at least 0 and finite", value))
@@ -44,7 +44,7 @@ def solved(released: ReleasedMoments, reading: Reading, ridge: float) -> Vector:
     return solve_quadratic(reading.matrix, reading.vector, ridge, floor)
 
 
-def _by_halves(released: ReleasedMoments, reading: Reading, usual: float, seed: str) -> float:
+def _by_halves(released: ReleasedMoments, reading: Reading, ridge: float, seed: str) -> float:
     """The multiple of the usual ridge that predicts best from one half of the noise to the other."""
     laws = {block.law for party in released.parties for block in party.statement.released.values()}
     if not laws <= {GAUSSIAN, Law.NONE}:
@@ -54,13 +54,13 @@ def _by_halves(released: ReleasedMoments, reading: Reading, usual: float, seed: 
     root = math.sqrt(2)  # each half has twice the variance
     floor = root * _USUAL.floor_deviations * released.diagonal_sd
     for _ in range(_TIMES):
-        noise, more = _like(reading, source)
+        noise, vector_noise = _like(reading, source)
         for sign in (1.0, -1.0):
-            one, other = (reading.matrix + s * noise for s in (sign, -sign))
-            left, right = (reading.vector + s * more for s in (sign, -sign))
+            fit_matrix, test_matrix = (reading.matrix + s * noise for s in (sign, -sign))
+            fit_vector, test_vector = (reading.vector + s * vector_noise for s in (sign, -sign))
             for k, factor in enumerate(_CANDIDATES):
-                coef = solve_quadratic(one, left, factor * root * usual, floor)
-                scores[k] += coef @ other @ coef - 2 * coef @ right
+                coef = solve_quadratic(fit_matrix, fit_vector, factor * root * ridge, floor)
+                scores[k] += coef @ test_matrix @ coef - 2 * coef @ test_vector
     return _CANDIDATES[int(np.argmin(scores))]
 
 

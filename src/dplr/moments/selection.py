@@ -89,18 +89,18 @@ def level_target(layout: Layout, name: Any, level: Any) -> Target:
     labels: Sequence[Any] = column.labels if isinstance(column, Bins) else column.levels
     if level is None and len(labels) != 2:
         raise ValueError(sentence("level", f"must be one of {list(labels)[:20]}", level))
-    wanted = labels[1] if level is None else level
-    if wanted not in labels or isinstance(wanted, str) is not isinstance(labels[0], str):
-        raise ValueError(sentence("level", f"must be one of {list(labels)[:20]}", wanted))
-    position, first = labels.index(wanted), layout.firsts[feature]
-    named = f"{name} in {wanted}" if isinstance(column, Bins) else f"{name}={labels[position]}"
+    label = labels[1] if level is None else level
+    if label not in labels or isinstance(label, str) is not isinstance(labels[0], str):
+        raise ValueError(sentence("level", f"must be one of {list(labels)[:20]}", label))
+    position, first = labels.index(label), layout.firsts[feature]
+    named = f"{name} in {label}" if isinstance(column, Bins) else f"{name}={labels[position]}"
     if column.number is not None:  # one column for two levels
         _check_unmarked(layout, feature)
         return Target(named, feature, first, flipped=position == 0)
     place = column.places[position]
     if place < 0:
         remedy = "It has no column of its own. Take another level, or declare bounds without a reference."
-        raise ValueError(sentence("level", "must not be the reference", wanted, remedy))
+        raise ValueError(sentence("level", "must not be the reference", label, remedy))
     return Target(named, feature, first + place)
 
 
@@ -118,8 +118,8 @@ def chosen(layout: Layout, columns: Sequence[Any] | None, target: Target) -> Cho
     count = len(layout.columns)
     blocks = [(moved[k], k) for k in features]
     blocks += [(len(used) + new, count + k) for new, k in enumerate(products)]
-    kept = [small.firsts[own] + step for own, whole in blocks for step in range(layout.widths[whole])]
-    places = [layout.firsts[whole] + step for _, whole in blocks for step in range(layout.widths[whole])]
+    kept = [small.firsts[position] + step for position, origin in blocks for step in range(layout.widths[origin])]
+    places = [layout.firsts[origin] + step for _, origin in blocks for step in range(layout.widths[origin])]
     return Chosen(small, np.array(kept, np.intp), np.array(places, np.intp))
 
 
@@ -133,11 +133,11 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
             remedy = "Give a list, also of one."
             raise TypeError(sentence("columns", "must be a list of names of declared columns", columns, remedy))
-        found = [_place(layout, each) for each in columns]
-        if len(set(found)) < len(found):
+        places = [_place(layout, entry) for entry in columns]
+        if len(set(places)) < len(places):
             raise ValueError(sentence("columns", "must name every column once", list(columns)))
-        features = sorted(place for kind, place in found if kind == "feature")
-        products = sorted(place for kind, place in found if kind == "product")
+        features = sorted(place for kind, place in places if kind == "feature")
+        products = sorted(place for kind, place in places if kind == "product")
     holding = [k for k in products if target.feature in layout.products[k].places]
     if target.feature in features or holding:
         rule = f"must not hold the target, {layout.features[target.feature]!r}"
@@ -147,24 +147,24 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
     return features, products
 
 
-def _place(layout: Layout, given: Any) -> tuple[str, int]:
+def _place(layout: Layout, entry: Any) -> tuple[str, int]:
     """One entry of `columns`: a declared column, or a product as a pair of names or as "a*b"."""
-    if isinstance(given, str) and (given in layout.features or "*" not in given):
-        return "feature", feature_of(layout, given, "columns")
-    pair = given.split("*") if isinstance(given, str) else given
+    if isinstance(entry, str) and (entry in layout.features or "*" not in entry):
+        return "feature", feature_of(layout, entry, "columns")
+    pair = entry.split("*") if isinstance(entry, str) else entry
     if isinstance(pair, (str, bytes)) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise TypeError(sentence("columns", "must hold names of columns, and pairs of names for products", given))
-    places = {feature_of(layout, each, "columns") for each in pair}
+        raise TypeError(sentence("columns", "must hold names of columns, and pairs of names for products", entry))
+    places = {feature_of(layout, name, "columns") for name in pair}
     for k, product in enumerate(layout.products):
         if set(product.places) == places:
             return "product", k
-    _refuse_product(layout, given)
+    _refuse_product(layout, entry)
 
 
-def _refuse_product(layout: Layout, given: Any) -> NoReturn:
-    known = [product.said(layout.features) for product in layout.products]
+def _refuse_product(layout: Layout, entry: Any) -> NoReturn:
+    names = [product.said(layout.features) for product in layout.products]
     remedy = "Products must be declared before a release: Bounds(..., products=[...])."
-    raise ValueError(sentence("columns", f"must hold products among {known[:10]}", given, remedy))
+    raise ValueError(sentence("columns", f"must hold products among {names[:10]}", entry, remedy))
 
 
 def _moved(product: Product, moved: dict[int, int]) -> Product:

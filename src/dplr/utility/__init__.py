@@ -1,4 +1,4 @@
-"""What privacy costs a logistic regression: the lemmas and theorems of CM08 as computable statements.
+"""The cost of privacy in logistic regression: the lemmas and theorems of CM08 as computable statements.
 
 Two questions, each both ways. On the training data: how much larger is the regularised mean loss
 

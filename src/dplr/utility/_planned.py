@@ -1,4 +1,4 @@
-"""What a theorem says of a planned fit, where there is one.
+"""A theorem's bound for a planned fit, where there is one.
 
 Let J be the regularised mean objective, L = R^2 / 4 + l2 its smoothness. Lemmas 3 and 4 of CM08 (`dplr.utility`) bound
 J(w) - min J for the exact minimiser and the noise of the mechanism. What is released also differs by
