@@ -1,6 +1,5 @@
 """docs/use/walkthrough.md works as printed: its commands are run in order, on Adult or on a twin of it."""
 
-import doctest
 import os
 import pathlib
 import re
@@ -12,12 +11,10 @@ import pytest
 
 import adult_twin
 import dplr
+from outputs import same
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^(<!-- one run -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
-BLANK = re.compile(r"\s+")
-RULE = re.compile(r"-{5,}")  # above and below a table, as wide as its numbers
 
 
 def blocks():
@@ -55,14 +52,6 @@ def follow(folder):
         assert done.returncode == 0, (text, done.stdout)
         outputs.append(done.stdout)
     return outputs
-
-
-def same(found, shown, one_run):
-    """Equal where "..." stands for anything, and with `one_run` every number for any other."""
-    texts = [BLANK.sub(" ", text.strip()) for text in (shown, found)]
-    if one_run:
-        texts = [NUMBER.sub("#", RULE.sub("-----", text)) for text in texts]
-    return doctest.OutputChecker().check_output(*texts, doctest.ELLIPSIS)
 
 
 def check(folder):

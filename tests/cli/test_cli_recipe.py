@@ -48,7 +48,7 @@ def command(text, code=0):
 FIT = "fit people.csv --target income --bounds census.toml --ledger budget.db"
 
 
-def test_a_budget_of_the_readme_pays_for_every_kind_of_fit(folder):
+def test_a_budget_of_the_guide_pays_for_every_kind_of_fit(folder):
     command("check people.csv --target income --bounds census.toml")
     assert command("ledger init budget.db --eps 3 --delta 1e-5").stderr == ""
     command("plan --bounds census.toml --n-rows 8000 --eps 0.8 --ledger budget.db")
