@@ -1,4 +1,4 @@
-"""What a report of a fault needs: versions, the platform, and CPU paths."""
+"""Versions, the platform and CPU paths, for the report of a fault."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class PrivacyWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """What the rows are like: how many values were clipped or are unknown.
+    """A fact about the rows, such as how many values were clipped or are unknown.
 
     It is not private: never publish it.
 

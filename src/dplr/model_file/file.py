@@ -18,7 +18,7 @@ from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
 
 FORMAT = "dplr model"
-"""What the key `format` of every model file holds."""
+"""The value of the key `format` of every model file."""
 
 VERSION = 1
 """Newest version of the format, which this package writes. It reads all versions up to this one."""

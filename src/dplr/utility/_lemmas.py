@@ -12,7 +12,7 @@ from dplr._validation import check_choice, check_count, check_eps, check_positiv
 MECHANISMS = ("output", "objective")
 """The mechanisms that the lemmas and theorems are about: what `mechanism` may be."""
 STATEMENTS = ("corrected", "cm08")
-"""What may be computed: what we prove, or what is printed in CM08."""
+"""The kinds of bounds: those that we prove, or those printed in CM08."""
 ROUNDING = 1e-14  # relative, of the few operations of a formula: a bound that is met exactly counts as met
 _SMOOTHNESS = 0.25  # of the logistic loss in the margin
 
