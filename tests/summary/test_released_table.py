@@ -1,5 +1,6 @@
 """Tables of every mechanism: what is printed first, the digits of released numbers, and why there are no intervals."""
 
+import dataclasses
 import json
 import math
 import warnings
@@ -10,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dplr
+from dplr.inference.intervals import BOUNDED, NARROWLY
 from dplr.privacy.estimand import Estimand
 from dplr.summary.contrasts import contrasts, deviations
 from dplr.summary.render import FIRST, cells, decimals, rounded
@@ -168,6 +170,18 @@ def test_the_first_lines_of_a_table_are_those_of_the_whole_table(models, name):
             assert len(first.lines) + first.omitted == len(whole.lines)
             assert first.advice == whole.advice
     assert str(est._summary(most=FIRST)) == str(est.summary())
+
+
+@pytest.mark.parametrize("form", ["to_text", "to_html", "to_latex", "__str__"])
+def test_a_mark_is_explained_where_a_line_has_it(models, form):
+    """The explanation belongs to the lines of a table: the first lines alone may have no mark."""
+    table = models["fm of a number"].summary()
+    numbers = {"std_error": 1.0, "low": 0.0, "high": 1.0, "p_value": 0.5}
+    plain = [dataclasses.replace(line, verdict=BOUNDED, **numbers) for line in table.lines]
+    marked = [*plain[:-1], dataclasses.replace(plain[-1], verdict=NARROWLY)]
+    for lines, expected in ((marked, True), (marked[:-1], False)):
+        text = getattr(dataclasses.replace(table, lines=tuple(lines)), form)()
+        assert ("barely bounded" in text) == ("]+" in text) == expected
 
 
 def test_what_voids_the_promise_is_printed_first_of_all_remarks(models):

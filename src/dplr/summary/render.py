@@ -13,12 +13,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dplr.bounds.kinds import short
+from dplr.inference.intervals import DECLARED, NARROWLY
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
 
 CANNOT_SAY = "cannot say"
-_MARKS = {"bounded by coef_bound": "*", "bounded narrowly": "+"}  # beside an interval, explained below the table
+_MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
+_LEGEND = {
+    DECLARED: "*: only the declared coef_bound bounds this interval.",
+    NARROWLY: "+: barely bounded. Such lines are reported only where noise lets them through, so interval and p-value "
+    "leave more room.",
+}
 _SMALLEST_P = 0.001
 _WIDTH = 100
 _BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
@@ -140,7 +146,14 @@ def _remarks(table: Summary) -> list[str]:
     """The remarks under a table."""
     entries = [_printable(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
-    return [*map(_printable, (*table.alarms, *table.advice)), *references, *map(_printable, table.notes)]
+    before, after = (*table.alarms, *table.advice, *_legend(table.lines)), table.notes
+    return [*map(_printable, before), *references, *map(_printable, after)]
+
+
+def _legend(lines: Sequence[Line]) -> list[str]:
+    """The meaning of the marks that these lines have."""
+    verdicts = {line.verdict for line in lines}
+    return [words for verdict, words in _LEGEND.items() if verdict in verdicts]
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -174,7 +187,7 @@ def as_brief(table: Summary) -> str:
     subject = f"{table.title}: {_short(_printable(facts['target']))}, {', '.join(values)}"
     top = _filled(subject) + _filled(_about(table))
     remarks = [line for sentence in table.alarms for line in _filled(_printable(sentence))]
-    for lines in (_filled(_printable(sentence)) for sentence in table.advice):
+    for lines in (_filled(_printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]), *table.advice)):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))

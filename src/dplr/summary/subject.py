@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dplr._validation import sentence
 from dplr.inference.intervals import (
-    DECLARED,
-    NARROWLY,
     UNBOUNDED,
     Intervals,
     ScoreTest,
@@ -31,11 +29,6 @@ from dplr.summary.table import Line, Summary
 _WEAK = 6.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
 _NAMED, _LEAST = 3, 0.25
-_MARKED = "*: only the declared coef_bound bounds this interval."
-_NARROWLY = (
-    "+: barely bounded. Such lines are reported only where noise lets them through, so interval and p-value leave "
-    "more room."
-)
 _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
@@ -117,8 +110,6 @@ def summarise(
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
-    advice += [_MARKED] if any(line.verdict == DECLARED for line in lines) else []
-    advice += [_NARROWLY] if any(line.verdict == NARROWLY for line in lines) else []
     equal = reading.estimand is Estimand.MEAN and not reading.robust
     advice += [_EQUAL] if equal else []
     return Summary(
