@@ -22,7 +22,7 @@ def found():
 def test_every_table_has_every_mechanism_delta_and_eps(found):
     cells = len(probabilities.MECHANISMS) * len(probabilities.LEVELS)
     assert set(found.groupby("table").size()) == {cells}
-    assert found["table"].nunique() >= 10
+    assert found["table"].nunique() == 12
     assert (found["fits"] == probabilities.FITS).all()
 
 

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 import dplr
 from bench.figures.colors import INK, NOISY, SECOND
-from bench.studies.probabilities import encoded, questions
+from bench.studies.probabilities import questions
 
 TABLES = ("Adult", "Adult, few", "ACS 20k", "RAND")
 DELTAS = {0.0: "delta = 0: objective perturbation", 1e-6: "delta = 1e-6: noisy gradient descent"}
@@ -37,8 +37,7 @@ def run(path):
             facts |= {"classes": [False, True]} if table.bounds.target is None else {}
             for delta in DELTAS:
                 done = dplr.fit_many(table.X, table.y, eps=[1.0], delta=delta, **facts)
-                columns, y = encoded(table, table.held_X), np.tile(table.held_y, FITS)
-                margins = [columns @ est.coef_[0] + est.intercept_[0] for est in done]
+                margins, y = [est.decision_function(table.held_X) for est in done], np.tile(table.held_y, FITS)
                 after = [est._record.link.log_odds(z) for est, z in zip(done, margins, strict=True)]
                 for name, log_odds in ((BEFORE, margins), (AFTER, after)):
                     chances = expit(np.concatenate(log_odds))

@@ -74,7 +74,7 @@ def acs(folder):
 
 
 def accuracy(est, X, y):
-    return np.mean((X @ est.coef_[0] + est.intercept_[0] > 0) == y)
+    return np.mean((est.decision_function(X) > 0) == y)
 
 
 def private_accuracies(train, test, bounds, mechanism, delta, starts, seed):
