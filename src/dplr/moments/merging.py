@@ -94,13 +94,13 @@ def _guarantee(statements: Sequence[PrivacyStatement], eps: float, delta: float)
 
 
 def _block(blocks: Sequence[Release]) -> Release:
-    """A sum of noises: no law with a name, but a known variance."""
+    """A sum of noises, of a known variance."""
     laws = {block.law for block in blocks if block.scale}
     deviation = math.sqrt(sum(block.deviation**2 for block in blocks))
     return Release(
         blocks[0].shape,
         max(block.sensitivity for block in blocks),
-        Law.of_sum(len(blocks), laws),
+        Law.of_sum(laws),
         math.sqrt(sum(block.scale**2 for block in blocks)),
         min(block.grid for block in blocks),
         max(block.weight for block in blocks),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from enum import StrEnum
 
@@ -11,8 +10,6 @@ from dplr._validation import sentence
 
 class Law(StrEnum):
     """The law of the noise on a block of released numbers, by its name.
-
-    The law of a sum of noises has no name and is no member: `of_sum` makes it, and `Law` reads its words back.
 
     Attributes
     ----------
@@ -29,6 +26,8 @@ class Law(StrEnum):
     NORM_GAMMA_IN_OBJECTIVE, GAUGE_IN_OBJECTIVE, GAUSSIAN_IN_OBJECTIVE : str
         The last three followed by `" in the objective"`: the noise is a linear term of the objective, and is not added
         to the numbers.
+    SUM_OF_DISCRETE_LAPLACE, SUM_OF_DISCRETE_GAUSSIAN, SUM_OF_BOTH : str
+        `"sum of "` and the discrete laws of the terms: the noise of merged releases, which no sampler draws.
 
     Raises
     ------
@@ -60,40 +59,36 @@ class Law(StrEnum):
     NORM_GAMMA_IN_OBJECTIVE = "norm-Gamma in the objective"
     GAUGE_IN_OBJECTIVE = "gauge in the objective"
     GAUSSIAN_IN_OBJECTIVE = "Gaussian in the objective"
+    SUM_OF_DISCRETE_LAPLACE = "sum of discrete Laplace"
+    SUM_OF_DISCRETE_GAUSSIAN = "sum of discrete Gaussian"
+    SUM_OF_BOTH = "sum of discrete Laplace and discrete Gaussian"
 
     @classmethod
-    def of_sum(cls, count: int, laws: Collection[Law]) -> Law:
-        """The law of a sum of discrete noises.
+    def of_sum(cls, laws: Collection[Law]) -> Law:
+        """The law of a sum of discrete noises, each with one of these laws.
 
         Parameters
         ----------
-        count : int
-            How many noises are added.
         laws : collection of Law
-            Those that they have; empty for no noise.
+            Those of its terms that have noise; empty for none.
 
         Returns
         -------
         Law
-            No member, except `Law.NONE` without laws.
+            One of the three sums, or `Law.NONE`.
         """
-        terms = [law for law in (cls.DISCRETE_LAPLACE, cls.DISCRETE_GAUSSIAN) if law in laws]
-        return cls(f"sum of {count} {' and '.join(terms)}") if terms else cls.NONE
+        return _SUMS[frozenset(laws)]
 
     @classmethod
     def _missing_(cls, value: object) -> Law:
-        """The law of a sum, from its words."""
-        if not isinstance(value, str) or not _terms(value):
-            names = ", ".join(repr(str(law)) for law in cls)
-            raise ValueError(sentence("law", f"must be one of {names}", value, "Use a member of dplr.privacy.Law."))
-        law = str.__new__(cls, value)
-        law._name_, law._value_ = "SUM", value
-        return law
+        """Always an error: there is no law of this name."""
+        names = ", ".join(repr(str(law)) for law in cls)
+        raise ValueError(sentence("law", f"must be one of {names}", value, "Use a member of dplr.privacy.Law."))
 
     @property
     def gaussian(self) -> bool:
         """Whether there are Gaussian numbers in the noise, discrete or not: a ledger counts them."""
-        return any(law.family in (Law.DISCRETE_GAUSSIAN, Law.GAUSSIAN) for law in _terms(self) or (self,))
+        return self.family in _GAUSSIAN
 
     @property
     def discrete(self) -> bool:
@@ -123,15 +118,10 @@ _IN_OBJECTIVE = {
     Law.GAUSSIAN: Law.GAUSSIAN_IN_OBJECTIVE,
 }
 _FAMILIES = {there: family for family, there in _IN_OBJECTIVE.items()}
-_SUM = re.compile("sum of [1-9][0-9]* (.*)")
-_SUMS: dict[str, tuple[Law, ...]] = {
-    "discrete Laplace": (Law.DISCRETE_LAPLACE,),
-    "discrete Gaussian": (Law.DISCRETE_GAUSSIAN,),
-    "discrete Laplace and discrete Gaussian": (Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN),
+_GAUSSIAN = (Law.GAUSSIAN, Law.DISCRETE_GAUSSIAN, Law.SUM_OF_DISCRETE_GAUSSIAN, Law.SUM_OF_BOTH)
+_SUMS = {
+    frozenset[Law](): Law.NONE,
+    frozenset({Law.DISCRETE_LAPLACE}): Law.SUM_OF_DISCRETE_LAPLACE,
+    frozenset({Law.DISCRETE_GAUSSIAN}): Law.SUM_OF_DISCRETE_GAUSSIAN,
+    frozenset({Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN}): Law.SUM_OF_BOTH,
 }
-
-
-def _terms(words: str) -> tuple[Law, ...]:
-    """The laws of the noises in a sum, from its words; empty for what is no sum."""
-    match = _SUM.fullmatch(words)
-    return _SUMS.get(match[1], ()) if match else ()
