@@ -1,4 +1,14 @@
-"""A budget in a file, from which every fit that names it spends."""
+"""A budget in a file, from which every fit that names it spends.
+
+`handle.Ledger` is what users hold. A fit reserves before its first row is read and commits before anything is released
+(`reservation.py`); `account.py` knows what is left by the rules of `privacy/rules.py`, and `transactions.py` keeps it
+in SQLite. A fit that did not end is given back or resumed: `recovery.py`, and `journal.py` for what it had done.
+
+>>> import dplr, pathlib, tempfile
+>>> ledger = dplr.Ledger(pathlib.Path(tempfile.mkdtemp()) / "budget.ledger", eps=3.0)
+>>> ledger.strict, len(ledger.entries())
+(False, 0)
+"""
 
 from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import BudgetExceeded, Reservation, ReservationLost

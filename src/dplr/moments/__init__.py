@@ -1,4 +1,9 @@
-"""Noisy moments of a table, released once: many regressions from them. Private."""
+"""Noisy moments of a table, released once: many regressions from them. Private.
+
+`release.py` pays once for the second moments of all columns. `released.ReleasedMoments` is that release as a value,
+which `file.py` saves and `merging.py` adds to those of other parties. `model.py` makes linear models of it at no
+further cost, `selection.py` by names of columns. Proofs: moments.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Guarantees, and their costs."""
+"""Guarantees, and their costs.
+
+Pure functions of public numbers. A statement (`statement.py`) is what a release promises: to whom (`unit.py`), how much
+(`guarantees.py`), with which noise on which block (`law.py`). `sensitivity.py` and `calibration.py` lead from a theorem
+to the noise; `rules.py` asks `composition.py`, `profiles.py` and `accounting.py` what several releases cost together.
+
+>>> from dplr.privacy import Law, Pure
+>>> Pure(0.5).eps, Law.DISCRETE_GAUSSIAN.gaussian
+(0.5, True)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Where rows come from, behind one verb: total(query, coef, rows). Private."""
+"""Where rows come from, behind one verb: total(query, coef, rows). Private.
+
+The private room. `array/` sums rows in memory, `streams/` rows that are read batch by batch, `files/` and `tables/`
+read what users have, `persons/` says whose each row is, and `queries/` what may be summed. A mechanism sees sums, never
+a row.
+"""
 
 from __future__ import annotations
 

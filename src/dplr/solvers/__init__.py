@@ -1,4 +1,9 @@
-"""Solvers: know no rows and no privacy. Private."""
+"""Solvers: know no rows and no privacy. Private.
+
+`newton.py` minimises an objective whose sums somebody else computes, until `certificate.py` bounds the gradient; the
+last steps may need pairs of floats (`fine.py`). `refits.py` minimises many objectives of one loss pass by pass, and
+`quadratic.py` solves what the functional mechanism released.
+"""
 
 from dplr.solvers.fine import FineObjective, descend, refine
 from dplr.solvers.newton import Minimum, certified, sample_step

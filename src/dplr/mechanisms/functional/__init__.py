@@ -1,4 +1,9 @@
-"""The functional mechanism."""
+"""The functional mechanism.
+
+Second moments of the rows are summed once, get noise, and every model of them is post-processing. `spec.py` is the
+recipe: plan, sum, `drawing.py`, repair of the spectrum, solve. `moments.py` lays the released cells out, `noise.py`
+calibrates them, and `readings.py` makes the equation of which confidence intervals are made. Proof: functional.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Who the persons are and how much each row counts: from ids, weights and labels to `RowWeights`."""
+"""Who the persons are and how much each row counts: from ids, weights and labels to `RowWeights`.
+
+Each id becomes one text (`canonical.py`), each text a number (`numbering.py`), and each row a share of its person in
+whole units of 2^-30 (`shares.py`). Proof: privacy/unit.md.
+"""
 
 from dplr.rows.persons.class_factors import class_factors
 from dplr.rows.persons.counts import PersonCounts, look_alikes
