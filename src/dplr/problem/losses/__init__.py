@@ -1,7 +1,7 @@
 """Losses, one in a file: what a mechanism may know of each, as public constants.
 
-A `Loss` has its largest slope and curvature, and a name that kernels know. A user's own is sampled at knots once (`own.py`),
-so that its constants are exact. `link.py` leads from the margin of a released model to log odds.
+A `Loss` has its largest slope and curvature, and a name that kernels know. A user's own is sampled at knots once
+(`own.py`), so that its constants are exact. `link.py` leads from the margin of a released model to log odds.
 """
 
 from __future__ import annotations
