@@ -47,6 +47,7 @@ class Declared:
         if bounds is None:
             return parameters
         columns = cls(bounds.person, bounds.rows_per_person, bounds.weight, bounds.weight_max)
+        declared: dict[str, Any] = {"weight": columns.weight}
         for name, silent in (("person", None), ("rows_per_person", 1), ("weight_max", None)):
             ours, theirs = getattr(parameters, name), getattr(columns, name)
             if silent not in (ours, theirs) and ours != theirs:
@@ -54,8 +55,8 @@ class Declared:
                 rule = f"must be {(0, theirs) if name == 'weight_max' else theirs!r}, as the bounds say"
                 raise ValueError(sentence(shown, rule, got, "Declare it in one place."))
             if ours == silent:
-                parameters = replace(parameters, **{name: theirs})
-        return replace(parameters, weight=columns.weight)
+                declared[name] = theirs
+        return replace(parameters, **declared)
 
     def unit(self, label: str | None = None) -> Unit:
         """The unit, of persons under this label where the ids came from no declared column."""

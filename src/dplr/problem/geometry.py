@@ -83,16 +83,21 @@ class Geometry:
     @property
     def half_widths(self) -> tuple[float, ...]:
         """The largest size of each coordinate, the constant's included; needs a half-width."""
+        columns = self._widths(self.weights or (1.0,) * self.d)
+        return (*columns, self.intercept) if self.intercept else columns
+
+    def _widths(self, weights: Sequence[float]) -> tuple[float, ...]:
+        """The largest size of each column with these weights."""
         assert self.half_width is not None
         units = self.half_width * GRID
-        columns = (units * weight / GRID for weight in self.weights or (1.0,) * self.d)
-        return (*columns, self.intercept) if self.intercept else tuple(columns)
+        return tuple([units * weight / GRID for weight in weights])
 
     def weighted(self, weights: Sequence[float]) -> Geometry:
         """Where rows lie whose columns are multiplied by these weights, those of a group by the same."""
-        scaled = replace(self, weights=tuple(weights[: self.d]))
-        widths = scaled.half_widths
-        return replace(scaled, radius=math.hypot(*(widths[first] for first in self.firsts if first < self.d)))
+        columns = tuple(weights[: self.d])
+        widths = self._widths(columns)
+        radius = math.hypot(*(widths[first] for first in self.firsts if first < self.d))
+        return replace(self, weights=columns, radius=radius)
 
     def __str__(self) -> str:
         """Return the geometry in words."""
