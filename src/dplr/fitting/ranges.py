@@ -143,12 +143,6 @@ def columns_of(prep: Prep) -> tuple[int, ...]:
     return tuple(column for column in prep.geometry.numbers if column not in shared)
 
 
-def columns_in(prep: Prep, count: int) -> tuple[int, ...]:
-    """The columns of a release of so many. An earlier dplr gave ranges to all numbers, flags and codes among them."""
-    columns = columns_of(prep)
-    return columns if prep.layout is None or len(columns) == count else prep.layout.numbers
-
-
 def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     """The lack of a problem that ranges need: a rule and a remedy."""
     if problem.geometry.half_width is None:

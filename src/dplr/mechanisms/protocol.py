@@ -37,8 +37,6 @@ NOISES = ("smaller", "gaussian")
 AIMS = ("prediction", "coefficients")
 # What a statement says where `Mechanism.intervals_of` is not None.
 CLIPS = "numbers, except flags and codes, are clipped to ranges made of released sums, for no further eps"
-# The same in files of an earlier dplr, which clipped flags and codes too.
-CLIPS_ALL = "numbers are clipped to ranges made of released sums, for no further eps"
 
 
 @dataclass(frozen=True, slots=True)

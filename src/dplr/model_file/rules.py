@@ -15,8 +15,8 @@ from dplr.bounds.scaling import Prep
 from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
 from dplr.fitting.planning import pure_sentence, unused_sentence
-from dplr.fitting.ranges import BLOCKS, columns_in, joint_sensitivity, missing, weights_of
-from dplr.mechanisms.protocol import CLIPS, CLIPS_ALL, Mechanism, Shape
+from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
+from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -178,9 +178,7 @@ def _check_ranges(
 ) -> Mapping[str, Release]:
     """The blocks of ranges, both or none, which only bounds with numbers have; with the models they cost eps."""
     ranges = {name: block for name, block in statement.released.items() if name in BLOCKS}
-    first = ranges.get(BLOCKS[0])
-    count = 0 if first is None else first.shape[0]
-    shapes = dict.fromkeys(BLOCKS, (len(columns_in(prep, count)),))
+    shapes = dict.fromkeys(BLOCKS, (len(columns_of(prep)),))
     if ranges and (missing(problem, prep) or {name: block.shape for name, block in ranges.items()} != shapes):
         refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
     for name, block in ranges.items():
@@ -193,8 +191,7 @@ def _check_ranges(
 
 def check_clipped(prep: Prep, statement: PrivacyStatement) -> None:
     """The statement says whether rows were clipped to ranges made of the mechanism's own release."""
-    clips = CLIPS in statement.assumptions or CLIPS_ALL in statement.assumptions
-    if clips is (prep.limits is None):
+    if (CLIPS in statement.assumptions) is (prep.limits is None):
         where, rule = "model.statement.assumptions", "must say that numbers are clipped where they are, and only there"
         refuse(where, rule, list(statement.assumptions))
 

@@ -17,9 +17,9 @@ from dplr.estimators import ESTIMATORS, OWN
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.ranges import BLOCKS, CHOICES, choice_for, columns_in, intervals
+from dplr.fitting.ranges import CHOICES, choice_for, columns_of, intervals
 from dplr.fitting.release import Record, clipped
-from dplr.mechanisms.protocol import CLIPS_ALL, Mechanism
+from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.bounds import (
     plain_labels,
     read_bounds,
@@ -225,8 +225,7 @@ def estimator_of(value: Any) -> Any:
     numbers = read_ranges("model.ranges", values["ranges"], statement)
     mechanism, plan = parameters["mechanism"], Plan(problem, of_one)
     if numbers:
-        columns = columns_in(prep, statement.released[BLOCKS[0]].shape[0])
-        prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns))
+        prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns_of(prep)))
     else:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
@@ -264,8 +263,6 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
         size = prep.geometry.d + (prep.geometry.intercept > 0)
         w0 = tuple(array("model.start", values["start"], (size,)).tolist())
     clippable = problem.clippable if w0 is None else ()
-    if clippable and CLIPS_ALL in statement.assumptions and prep.layout is not None:
-        clippable = prep.layout.numbers
     return replace(problem, assumptions=statement.assumptions, w0=w0, clippable=clippable), prep
 
 
