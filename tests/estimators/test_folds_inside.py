@@ -37,6 +37,26 @@ PERSONS = dplr.LinearRegression(eps=1.0, bounds=BOUNDS, neighbouring="add_remove
 FIXED = PERSONS.__class__(eps=1.0, bounds=BOUNDS)
 
 
+class ByLabels:
+    """A splitter of one's own, which cuts by the labels."""
+
+    def split(self, X, y=None, groups=None):
+        return SHUFFLED.split(X, y)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 2
+
+
+class Doubled(KFold):
+    """Training rows twice."""
+
+    def split(self, X, y=None, groups=None):
+        return ((np.tile(train, 2), test) for train, test in super().split(X))
+
+
+UNKNOWN = {"of one's own": ByLabels(), "derived": Doubled(2), "a list": list(SHUFFLED.split(X, Y))}
+
+
 def stack(model, cv, last=NUMBERS):
     return lambda: StackingRegressor([("a", model)], last, cv=cv).fit(TABLE if model.bounds else X, Y)
 
@@ -60,6 +80,8 @@ CASES = {
     "chain by position": (lambda: RegressorChain(COUNTED, cv=3).fit(X, TWO), 'folds under neighbouring="add_remove"'),
     "stack of persons by rows": (stack(PERSONS, KFold(2)), "folds of persons"),
     "stack of counted persons": (stack(FIXED, HALVES), "folds of persons"),
+    **{f"stack, splitter {name}": (stack(NUMBERS, cv), "not of scikit-learn") for name, cv in UNKNOWN.items()},
+    "chain, splitter": (lambda: RegressorChain(NUMBERS, cv=ByLabels()).fit(X, TWO), "not of scikit-learn"),
 }
 GOOD = {
     "by position": stack(NUMBERS, KFold(2)),
@@ -108,6 +130,12 @@ def test_the_group_of_one_record_moves_other_groups():
 def test_folds_of_groups_are_warned_of_without_persons_too(model, kind):
     with pytest.warns(dplr.PrivacyWarning, match="one record of another group moves other rows"):
         cross_validate(model, X, Y, groups=np.arange(200) % 7, cv=kind(2))
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_folds_by_no_known_rule_are_warned_of(name):
+    with pytest.warns(dplr.PrivacyWarning, match="cut by a splitter that is not of scikit-learn, or by a list: if"):
+        cross_validate(NUMBERS, X, Y, cv=UNKNOWN[name])
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.decomposition import NMF
 from sklearn.ensemble import BaggingRegressor, StackingRegressor, VotingRegressor
@@ -23,7 +23,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.discovery import all_estimators
 
 import dplr
-from dplr.estimators._learners import learners, with_functions
+from dplr.estimators._learners import learners, names_of, with_functions
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore::{name}") for name in ("dplr.DataWarning", "FutureWarning")]
 
@@ -211,6 +211,27 @@ def test_a_covered_client_that_is_fitting_does_not_stand_for_one_of_its_type_tha
     }
 
 
+def test_an_attribute_that_only_selectors_have_says_nothing_of_other_clients():
+    pipeline = make_pipeline(StandardScaler(), Lasso())
+    pipeline.prefit = True
+    assert names_of(learners(pipeline)) == ["StandardScaler", "Lasso"]
+
+
+class OverAllRows(TransformerMixin, BaseEstimator):
+    """A transformer of another package, which scales by the rows that it is given."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return scale(X)
+
+
+class Derived(FunctionTransformer):
+    """scikit-learn's, and what others made of it."""
+
+
 FUNCTIONS = {
     "FunctionTransformer": make_pipeline(FunctionTransformer(scale), MODEL),
     "ColumnTransformer": make_pipeline(
@@ -241,6 +262,10 @@ FROZEN = {
     "FunctionTransformer": FunctionTransformer(scale),
     "FunctionTransformer ": make_pipeline(FunctionTransformer(scale), MinMaxScaler()).fit(X),
     "NMF": NMF(2).fit(X),
+    "OverAllRows": OverAllRows().fit(X),
+    "OverAllRows ": make_pipeline(OverAllRows(), MinMaxScaler()).fit(X),
+    "Derived": Derived(scale),
+    "FunctionTransformer  ": FunctionTransformer(np.frompyfunc(lambda value: value, 1, 1)),
 }
 
 

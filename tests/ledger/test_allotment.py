@@ -100,6 +100,12 @@ def test_nothing_is_set_aside_where_not_all_fits_fit(ledger):
         ledger.set_aside(a_plan(), fits=10**15)
 
 
+def test_a_plan_may_stand_for_its_statement(ledger):
+    with ledger.set_aside(a_plan(), fits=1) as held:
+        held.reserve(a_plan()).commit()
+    assert states(ledger) == ["committed"]
+
+
 def test_what_was_never_begun_comes_back_at_the_end_and_what_was_begun_does_not(ledger):
     X, y = data()
     with contextlib.suppress(ZeroDivisionError), ledger.set_aside(a_plan(), fits=5) as held:

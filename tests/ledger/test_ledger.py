@@ -426,9 +426,16 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
     for statement in (
         "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'refunded'",
         "UPDATE entry SET state = 'refunded' WHERE state = 'drawing'", "UPDATE terms SET eps = 9", "DELETE FROM terms",
+        "INSERT OR REPLACE INTO entry SELECT number, reservation, 'refunded', eps, delta, guarantee, draws, label, "
+        "reserved_at, ended_at, statement, share, holder, fingerprint FROM entry",
     ):  # fmt: skip
         with pytest.raises(sqlite3.IntegrityError, match="ledger"):
             connection.execute(statement)
+    for column in ("eps", "delta", "draws"):
+        names = [row[1] for row in connection.execute("PRAGMA table_info(entry)") if row[1] != "number"]
+        values = [f"-{name} - 1" if name == column else name for name in names]
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            connection.execute(f"INSERT INTO entry ({', '.join(names)}) SELECT {', '.join(values)} FROM entry")
     connection.close()
 
 

@@ -164,7 +164,10 @@ def test_the_limits_of_a_share_never_change(ledger):
         alice.share("carol", 0.1)
     alice.reserve(statement(0.1))
     with contextlib.closing(sqlite3.connect(ledger.path)) as connection:
-        for change in ("UPDATE share SET eps = 9", "DELETE FROM share", "UPDATE share SET name = 'bob'"):
+        for change in (
+            "UPDATE share SET eps = 9", "DELETE FROM share", "UPDATE share SET name = 'bob'",
+            "INSERT OR REPLACE INTO share SELECT name, 9.0, delta, created FROM share",
+        ):  # fmt: skip
             with pytest.raises(sqlite3.IntegrityError, match="shares of a ledger are fixed"):
                 connection.execute(change)
         with pytest.raises(sqlite3.IntegrityError, match="ends once"):

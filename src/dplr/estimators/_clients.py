@@ -96,13 +96,19 @@ def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
     add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
     if isinstance(cv, by_labels):
         return "labels"
-    if isinstance(cv, (folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut)):
+    if type(cv) in (folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut):
         return "counted persons" if of_persons and not add_remove else ""
     if isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)):
         return "sizes of persons" if of_persons else "groups"
     if of_persons:
         return "rows of persons"
-    return "positions" if add_remove else ""
+    if add_remove:
+        return "positions"
+    by_position = (
+        *(folds.KFold, folds.RepeatedKFold, folds.ShuffleSplit, folds.TimeSeriesSplit),
+        *(folds.LeaveOneOut, folds.LeavePOut),
+    )
+    return "" if cv is None or isinstance(cv, (int, np.integer, str)) or type(cv) in by_position else "no known rule"
 
 
 def _folds_inside(estimator: Any, variables: Locals) -> str:
@@ -119,6 +125,10 @@ def _folds_inside(estimator: Any, variables: Locals) -> str:
 
 def _folds_of_values(estimator: Any, variables: Locals) -> bool:
     return _folds_inside(estimator, variables) in ("labels", "groups")
+
+
+def _folds_by_no_known_rule(estimator: Any, variables: Locals) -> bool:
+    return _folds_inside(estimator, variables) == "no known rule"
 
 
 def _folds_of_positions(estimator: Any, variables: Locals) -> bool:
@@ -194,7 +204,14 @@ _FOLDED_PERSONS = Client(
     'neighbouring="add_remove" with n_rows.',
     when=_folds_of_persons,
 )
-_FOLDS_INSIDE = _FOLDED_LABELS, _FOLDED_PERSONS, _FOLDED_POSITIONS
+_FOLDED_BY_OTHERS = Client(
+    "a stack or a chain with a splitter that is not of scikit-learn",
+    "cuts folds by a rule that is not known: where it looks at more than positions, one record moves others, and their "
+    "predictions are columns of a later fit",
+    "Pass cv=KFold(5), or a PredefinedSplit by public facts.",
+    when=_folds_by_no_known_rule,
+)
+_FOLDS_INSIDE = _FOLDED_LABELS, _FOLDED_PERSONS, _FOLDED_POSITIONS, _FOLDED_BY_OTHERS
 _VOTED_WITH_PLAIN = Client(
     "a vote with a member that is not private",
     "fits a member to the rows without noise",
@@ -394,6 +411,8 @@ _CUTS = {
     "labels": f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} Pass cv=KFold(5).",
     "positions": f"Folds are cut by position: one record more or less {_TOO_MUCH} "
     'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
+    "no known rule": f"Folds are cut by a splitter that is not of scikit-learn, or by a list: if it looks at more than "
+    f"positions, one record {_TOO_MUCH} Pass cv=KFold(5), or a PredefinedSplit by public facts.",
     "groups": f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
     f"{_TOO_MUCH} Pass a PredefinedSplit with the fold of each group by a public rule.",
     "rows of persons": "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "

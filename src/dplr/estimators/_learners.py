@@ -79,23 +79,30 @@ def seeded(part: Any) -> Iterator[Any]:
             yield unit
 
 
-def with_functions(part: Any) -> Iterator[Any]:
-    """The estimators in `part`, frozen ones too, or itself, with a function that may mix rows."""
-    if not is_of_sklearn(type(part)) or not hasattr(part, "get_params"):
+def with_functions(part: Any, frozen: bool = False) -> Iterator[Any]:
+    """The estimators in `part`, or itself, with a function that may mix rows; so may what others wrote, frozen."""
+    if not hasattr(part, "get_params"):
+        return
+    if not is_of_sklearn(type(part)):
+        yield from [part] if frozen and not is_ours(type(part)) else []
         return
     functions = _FUNCTIONS.get(type(part).__name__, lambda _: [])(part)
     if not all(_keeps_rows(function) for function in functions):
         yield part
+    frozen = frozen or type(part).__name__ == "FrozenEstimator"
     for child in part.get_params().values():
-        yield from with_functions(child)
+        yield from with_functions(child, frozen)
 
 
 def _keeps_rows(function: Any) -> bool:
-    """Whether a function treats each row by itself: none, a ufunc of numbers, or a choice of columns by their types."""
+    """Whether a function treats each row by itself: none, a ufunc of numbers, or a choice of columns by their types.
+
+    A ufunc that has loops of objects alone was made of any function.
+    """
     from sklearn.compose import make_column_selector  # the client has imported it; dplr alone has no need of it
 
     if isinstance(function, np.ufunc):
-        return function.signature is None
+        return function.signature is None and any("O" not in loop for loop in function.types)
     return function is None or type(function) is make_column_selector
 
 
@@ -122,7 +129,7 @@ def is_made_of_others(part: Any) -> bool:
 
 def _inside(part: Any) -> Iterator[Any]:
     """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
-    if getattr(part, "prefit", False):  # it says what `FrozenEstimator` says
+    if type(part).__name__ == "SelectFromModel" and part.prefit:  # it says what `FrozenEstimator` says
         return
     for name in _MADE_OF[type(part).__name__]:
         value = getattr(part, name, None)

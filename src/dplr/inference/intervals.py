@@ -23,10 +23,10 @@ BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded
 _SLACK = 0.25
 # An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
 _FARTHER, _MOVED = 4.0, 0.2
-# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile `_FIRM` is not, noise on the
-# matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
+# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile z + `SURE` is not, noise on
+# the matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
 _CHOICES = 50
-SURE, _FIRM = -float(special.ndtri(0.05 / _CHOICES / 2)), 5.25
+SURE = -float(special.ndtri(0.05 / _CHOICES / 2))
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
@@ -252,14 +252,14 @@ def _surely(
 ) -> tuple[Array, NDArray[np.str_]]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What `_FIRM` does not bound has wider ends. With a declared reach every interval is reported, so that none is
-    chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
+    What is not bounded at `SURE` beyond the level's quantile has wider ends. With a declared reach every interval is
+    reported, so that none is chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
     """
     z = _quantile(alpha)
     points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
     firm = reported = np.flatnonzero(verdict != UNBOUNDED)
     if not declared and len(reported):
-        _, at_firm = _both_ends(reading, contrasts[reported], max(z, _FIRM), reach, declared)
+        _, at_firm = _both_ends(reading, contrasts[reported], z + SURE, reach, declared)
         firm = reported[at_firm != UNBOUNDED]
     narrow = np.setdiff1d(reported, firm)
     verdict[narrow] = NARROWLY

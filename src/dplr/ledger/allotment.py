@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dplr.ledger import transactions
-from dplr.ledger.budget import BudgetExceeded, Reservation
+from dplr.ledger.budget import BudgetExceeded, Reservation, Stated
 from dplr.ledger.reservation import reservation_of
-from dplr.ledger.terms import cost_of
+from dplr.ledger.terms import cost_of, statements_of
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.rules import Cost
@@ -96,12 +96,12 @@ class Allotment:
         with self._ledger._reading() as (connection, _):
             return len(transactions.set_aside(connection, self._token))
 
-    def reserve(self, *statements: PrivacyStatement) -> Reservation:
+    def reserve(self, *statements: PrivacyStatement | Stated) -> Reservation:
         """Take a piece for each statement, or none.
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement
+        *statements : dplr.PrivacyStatement or dplr.Plan
             Statements of the releases to come.
 
         Returns
@@ -123,14 +123,15 @@ class Allotment:
         Reads public facts alone. What is taken was spent already.
         """
         with self._ledger._writing() as (connection, terms):
-            costs = [cost_of(statement, terms) for statement in statements]
+            releases = statements_of(statements, some=False)
+            costs = [cost_of(statement, terms) for statement in releases]
             pieces = transactions.set_aside(connection, self._token)
             matches = _matched(pieces, costs)
             if matches is None:
                 raise BudgetExceeded(_refusal(self._ledger.path, pieces, costs))
             token, holder = secrets.token_hex(16), secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
-            begun = zip([number for number, _ in matches], draws, statements, strict=True)
+            begun = zip([number for number, _ in matches], draws, releases, strict=True)
             transactions.begin(connection, token, begun, terms.strict, holder)
             grown = sum(draws) > sum(piece.draws for _, piece in matches)
             if grown and not self._ledger._room(connection, terms).takes({}):

@@ -28,16 +28,24 @@ _SCHEMA = (
         name TEXT PRIMARY KEY NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, created TEXT NOT NULL)""",
     """CREATE TRIGGER shares_are_fixed BEFORE UPDATE ON share
         BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END""",
+    """CREATE TRIGGER shares_are_not_replaced BEFORE INSERT ON share
+        WHEN EXISTS (SELECT 1 FROM share WHERE name = NEW.name)
+        BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END""",
     """CREATE TRIGGER shares_stay BEFORE DELETE ON share
         BEGIN SELECT RAISE(ABORT, 'the shares of a ledger are fixed'); END""",
     """CREATE TABLE entry (
         number INTEGER PRIMARY KEY AUTOINCREMENT, reservation TEXT NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('set aside', 'reserved', 'drawing', 'committed', 'refunded')),
-        eps REAL NOT NULL, delta REAL NOT NULL, guarantee TEXT NOT NULL, draws INTEGER NOT NULL,
+        eps REAL NOT NULL CHECK (eps >= 0), delta REAL NOT NULL CHECK (delta >= 0), guarantee TEXT NOT NULL,
+        draws INTEGER NOT NULL CHECK (draws >= 0),
         label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT,
         holder TEXT, fingerprint TEXT)""",
     "CREATE INDEX entry_reservation ON entry (reservation)",
     "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
+    # A row that replaces another one is no DELETE to SQLite.
+    """CREATE TRIGGER entries_are_not_replaced BEFORE INSERT ON entry
+        WHEN EXISTS (SELECT 1 FROM entry WHERE number = NEW.number)
+        BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never replaced'); END""",
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
     """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN NOT (
