@@ -123,6 +123,7 @@ def test_what_the_table_calls_refused_is_what_the_code_refuses():
         "a stack or a chain whose folds are cut by the labels or by groups": "RegressorChain",
         'a stack or a chain with folds under neighbouring="add_remove"': "RegressorChain",
         "a stack or a chain with folds of persons": "RegressorChain",
+        "a stack or a chain with a splitter that is not of scikit-learn": "RegressorChain",
         "a vote with a member that is not private": "VotingRegressor",
         "a vote of classifiers": "VotingClassifier",
         "OneVsRestClassifier or OutputCodeClassifier": "OneVsRestClassifier",
