@@ -59,7 +59,10 @@ _BETWEEN = frozenset(
     }
 )
 _PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
-_ROW_BY_ROW = "Give a ufunc of NumPy, such as np.log1p, or a number, or declare a transformation in the bounds."
+_ROW_BY_ROW = (
+    "Give a ufunc of NumPy, such as np.log1p, a number, or a transformer of scikit-learn; or declare a transformation "
+    "in the bounds."
+)
 _OTHERWISE = {
     "parameters": "Fix them by public knowledge, or pay for the choice with dplr.PrivateSearch.",
     "columns": "Choose them by public knowledge, or with RFE, which spends eps in each step.",

@@ -173,6 +173,7 @@ def minimise_many(
 
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
     assert plan.minimisation is not None
+    # That of the weighted problem, without making one.
     start = _start(plan.problem) / np.asarray(plan.minimisation.weights or 1.0)
     return Objective(
         plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear
