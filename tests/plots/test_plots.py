@@ -33,6 +33,7 @@ def models():
         "objective": fitted("objective"),
         "output": fitted("output"),
         "linear": fitted("fm", "linear"),
+        "precise": fitted("fm", "linear", eps=500.0),  # its table bounds every coefficient whatever the noise
         "svm": fitted("objective", "svm"),
         "ngd": fitted("ngd", delta=1e-6, with_public=True),
         "two": fitted("objective", columns=("age", "hours")),
@@ -244,7 +245,7 @@ def test_noise_bars_are_two_deviations_in_the_users_units_and_only_where_noise_w
 
 @pytest.mark.parametrize("per", ["unit", "range"])
 def test_where_a_release_has_intervals_points_and_bars_are_those_of_the_table(models, per):
-    est = models["linear"][0]
+    est = models["precise"][0]
     widths = dict(zip(BOUNDS, [81, 80, 1] if per == "range" else [1, 1, 1], strict=True))
     lines = [line for line in est.summary().lines if line.name in BOUNDS]
     assert all(line.bounded for line in lines)
@@ -256,7 +257,7 @@ def test_where_a_release_has_intervals_points_and_bars_are_those_of_the_table(mo
 
 
 def test_a_coefficient_that_no_released_number_bounds_is_said_so_and_has_no_point(models):
-    est = copy.copy(models["linear"][0])
+    est = copy.copy(models["precise"][0])
     table = est.summary()
     unbounded = dataclasses.replace(table.lines[1], estimate=math.nan, low=-math.inf, high=math.inf)
     est.summary = lambda: dataclasses.replace(table, lines=(table.lines[0], unbounded, *table.lines[2:]))
