@@ -30,6 +30,10 @@ cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
 # Rows whose residuals every path leaves behind: its smallest block.
 cdef Py_ssize_t RESIDUAL_ROWS = 16
+# A row's part along one direction, in units of 2^-20, counts as at most 2^25: squares of 2^12 such add up to 2^62.
+cdef int64_t LARGEST_PART = 1 << 25
+# The largest entry of a direction, in units of 2^-20; and a sum of squares of 1.
+cdef int64_t LARGEST_ENTRY = 1 << 32, ONE_SQUARED = 1 << 40, LOW_LIMB = (1 << 32) - 1
 # A panel costs about as much as this many models one by one.
 cdef Py_ssize_t FEW_MODELS = 8
 
@@ -187,6 +191,66 @@ cdef class ClippedRows(GridRows):
                 first += rows
         if not exact:
             raise RuntimeError("X or y changed while they were summed")
+
+    def add_squares(
+        self, const int64_t[::1] residuals, int bits, const int64_t[:, ::1] directions, Py_ssize_t start,
+        Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo,
+    ):
+        """Add the squares of residual times row, along each direction, of rows [start, end), to hi * 2^32 + lo.
+
+        A row whose squares add up to more than 1 has them multiplied by a number that makes their sum at most 1. No
+        weight multiplies anything. `clip.md`, section 7.
+
+        Parameters
+        ----------
+        residuals : (end - start,) whole numbers of size up to 2^bits, bits at most 20.
+        directions : (m, q) in units of 2^-20, of norm at most 2^12; m at most 2^12.
+        hi, lo : (m,) limbs in units of 2^-40.
+        """
+        cdef Py_ssize_t m = directions.shape[0], q = self.q, d = self.base.X.d, stride = self.base.stride
+        cdef Py_ssize_t rows, r, j, k, first = start
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 2 * (MOST_BLOCK_ROWS + 8))
+        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
+        cdef int64_t[::1] squares = np.zeros(m, np.int64)
+        cdef int64_t size, part, total
+        cdef ClipPass raw = self.base
+        cdef MeasureRows measure = measure_rows_portably
+        if directions.shape[1] != q or hi.shape[0] != m or lo.shape[0] != m or residuals.shape[0] != end - start:
+            raise ValueError("directions must have q columns, hi and lo an entry for each, residuals one for each row")
+        if not 0 <= bits <= 20 or m > 4096 or np.abs(directions).max(initial=0) > LARGEST_ENTRY:
+            raise ValueError("directions must be of norm up to 2^12, and residuals of up to 20 bits")
+        _check_span(self.n, start, end, None)
+        if self.tiles != NULL:
+            measure = self.tiles.measure_rows
+        raw.kept = raw.columns = NULL
+        with nogil:
+            while first < end:
+                rows = min(MOST_BLOCK_ROWS, end - first)
+                measure(&raw, first, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                for r in range(rows):
+                    size = residuals[first - start + r]
+                    size = min(-size if size < 0 else size, <int64_t> 1 << bits)
+                    if size == 0:
+                        continue
+                    total = 0
+                    for j in range(m):
+                        part = 0
+                        for k in range(d):
+                            part += <int64_t> scratch[r * stride + k] * directions[j, k]
+                        if q > d:
+                            part += <int64_t> raw.constants[d] * directions[j, d]
+                        part = ((-part if part < 0 else part) >> 20) * size >> bits
+                        part = min(part, LARGEST_PART)
+                        squares[j] = part * part
+                        total += squares[j]
+                    total = (total >> 20) + 1 if total > ONE_SQUARED else 0
+                    for j in range(m):
+                        part = squares[j] // total << 20 if total else squares[j]
+                        hi[j] += part >> 32
+                        lo[j] += part & LOW_LIMB
+                first += rows
+        for j in range(m):
+            hi[j], lo[j] = hi[j] + (lo[j] >> 32), lo[j] & LOW_LIMB
 
     def add_column_moments(self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo):
         """Add the sums of the features of rows [start, end), then those of their squares, to hi * 2^32 + lo.

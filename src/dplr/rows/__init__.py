@@ -26,6 +26,7 @@ from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, encoded, predictors
@@ -71,7 +72,7 @@ class Rows(Protocol):
     @overload
     def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
-    def total(self, query: ScoreMoments, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
+    def total(self, query: ScoreMoments | ScoreSquares, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload

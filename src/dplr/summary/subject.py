@@ -216,7 +216,7 @@ def _of(equation: Equation) -> str:
 def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
     if reading.estimand is Estimand.LOG_ODDS:
-        variances = "the logistic model is assumed"
+        variances = "rows may depart from the logistic model" if reading.robust else "the logistic model is assumed"
     every = "All intervals hold together with that probability. " if joint else ""
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "

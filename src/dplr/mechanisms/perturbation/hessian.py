@@ -16,6 +16,7 @@ from dplr._validation import sentence
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
+from dplr.mechanisms.perturbation import squares
 from dplr.noise import Source
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.estimand import Estimand
@@ -39,9 +40,9 @@ SHARE = 0.4
 _REACH = 4.0
 
 
-def model_share(eps: float) -> float:
+def model_share(problem: Problem, eps: float) -> float:
     """The share of eps for the coefficients."""
-    return eps * (1 - SHARE)
+    return eps * (1 - SHARE - squares.share(problem, eps))
 
 
 def check(problem: Problem) -> None:
@@ -52,35 +53,49 @@ def check(problem: Problem) -> None:
         raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
 
 
-def blocks(geometry: Geometry) -> dict[str, tuple[int]]:
-    """Names and sizes of the released cells."""
-    return {name: (len(rows),) for name, (rows, _) in _cells(geometry).items()}
+def blocks(problem: Problem, eps: float) -> dict[str, tuple[int]]:
+    """Names and sizes of what is released beside the coefficients."""
+    sizes = {name: (len(rows),) for name, (rows, _) in _cells(problem.geometry).items()}
+    return sizes | ({squares.NAME: (problem.geometry.n_coefs,)} if squares.share(problem, eps) else {})
 
 
 def with_hessian(plan: Plan, eps: float) -> Plan:
-    """The plan of the coefficients with `model_share` of eps, and the Hessian with the rest."""
+    """The plan of the coefficients with `model_share` of eps; the Hessian, and squares of the score, with the rest."""
     problem, statement = plan.problem, plan.statement
-    sizes = {name: size for name, (size,) in blocks(problem.geometry).items()}
+    hessian_eps, squares_eps = _parts(problem, eps)
+    released, words = _release(problem, hessian_eps)
+    if squares_eps:
+        released[squares.NAME], of_squares = squares.release(problem, squares_eps)
+        words += of_squares
+    stated = replace(statement, released={**statement.released, **released})
+    if math.isfinite(eps):
+        named = f"{statement.calibration}{words}"
+        stated = replace(stated, eps=eps, guarantee=Approx(eps, statement.delta), calibration=named)
+    return replace(plan, statement=stated)
+
+
+def _parts(problem: Problem, eps: float) -> tuple[float, float]:
+    """The eps of the Hessian, and that of the squares: with that of the coefficients at most eps, as rationals."""
+    of_squares = squares.share(problem, eps)
+    if math.isinf(eps):
+        return eps, eps if of_squares else 0.0
+    rest = calibration.rest_of(eps, model_share(problem, eps))
+    return (SHARE * eps, calibration.rest_of(rest, SHARE * eps)) if of_squares else (rest, 0.0)
+
+
+def _release(problem: Problem, eps: float) -> tuple[dict[str, Release], str]:
+    """The blocks of the Hessian with this eps, and their words."""
+    sizes = {name: len(rows) for name, (rows, _) in _cells(problem.geometry).items()}
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
-        hessian = {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}
-        return replace(plan, statement=replace(statement, released={**statement.released, **hessian}))
+        return {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}, ""
     moved = moved_by_records(problem.geometry, problem.neighbouring)
-    rest = calibration.rest_of(eps, model_share(eps))
-    charged, noises = calibration.discrete_laplace(moved, rest, (1.0,) * len(sizes), tuple(sizes.values()))
-    hessian = {
+    charged, noises = calibration.discrete_laplace(moved, eps, (1.0,) * len(sizes), tuple(sizes.values()))
+    released = {
         name: Release((size,), charged, Law.DISCRETE_LAPLACE, noise.scale, noise.grid, 1.0, noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
-    words = f"{statement.calibration}; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
-    stated = replace(
-        statement,
-        eps=eps,
-        guarantee=Approx(eps, statement.delta),
-        released={**statement.released, **hessian},
-        calibration=words,
-    )
-    return replace(plan, statement=stated)
+    return released, f"; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
 
 
 def moved_by_records(geometry: Geometry, neighbouring: Neighbouring) -> float:
@@ -91,11 +106,16 @@ def moved_by_records(geometry: Geometry, neighbouring: Neighbouring) -> float:
     return sensitivity.hessian_change(added, replaced, longest, geometry.n_coefs, neighbouring.records_changed)
 
 
+def deviation(plan: Plan) -> float:
+    """Standard deviation of the noise on a cell of the Hessian."""
+    return max(plan.statement.released[name].deviation for name in _cells(plan.problem.geometry))
+
+
 def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> dict[str, Vector]:
-    """The exact Hessian at released coefficients, floored to its grid, with integer noise."""
-    geometry = plan.problem.geometry
+    """The Hessian at released coefficients, floored to its grid, with integer noise; then squares of the score."""
+    geometry, point = plan.problem.geometry, on_coef_grid(coef)
     query = ScoreMoments(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
-    total, released = rows.total(query, on_coef_grid(coef)), {}
+    total, released = rows.total(query, point), {}
     for name, cells in _cells(geometry).items():
         block = plan.statement.released[name]
         exponent = math.frexp(block.grid)[1] - 1
@@ -103,6 +123,9 @@ def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> di
         if block.units:
             value = value + source.laplace(block.units, len(value))
         released[name] = np.ldexp(value.astype(np.float64), exponent)
+    if squares.NAME in plan.statement.released:
+        along = squares.axes(_matrix(geometry, released), deviation(plan), plan)
+        released[squares.NAME] = squares.released_squares(rows, point, along, plan, source)
     return released
 
 
@@ -114,34 +137,58 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     problem, solved = plan.problem, plan.minimisation
     assert solved is not None
     geometry = problem.geometry
-    size = geometry.n_coefs
-    hessian, cells, tied = np.zeros((size, size)), np.zeros((size, size)), np.zeros(size)
-    for name, (rows, columns) in _cells(geometry).items():
-        hessian[rows, columns] = hessian[columns, rows] = released[name]
-        cells[rows, columns] = cells[columns, rows] = plan.statement.released[name].deviation ** 2
-    hot = hot_columns(geometry) if geometry.intercept else []
-    tied[hot] = (geometry.half_width or 0.0) / (geometry.intercept or 1.0)
-    hessian[hot, hot] = hessian[hot, size - 1] * tied[hot]
+    size, hessian = geometry.n_coefs, _matrix(geometry, released)
+    cells = _filled(geometry, {name: plan.statement.released[name].deviation ** 2 for name in _cells(geometry)})
+    tied = _tied(geometry)
     weights = np.asarray(solved.weights or (1.0,) * size)
     ridges = solved.ridge / weights**2
     start = np.zeros(size) if problem.w0 is None else np.array(problem.w0)
     tolerance = (size + 1) * solved.tolerance_noise**2 * weights**2
     pulled = hessian + np.diag(ridges)
     widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    robust = squares.NAME in released
+    sampling = positive_part(hessian)
+    if robust:
+        sampling = squares.axes(hessian, deviation(plan), plan).sampling(released[squares.NAME])
     return Reading(
         matrix=hessian,
         vector=ridges * (coef - start),
         cells=cells,
         tied=tied,
         vector_noise=np.diag((deviations / weights) ** 2) + (pulled * tolerance) @ pulled,
-        sampling=positive_part(hessian),
+        sampling=sampling,
         laplace=bool(cells.any()),
+        robust=robust,
         center=coef,
         reach=_REACH * math.sqrt(size) + float(np.linalg.norm(coef)),
         estimand=Estimand.LOG_ODDS,
         n_rows=problem.n_rows,
         expansion=Expansion(geometry.row_norm, widths),
     )
+
+
+def _matrix(geometry: Geometry, released: Mapping[str, Vector]) -> Vector:
+    """The released Hessian (q, q), with the diagonal cells that others tell."""
+    hessian, tied = _filled(geometry, released), _tied(geometry)
+    hot = np.flatnonzero(tied)
+    hessian[hot, hot] = hessian[hot, -1] * tied[hot]
+    return hessian
+
+
+def _filled(geometry: Geometry, values: Mapping[str, Vector | float]) -> Vector:
+    """A symmetric matrix with these values in the cells of each block; 0 elsewhere."""
+    matrix = np.zeros((geometry.n_coefs, geometry.n_coefs))
+    for name, (rows, columns) in _cells(geometry).items():
+        matrix[rows, columns] = matrix[columns, rows] = values[name]
+    return matrix
+
+
+def _tied(geometry: Geometry) -> Vector:
+    """(q,) How many times its cell with the constant a diagonal cell is that was not released; 0 for the others."""
+    tied = np.zeros(geometry.n_coefs)
+    hot = hot_columns(geometry) if geometry.intercept else []
+    tied[hot] = (geometry.half_width or 0.0) / (geometry.intercept or 1.0)
+    return tied
 
 
 def _cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -141,11 +141,12 @@ class ObjectivePerturbation(Mechanism):
         if self.intervals == "off":
             return self._plan(problem, eps, delta)
         hessian.check(problem)
+        minimisation.check(problem, self.about.name)
         if delta > 0 and self.noise == "gaussian":
             remedy = 'Use noise="smaller", which is pure here, or mechanism="score", which is made for a delta.'
             raise ValueError(sentence("noise", "must be \"smaller\" with intervals='on'", self.noise, remedy))
         _noise_delta(eps, delta)  # refuses what is less than will be stated
-        return hessian.with_hessian(self._plan(problem, hessian.model_share(eps), 0.0), eps)
+        return hessian.with_hessian(self._plan(problem, hessian.model_share(problem, eps), 0.0), eps)
 
     def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         self._check_unit(problem)
@@ -296,7 +297,7 @@ class ObjectivePerturbation(Mechanism):
             return None
         assert plan.minimisation is not None
         deviations = self._deviations(plan) / np.asarray(plan.minimisation.weights or 1.0)
-        cells = max(block.deviation for name, block in plan.statement.released.items() if name != "coef")
+        cells = hessian.deviation(plan)
         return math.sqrt(float(np.mean(deviations**2))), cells
 
     def _deviations(self, plan: Plan) -> NDArray[np.float64]:
@@ -309,7 +310,7 @@ class ObjectivePerturbation(Mechanism):
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
         """Return the coefficients, and the cells of the Hessian where there are any."""
         coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
-        return coef if self.intervals == "off" else coef | hessian.blocks(problem.geometry)
+        return coef if self.intervals == "off" else coef | hessian.blocks(problem, eps)
 
     def lacks_intervals(self, plan: Plan) -> str:
         """The coefficients alone do not say how curved the loss is."""

@@ -27,6 +27,7 @@ from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.tables.encoder import Encoder
@@ -94,7 +95,7 @@ class ArrayRows:
     @overload
     def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
-    def total(self, query: ScoreMoments, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
+    def total(self, query: ScoreMoments | ScoreSquares, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
     @overload

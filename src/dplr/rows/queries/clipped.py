@@ -28,13 +28,13 @@ LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
 
 
 class ClippedPartial:
-    """One thread's accumulators for a sum of clipped gradients."""
+    """One thread's accumulators for a sum of clipped gradients, or of clipped squares."""
 
-    def __init__(self, query: ClippedGradient) -> None:
-        self.hi = np.zeros(query.shape, np.int64)
-        self.lo = np.zeros(query.shape, np.int64)
-        self.exponent = query.exponent
-        self.faults = Faults(0, 0, 0, (0,) * (query.d + 1))
+    def __init__(self, shape: tuple[int], exponent: int, d: int) -> None:
+        self.hi = np.zeros(shape, np.int64)
+        self.lo = np.zeros(shape, np.int64)
+        self.exponent = exponent
+        self.faults = Faults(0, 0, 0, (0,) * (d + 1))
 
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""
@@ -83,7 +83,7 @@ class ClippedGradient:
 
     def partial(self) -> ClippedPartial:
         """Fresh accumulators."""
-        return ClippedPartial(self)
+        return ClippedPartial(self.shape, self.exponent, self.d)
 
     def add_block(
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial, weights: Weights = None

@@ -25,6 +25,7 @@ from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.finished import finished_pass, name_of
@@ -157,7 +158,7 @@ class StreamedRows:
     @overload
     def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
-    def total(self, query: ScoreMoments, coef: Vector, rows: Selection = ALL) -> Total: ...
+    def total(self, query: ScoreMoments | ScoreSquares, coef: Vector, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
     @overload
