@@ -199,7 +199,7 @@ cdef class ClippedRows(GridRows):
         """Add the squares of residual times row, along each direction, of rows [start, end), to hi * 2^32 + lo.
 
         A row whose squares add up to more than 1 has them multiplied by a number that makes their sum at most 1. No
-        weight multiplies anything. `clip.md`, section 7.
+        weight multiplies anything. `clip.md`, section 6.
 
         Parameters
         ----------

@@ -124,9 +124,13 @@ def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> di
             value = value + source.laplace(block.units, len(value))
         released[name] = np.ldexp(value.astype(np.float64), exponent)
     if squares.NAME in plan.statement.released:
-        along = squares.axes(_matrix(geometry, released), deviation(plan), plan)
-        released[squares.NAME] = squares.released_squares(rows, point, along, plan, source)
+        released[squares.NAME] = squares.released_squares(rows, point, axes(plan, released), plan, source)
     return released
+
+
+def axes(plan: Plan, released: Mapping[str, Vector]) -> squares.Axes:
+    """The axes of the released Hessian."""
+    return squares.axes(_matrix(plan.problem.geometry, released), deviation(plan), plan)
 
 
 def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations: Vector) -> Reading:
@@ -149,7 +153,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     robust = squares.NAME in released
     sampling = positive_part(hessian)
     if robust:
-        sampling = squares.axes(hessian, deviation(plan), plan).sampling(released[squares.NAME])
+        sampling = axes(plan, released).sampling(released[squares.NAME])
     return Reading(
         matrix=hessian,
         vector=ridges * (coef - start),

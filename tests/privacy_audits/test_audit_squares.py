@@ -1,0 +1,38 @@
+"""Audits of the squares of the score: sound on the package, red on copies in which one line was broken."""
+
+import pytest
+
+from dplr.mechanisms.perturbation.squares import SHARE
+from patched_copy import measure_on_a_patched_copy
+from squares_audit import EPS, RECORDS, measure
+
+ALLOWED = SHARE * EPS
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_neighbours_are_told_apart_by_at_most_the_share_of_eps_and_by_nearly_as_much(name):
+    assert 0.75 * ALLOWED <= measure(name, 6_000) <= ALLOWED
+
+
+SQUARES, HESSIAN = "mechanisms/perturbation/squares.py", "mechanisms/perturbation/hessian.py"
+BROKEN = {
+    "a replaced record counts once": (
+        "replace_one", SQUARES, "float(problem.neighbouring.records_changed)\n    if", "1.0\n    if"
+    ),
+    "the squares have half their noise": (
+        "add_remove", SQUARES, "source.laplace(block.units,", "source.laplace(block.units // 2,"
+    ),
+    "the squares get the eps of the Hessian too": (
+        "add_remove", HESSIAN, "calibration.rest_of(rest, SHARE * eps)) if of_squares", "rest) if of_squares"
+    ),
+    "the sum is in finer units than its noise": (
+        "add_remove", SQUARES, "exponent = math.frexp(block.grid)[1] - 1", "exponent = math.frexp(block.grid)[1] - 3"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_audit_is_red_on_a_broken_copy_of_the_package(fault, tmp_path):
+    name, file, line, broken = BROKEN[fault]
+    (found,) = measure_on_a_patched_copy("squares_audit.py", [name], 2_000, file, line, broken, tmp_path)
+    assert found > ALLOWED
