@@ -6,20 +6,24 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from pyarrow import dataset
 from scipy import optimize, special
 
 import dplr
 from dplr.audit import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
-from dplr.mechanisms.perturbation import hessian
+from dplr.inference.sampling import positive_part
+from dplr.mechanisms.perturbation import hessian, squares
 from dplr.noise import Source
-from dplr.privacy.calibration import rest_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_rows
+from dplr.rows.queries.clipped import on_coef_grid
 from sensitivity_search import random_rows
 
 ON = dplr.ObjectivePerturbation(intervals="on")
@@ -61,17 +65,32 @@ def test_without_noise_the_table_is_that_of_the_maximum():
     assert [line.std_error for line in lines] == pytest.approx(errors, rel=1e-2)
 
 
-def test_both_parts_together_cost_eps():
-    for eps in (0.1, 0.7, 1.0, 3.3):
-        plan = dplr.plan(n_rows=10_000, n_features=3, eps=eps, mechanism=ON)
-        assert plan.statement.eps == eps
-        block = plan.released["hessian_diagonal"]
-        assert block.scale * (1 - 1e-6) <= block.sensitivity / (hessian.SHARE * eps) <= block.scale * (1 + 1e-6)
-        alone = dplr.plan(
-            n_rows=10_000, n_features=3, eps=hessian.model_share(eps), mechanism=dplr.ObjectivePerturbation(cut=None)
-        )
-        assert plan.released["coef"] == alone.released["coef"]
-        assert Fraction(hessian.model_share(eps)) + Fraction(rest_of(eps, hessian.model_share(eps))) <= Fraction(eps)
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("eps", [0.1, 0.7, 1.0, 3.3, 10.0])
+def test_all_parts_together_cost_eps(eps, relation):
+    plan = dplr.plan(n_rows=10_000, n_features=3, eps=eps, mechanism=ON, neighbouring=relation)
+    assert plan.statement.eps == eps
+    squared = squares.share(plan.problem, eps)
+    assert (squared > 0) == (eps * plan.problem.n_rows > 29_000 / (1 + (relation == "add_remove")))
+    model = hessian.model_share(plan.problem, eps)
+    assert model == pytest.approx((0.6 - squared) * eps)
+    alone = dplr.plan(
+        n_rows=10_000, n_features=3, eps=model, mechanism=dplr.ObjectivePerturbation(cut=None), neighbouring=relation
+    )
+    assert plan.released["coef"] == alone.released["coef"]
+    spent = Fraction(model)
+    for name, share in (("hessian_diagonal", hessian.SHARE), *([(squares.NAME, squares.SHARE)] if squared else [])):
+        block = plan.released[name]
+        assert block.scale * (1 - 1e-6) <= block.sensitivity / (share * eps) <= block.scale * (1 + 1e-6)
+        spent += Fraction(block.sensitivity) * (1 - Fraction(2) ** -50) / Fraction(block.scale)
+    assert spent <= Fraction(eps)
+    assert (squares.NAME in plan.released) == (squared > 0)
+
+
+def test_a_statement_says_what_the_squares_are_and_get():
+    said = dplr.plan(n_rows=10_000, n_features=3, eps=10.0, mechanism=ON).statement.calibration
+    assert "10 % of eps for squares of the score, L1 sensitivity 2" in said
+    assert "squares" not in dplr.plan(n_rows=10_000, n_features=3, eps=1.0, mechanism=ON).statement.calibration
 
 
 GEOMETRIES = {
@@ -102,6 +121,97 @@ def test_the_hessian_moves_by_at_most_its_sensitivity_and_nearly_that(name, rela
         found = max(found, float(moved.max()))
     assert found <= stated
     assert found >= 0.97 * stated
+
+
+def curved(n, seed):
+    """Labels of which no logistic model is true: a tenth of the rows, far out on one column, contradict the rest."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(-0.3, 0.3, n), rng.uniform(-1, 1, n)])
+    far = rng.random(n) < 0.02
+    X[far, 0] = 1.0
+    chance = np.where(far, 0.5, special.expit(8 * X[:, 0] - 2))
+    return X, rng.random(n) < chance
+
+
+def sandwich(X, y):
+    """The logistic maximum with an intercept, Wald's errors and sandwich errors."""
+    design = np.column_stack([X, np.ones(len(X))])
+    coef = np.zeros(design.shape[1])
+    for _ in range(50):
+        p = special.expit(design @ coef)
+        bread = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design)
+        coef = coef + bread @ design.T @ (y - p)
+    meat = (design * ((y - p) ** 2)[:, None]).T @ design
+    return coef, np.sqrt(np.diag(bread)), np.sqrt(np.diag(bread @ meat @ bread))
+
+
+def fitted_to_curved(eps, seed=None, n=20_000, rows=0, **options):
+    X, y = curved(n, rows)
+    bounds = dplr.Bounds([(-1, 1)] * 2, target=(False, True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        return dplr.fit(X, y, eps=eps, mechanism=ON, bounds=bounds, rng=seed, **options)
+
+
+def test_without_noise_errors_are_those_of_a_sandwich_where_the_model_is_wrong():
+    X, y = curved(20_000, 0)
+    _, wald, robust = sandwich(X, y)
+    assert robust[0] > 1.2 * wald[0]
+    lines = fitted_to_curved(math.inf).summary().lines
+    errors = np.array([line.std_error for line in lines])
+    assert errors[0] == pytest.approx(robust[0], rel=0.07)  # the axes are not quite those of a coefficient
+    assert (errors > 0.99 * wald).all()
+
+
+def test_noise_hardly_hides_how_far_the_score_varies_and_no_error_is_smaller_than_the_models():
+    _, wald, _ = sandwich(*curved(20_000, 0))
+    est = fitted_to_curved(20.0, 1)
+    line = est.summary().lines[0]
+    assert line.std_error > 1.1 * wald[0]
+    reading = est._record.mechanism.readings(est._record.plan, est._record.parts, [scaled(est)])[0]
+    assert np.linalg.eigvalsh(reading.sampling - positive_part(reading.matrix)).min() > -1e-6 * reading.matrix.max()
+    assert reading.robust
+    assert "rows may depart from the logistic model" in " ".join(est.summary().to_text().split())
+    assert est.summary().condition == ""
+    assert "The intervals hold if the rows follow a logistic model." in " ".join(str(fitted(1.0).summary()).split())
+
+
+def test_streams_and_tables_release_the_squares_of_arrays(tmp_path):
+    X, y = curved(20_000, 0)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "target": np.where(y, "yes", "no")})
+    (tmp_path / "parts").mkdir()
+    frame.to_parquet(tmp_path / "parts" / "rows.parquet", row_group_size=3000)
+    bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=("no", "yes"))
+    usual = fitted_to_curved(math.inf).released_[squares.NAME]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dplr.PrivacyWarning)
+        options = {"eps": math.inf, "mechanism": ON, "bounds": bounds}
+        table = dplr.fit(frame[["a", "b"]], frame["target"], **options)
+        stream = dplr.fit(dplr.Stream(dataset.dataset(tmp_path / "parts")), "target", n_rows=20_000, **options)
+    for est in (table, stream):
+        np.testing.assert_allclose(est.released_[squares.NAME], usual, rtol=1e-6)
+
+
+def test_squares_are_saved_and_read_with_the_model(tmp_path):
+    est = fitted_to_curved(20.0)
+    dplr.save_model(est, tmp_path / "model.json")
+    loaded = dplr.load_model(tmp_path / "model.json")
+    assert loaded.summary() == est.summary()
+    np.testing.assert_array_equal(loaded.released_[squares.NAME], est.released_[squares.NAME])
+
+
+def test_squares_have_noise_of_their_own_and_are_those_at_what_was_released():
+    X, y = curved(20_000, 0)
+    est = fitted_to_curved(20.0)
+    record, prep = est._record, est._record.prep
+    plan, released = record.plan, record.parts[0]
+    along, block = hessian.axes(plan, released), plan.statement.released[squares.NAME]
+    query = squares.ScoreSquares(LOGISTIC, 2, True, prep.geometry.row_norm, along.directions)
+    exact = as_rows(X, y, prep).total(query, on_coef_grid(scaled(est))).integers(-40) * 2.0**-40
+    noise = released[squares.NAME] - exact
+    assert (np.abs(noise) < 15 * block.scale).all()
+    assert (noise != 0).all()
+    assert np.abs(noise - released["hessian_diagonal"][: len(noise)]).min() > 0
 
 
 @pytest.mark.thorough
@@ -164,7 +274,8 @@ def released_of(target, plan, source, runs):
     prep = box_prep([(-1.0, 1.0)] * 2, True, (0.0, 1.0))
     given = as_rows(rows, np.ones(len(rows)), prep)
     found = [hessian.released_hessian(given, np.zeros(3), plan, source) for _ in range(runs)]
-    return np.array([np.concatenate(list(each.values())) for each in found])
+    cells = [[block for name, block in each.items() if name.startswith("hessian")] for each in found]
+    return np.array([np.concatenate(each) for each in cells])
 
 
 @pytest.mark.thorough

@@ -577,7 +577,7 @@ def test_page_of_a_model_of_persons_promises_to_persons_and_shows_no_id(neighbou
 @pytest.mark.parametrize(
     ("name", "start"),
     [
-        ("score", "If the logistic model is right, the true value"),
+        ("score", "If the rows follow a logistic model, the true value"),
         ("slopes", "The true value"),
         ("linear", "If the target varies equally in all rows, the true value"),
     ],

@@ -208,8 +208,8 @@ def test_intervals_of_a_number_say_where_they_need_equal_variances():
     X, y = uneven(20_000, 0)
     for intervals, needed in (("on", True), ("robust", False)):
         table = robust_fit(X, y, 5.0, intervals=intervals).summary()
-        assert table.equal_variances == needed
-        assert ("if variances are equal" in " ".join(str(table).split())) == needed
+        assert table.condition == needed * "the target varies equally in all rows"
+        assert ("hold if the target varies equally" in " ".join(str(table).split())) == needed
         assert len(str(table).splitlines()) <= 15
 
 

@@ -228,10 +228,8 @@ def _uncertainty(model: Model, effects: Effects) -> str:
 
 def _condition(effects: Effects) -> str:
     """The start of the sentence on coverage: the assumption that the intervals need, if any."""
-    if effects.estimand is Estimand.LOG_ODDS:
-        return "If the logistic model is right, the"
-    equal = effects.table is not None and effects.table.equal_variances
-    return "If the target varies equally in all rows, the" if equal else "The"
+    condition = effects.table.condition if effects.table is not None else ""
+    return f"If {condition}, the" if condition else "The"
 
 
 def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> list[str]:

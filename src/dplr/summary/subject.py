@@ -33,7 +33,11 @@ _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
 )
-_EQUAL = "The intervals hold if variances are equal; aim='coefficients' does not need it."
+# The condition under which intervals hold that are not robust, and what does not need it.
+_CONDITIONS = {
+    Estimand.MEAN: ("the target varies equally in all rows", "; aim='coefficients' does not need it"),
+    Estimand.LOG_ODDS: ("the rows follow a logistic model", ""),
+}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -110,8 +114,8 @@ def summarise(
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
-    equal = reading.estimand is Estimand.MEAN and not reading.robust
-    advice += [_EQUAL] if equal else []
+    condition, otherwise = ("", "") if reading.robust else _CONDITIONS.get(reading.estimand, ("", ""))
+    advice += [f"The intervals hold if {condition}{otherwise}."] if condition else []
     return Summary(
         lines=tuple(lines),
         title=about(subject.title, subject.clipped),
@@ -123,7 +127,7 @@ def summarise(
         advice=tuple(advice),
         omitted=len(subject.names) * len(subject.equations) - len(lines),
         clipped=subject.clipped,
-        equal_variances=equal,
+        condition=condition,
     )
 
 

@@ -141,8 +141,8 @@ class Summary:
     clipped : mapping of str to object
         Name, and the range to which the fit clipped the column, `low` and `high`, beside its declared bounds, `lower`
         and `upper`; empty where the columns are those declared.
-    equal_variances : bool, default=False
-        Whether the intervals hold only if the target varies equally in all rows.
+    condition : str, default=""
+        A clause under which alone the intervals hold, such as that the rows follow a logistic model; empty for none.
 
     Privacy
     -------
@@ -176,7 +176,7 @@ class Summary:
     advice: tuple[str, ...] = ()
     omitted: int = 0
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
-    equal_variances: bool = False
+    condition: str = ""
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
