@@ -68,7 +68,8 @@ class ObjectivePerturbation(Mechanism):
     intervals : {"off", "on"}, default="off"
         `"on"` spends 40 % of eps on the Hessian at the released coefficients, so that log odds have confidence
         intervals; logistic loss alone, without a cut, and delta = 0 (mechanism="score" is better where delta > 0).
-        `released_` then holds the Hessian.
+        Where n eps allows it, 10 % go to squares of the score: intervals then hold where the logistic model is wrong.
+        `released_` holds the Hessian, and the squares.
     noise : {"smaller", "gaussian"}, default="smaller"
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
         has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
