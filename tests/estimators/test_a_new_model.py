@@ -10,6 +10,7 @@ import pytest
 import dplr
 import toy_model
 from dplr.estimators import ESTIMATORS
+from dplr.estimators._declared import limits_of
 from dplr.problem.losses import LOSSES
 from toy_model import LOSS, LogCoshRegression
 
@@ -33,7 +34,7 @@ def test_every_public_model_has_a_loss_and_an_estimator_of_it():
     assert list(LOSSES) == list(ESTIMATORS)
     for name, kind in ESTIMATORS.items():
         assert kind()._loss() == LOSSES[name]
-        assert kind._options.keys() <= kind().get_params().keys()
+        assert limits_of(kind).keys() <= kind().get_params().keys()
 
 
 def test_it_is_planned_fitted_reported_saved_and_read(toy, tmp_path):

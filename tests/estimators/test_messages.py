@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(X, columns=["a", "b"])
         (dplr.HuberSVC, "widht", "is no parameter of HuberSVC. Use `width`."),
         (lambda **k: dplr.plan(eps=1.0, **k), "data_norm", "is no parameter of plan. Declare bounds=dplr.Bounds"),
         (lambda **k: dplr.fit_many(X, Y, eps=[1.0], **k), "max_iter", "The solver certifies its minimum"),
-        (dplr.LogisticRegression, "nothing_like_it", "It has eps, delta, mechanism, bounds, classes,"),
+        (dplr.LogisticRegression, "nothing_like_it", "It has eps, delta, mechanism, bounds, fit_intercept,"),
     ],
 )
 def test_a_parameter_of_another_package_is_answered_with_ours(call, keyword, advice):

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dplr._keywords import suggests
+from dplr._options import documented
 from dplr._validation import check_choice, check_count, sentence
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
@@ -98,7 +99,7 @@ def fit(
         `"auto"` takes the one that was best on the project's tables, a function of public facts. `"ngd"` and `"score"`
         need delta > 0. A spec sets options.
     delta : float, default=0.0
-        What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP.
+        The delta of (eps, delta)-differential privacy, in [0, 1). 0 requests pure eps-DP.
     model : str or Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
@@ -107,12 +108,12 @@ def fit(
         unit ball, and projects those outside onto it.
     classes : sequence, "from_data" or None, default=None
         Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
-        labels are fitted one against the rest. For classifiers only.
+        labels are fitted one against the rest.
     fit_intercept : bool, default=True
         Whether the model has an intercept.
     l2 : float or "auto", default="auto"
-        Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem. ``"auto"`` is a function of public
-        facts.
+        Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem, at least 0. ``"auto"`` is a function
+        of public facts.
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
         Whether a neighbouring data set has one record replaced, or one record more or less.
     n_rows : int or None, default=None
@@ -126,18 +127,19 @@ def fit(
     sample_weight : array-like of shape (n_rows,), str or None, default=None
         Weights, or the name of a column of X. They require `weight_bounds`.
     weight_bounds : tuple of (float, float) or None, default=None
-        ``(0, W)``, to which the weights are clipped. Weights require it. W is public.
+        ``(0, W)``, to which sample weights are clipped. Weights require it. W is public.
     class_weight : mapping of label to float, or None, default=None
-        Public factor of every label. None counts all rows alike. For classifiers only.
+        Public factor of every label, for classifiers. None counts all rows alike.
     public : tuple, fitted model, array-like or None, default=None
         Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
         fitted model, ``(coef, intercept)`` or a vector.
     ranges : {"auto", "on", "off"}, default="auto"
         Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
     large_delta : bool, default=False
-        True says that a `delta` of 1/n or more is meant. It is refused otherwise.
+        Whether to allow a `delta` of 1/n or more, which is refused by default.
     aim : {"prediction", "coefficients"}, default="prediction"
-        What the options of the mechanism are best for, as in `LogisticRegression`.
+        Whether the model is for predictions, or for a table of coefficients with intervals, as in
+        `LogisticRegression`.
     ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
@@ -209,6 +211,7 @@ def fit(
     return fitted
 
 
+@documented
 def fit_many(
     X: Any,
     y: Any,
@@ -242,16 +245,11 @@ def fit_many(
     model : str or Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
-    classes : sequence, "from_data" or None, default=None
-        Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
-        labels are fitted one against the rest. For classifiers only.
     person : array-like of shape (n_rows,), str or None, default=None
         Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
         protects a person with all their rows. None protects each row alone.
     sample_weight : array-like of shape (n_rows,), str or None, default=None
         Weights, or the name of a column of X. They require `weight_bounds`.
-    class_weight : mapping of label to float, or None, default=None
-        Public factor of every label. None counts all rows alike. For classifiers only.
     **options : object
         The other parameters of `fit`.
 

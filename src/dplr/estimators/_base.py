@@ -6,7 +6,7 @@ import copy
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplr._keywords import suggests
 from dplr._progress import bars, silent
 from dplr._validation import check_delta, check_eps, check_flag, sentence
 from dplr._warnings import PrivacyWarning, warn
@@ -22,6 +21,7 @@ from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
+from dplr.estimators._declared import estimator
 from dplr.estimators._fitted import Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import Drawn
@@ -57,59 +57,60 @@ from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 _DIGITS = 22
 
 
+@estimator
 class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
-    `_options` are the options of a model's own, each a number with its least and largest value.
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_columns,)
+        Coefficients in the units of the user's columns and target.
+    intercept_ : float
+        Intercept in the units of the target.
+    coef_names_ : tuple of str
+        Names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
+    named_coef_ : dict
+        Name to coefficient.
+    trimmed_ : int or None
+        Number of directions that `"fm"` dropped as drowned in noise. None for other mechanisms.
+    features_ : RandomFourierFeatures or None
+        What made the rows, to be applied to raw ones. None where nothing did.
+    ranges_ : dict
+        Name to the range to which a number is clipped. Empty where none were released.
+    privacy_ : PrivacyStatement
+        What is promised, and under which assumptions.
+    released_ : mapping of str to ndarray
+        Block name to noisy numbers, in the scaled problem. Empty if only the coefficients were released. With more than
+        two classes a name ends in the label: ``linear['a']``.
+    history_ : History, dict or None
+        Path of noisy gradient descent, or label to path. None for other mechanisms. It is free to look at and to
+        publish.
+    n_features_in_ : int
+        Number of columns that `fit` saw, as in scikit-learn.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of these columns, where X has any.
+    target_name_ : str or None
+        Name of y, where it is a column with a name.
     """
 
-    _options: ClassVar[dict[str, tuple[float, float]]] = {}
-    _alias: str | None = None  # the user's name of it, if not that of its type
-    _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
-    _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
-    _facts: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
-
-    @suggests
-    def __init__(
-        self,
-        *,
-        eps: float = 1.0,
-        delta: float = 0.0,
-        mechanism: MechanismLike = AUTO,
-        bounds: BoundsLike = None,
-        fit_intercept: bool = True,
-        l2: float | str = "auto",
-        neighbouring: str = "replace_one",
-        n_rows: int | None = None,
-        person: str | None = None,
-        rows_per_person: int = 1,
-        weight_bounds: tuple[float, float] | None = None,
-        public: PublicLike = None,
-        ranges: str = "auto",
-        large_delta: bool = False,
-        aim: str = "prediction",
-        ledger: LedgerLike = None,
-        rng: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.eps = eps
-        self.delta = delta
-        self.mechanism = mechanism
-        self.bounds = bounds
-        self.fit_intercept = fit_intercept
-        self.l2 = l2
-        self.neighbouring = neighbouring
-        self.n_rows = n_rows
-        self.person = person
-        self.rows_per_person = rows_per_person
-        self.weight_bounds = weight_bounds
-        self.public = public
-        self.ranges = ranges
-        self.large_delta = large_delta
-        self.aim = aim
-        self.ledger = ledger
-        self.rng = rng
-        self.progress = progress
+    eps: float = 1.0
+    delta: float = 0.0
+    mechanism: MechanismLike = AUTO
+    bounds: BoundsLike = None
+    fit_intercept: bool = True
+    l2: float | str = "auto"
+    neighbouring: str = "replace_one"
+    n_rows: int | None = None
+    person: str | None = None
+    rows_per_person: int = 1
+    weight_bounds: tuple[float, float] | None = None
+    public: PublicLike = None
+    ranges: str = "auto"
+    large_delta: bool = False
+    aim: str = "prediction"
+    ledger: LedgerLike = None
+    rng: int | None = None
+    progress: bool = False
 
     def refit(
         self,

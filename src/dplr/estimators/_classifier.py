@@ -10,65 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from dplr._keywords import suggests
 from dplr._validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.mechanisms.automatic import AUTO
+from dplr.estimators._declared import estimator
 from dplr.rows import FROM_DATA, LabelRule
-from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 
+@estimator
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
-    """A linear classifier of two labels, or of more, one against the rest."""
+    """A linear classifier of two labels, or of more, one against the rest.
 
-    @suggests
-    def __init__(
-        self,
-        *,
-        eps: float = 1.0,
-        delta: float = 0.0,
-        mechanism: MechanismLike = AUTO,
-        bounds: BoundsLike = None,
-        classes: Any = None,
-        class_weight: Mapping[Any, float] | None = None,
-        fit_intercept: bool = True,
-        l2: float | str = "auto",
-        neighbouring: str = "replace_one",
-        n_rows: int | None = None,
-        person: str | None = None,
-        rows_per_person: int = 1,
-        weight_bounds: tuple[float, float] | None = None,
-        public: PublicLike = None,
-        ranges: str = "auto",
-        large_delta: bool = False,
-        aim: str = "prediction",
-        ledger: LedgerLike = None,
-        rng: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        super().__init__(
-            eps=eps,
-            delta=delta,
-            mechanism=mechanism,
-            bounds=bounds,
-            fit_intercept=fit_intercept,
-            l2=l2,
-            neighbouring=neighbouring,
-            n_rows=n_rows,
-            person=person,
-            rows_per_person=rows_per_person,
-            weight_bounds=weight_bounds,
-            public=public,
-            ranges=ranges,
-            large_delta=large_delta,
-            aim=aim,
-            ledger=ledger,
-            rng=rng,
-            progress=progress,
-        )
-        self.classes = classes
-        self.class_weight = class_weight
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_columns) or (n_classes, n_columns)
+        Coefficients in the units of the user's columns. With two classes there is one row.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
+    """
+
+    classes: Any = None
+    class_weight: Mapping[Any, float] | None = None
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
         """Spend eps on a model of y given X.

@@ -10,16 +10,16 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn import linear_model
 
 from dplr.estimators._classifier import PrivateClassifier
+from dplr.estimators._declared import estimator
 from dplr.problem.losses import LOGISTIC, Loss
 
 
+@estimator
 class LogisticRegression(PrivateClassifier):
     """Differentially private logistic regression, for two classes or for more, each fitted against the rest.
 
     Parameters
     ----------
-    eps : float, default=1.0
-        Privacy loss, positive. ``float("inf")`` fits the same mechanism without noise and without privacy.
     delta : float, default=0.0
         What is added to what the factor exp(eps) allows, in [0, 1). 0 asks for pure eps-DP; `"objective"`
         then states 2^-64.
@@ -38,16 +38,6 @@ class LogisticRegression(PrivateClassifier):
     class_weight : mapping of label to float, or None, default=None
         Public factor of every label: a row counts its label's factor over the largest one. None counts all rows alike.
         `"balanced"` is refused, because it would be taken from the private labels.
-    fit_intercept : bool, default=True
-        Whether the model has an intercept.
-    l2 : float or "auto", default="auto"
-        Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem. ``"auto"`` is a function of public
-        facts.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        Whether a neighbouring data set has one record replaced, or one record more or less.
-    n_rows : int or None, default=None
-        Public number of rows, or of persons. Under replace_one it is what X holds; a strict ledger needs that of
-        persons. Under add_remove it is a declared reference, or None.
     person : str or None, default=None
         Name of the column of the ids of persons in the table X. Rows with one id are one person's, and the guarantee
         protects one person with all their rows. Ids are compared as they are written. The column is not a feature, and
@@ -80,9 +70,6 @@ class LogisticRegression(PrivateClassifier):
         for labels, where half of the columns have ranges.
         With delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums,
         for no further eps (noisy_gd.md, section 7).
-    large_delta : bool, default=False
-        True says that a `delta` of 1/n or more is meant. It is refused otherwise: such a guarantee allows a mechanism
-        to publish a record whole.
     aim : {"prediction", "coefficients"}, default="prediction"
         `"coefficients"` makes a release that has a table of coefficients with intervals, or is refused before anything
         is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was
@@ -92,11 +79,6 @@ class LogisticRegression(PrivateClassifier):
     ledger : Ledger, path-like or None, default=None
         Budget that pays: a `Ledger`, or the path of one that exists. None counts nothing. If the budget cannot pay for
         a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.
-    rng : int or None, default=None
-        None takes the operating system's entropy. An int makes the noise reproducible, for tests and simulations: such
-        a fit is not private.
-    progress : bool, default=False
-        Whether a bar (tqdm, extra `progress`) shows the progress of a fit that takes more than a second.
 
     Attributes
     ----------
@@ -105,32 +87,8 @@ class LogisticRegression(PrivateClassifier):
         classes there is one row.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
-    coef_names_ : tuple of str
-        Names of the columns, such as "age", "log1p(gain)", "work=Private", "age is missing".
-    named_coef_ : dict
-        Name to coefficient.
-    trimmed_ : int or None
-        Number of directions that `"fm"` dropped as drowned in noise. None for other mechanisms.
-    features_ : RandomFourierFeatures or None
-        What made the rows, to be applied to raw ones. None where nothing did.
-    ranges_ : dict
-        Name to the range to which a number is clipped. Empty where none were released.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
-    privacy_ : PrivacyStatement
-        What is promised, and under which assumptions.
-    released_ : mapping of str to ndarray
-        Block name to noisy numbers, in the scaled problem. Empty if only the coefficients were released. With more than
-        two classes a name ends in the label: ``linear['a']``.
-    history_ : History, dict or None
-        Path of noisy gradient descent, or label to path. None for other mechanisms. It is free to look at and to
-        publish.
-    n_features_in_ : int
-        Number of columns that `fit` saw, as in scikit-learn.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of these columns, where X has any.
-    target_name_ : str or None
-        Name of y, where it is a column with a name.
 
     Privacy
     -------

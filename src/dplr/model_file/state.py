@@ -15,6 +15,7 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators import ESTIMATORS, OWN
 from dplr.estimators._classifier import PrivateClassifier
+from dplr.estimators._declared import limits_of
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import CHOICES, choice_for, columns_of, intervals
@@ -101,7 +102,7 @@ def _kind(where: str, value: Any) -> str:
 def _parameters_of(kind: Any) -> Reader:
     classes = {"classes": _CLASSES_PARAMETER} if issubclass(kind, PrivateClassifier) else {}
     loss = {"loss": read_loss} if kind in OWN.values() else {}
-    return table(_PARAMETERS | classes | loss | {name: number(*ends) for name, ends in kind._options.items()})
+    return table(_PARAMETERS | classes | loss | {name: number(*ends) for name, ends in limits_of(kind).items()})
 
 
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
@@ -159,7 +160,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         parameters["classes"] = _plain_classes(fitted.classes)
     if hasattr(fitted, "loss"):
         parameters["loss"] = write_loss(fitted._loss())
-    parameters |= {name: float(getattr(fitted, name)) for name in fitted._options}
+    parameters |= {name: float(getattr(fitted, name)) for name in limits_of(fitted)}
     features = {} if record.features is None else {"features": write_features(record.features)}
     weights = {} if fitted._weight_column is None else {"weight_column": fitted._weight_column}
     return (

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypedDict, TypeVar, Unpack
 
 from dplr._keywords import suggests
+from dplr._options import documented
 from dplr._progress import bars, silent
 from dplr._validation import check_count, check_eps, check_flag, sentence
 from dplr.fitting.outlook import warn_of_noise
@@ -61,6 +62,7 @@ class Facts(TypedDict, total=False):
     aim: str
 
 
+@documented
 @suggests
 def plan(
     *,
@@ -101,30 +103,10 @@ def plan(
         `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
     mechanism : str or mechanism, default="auto"
         `"auto"`, a shorthand, or a spec of `dplr.mechanisms`.
-    delta : float, default=0.0
-        What is added to what the factor exp(eps) allows, in [0, 1).
-    fit_intercept : bool, default=True
-        Whether a constant is appended to every row.
-    l2 : float or "auto", default="auto"
-        Ridge of the mean objective of the scaled problem, at least 0; the mechanism chooses it where it is `"auto"`.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        Which two data sets must be hard to tell apart.
-    person : str or None, default=None
-        What tells persons apart, as in `LogisticRegression`.
-    rows_per_person : int, default=1
-        How many rows of a person count, as in `LogisticRegression`.
-    weight_bounds : tuple of (float, float) or None, default=None
-        Public bounds of the sample weights, as in `LogisticRegression`.
     class_weight : dict or None, default=None
         Public factors of labels, as in `LogisticRegression`. They are not simulated, so the other plans have none.
     public : tuple, model, vector or None, default=None
         Public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
-    ranges : {"auto", "on", "off"}, default="auto"
-        Whether a share of eps narrows the bounds first, as in `LogisticRegression`.
-    large_delta : bool, default=False
-        Whether a delta of 1/n_rows or more is meant, as in `LogisticRegression`.
-    aim : {"prediction", "coefficients"}, default="prediction"
-        What the fit is for, as in `LogisticRegression`.
 
     Returns
     -------
@@ -197,6 +179,7 @@ def _simulates(function: Callable[P, R]) -> Callable[P, R]:
     return suggests(function, Facts.__annotations__)
 
 
+@documented
 @_simulates
 def plan_curve(
     *,
@@ -219,8 +202,6 @@ def plan_curve(
     delta : float or list of float, default=0.0
         What is added to what the factor exp(eps) allows, in [0, 1). A single number has 0 beside it; 0 itself has a
         power of ten far below 1/n_rows.
-    large_delta : bool, default=False
-        Whether a delta of 1/n_rows or more is meant.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : bool, default=False
@@ -264,6 +245,7 @@ def plan_curve(
     return curve_of(public, levels_of(eps), deltas_of(delta, counts[-1]), counts, assume, large_delta, track)
 
 
+@documented
 @_simulates
 def plan_target(
     *,
@@ -289,10 +271,6 @@ def plan_target(
         Privacy loss, above 0, where the fewest rows are wanted.
     n_rows : int or None, default=None
         Number of records, or of persons with `person`, where the smallest eps is wanted.
-    delta : float, default=0.0
-        What is added to what the factor exp(eps) allows, in [0, 1).
-    large_delta : bool, default=False
-        Whether a delta of 1/n_rows or more is meant.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     **facts
@@ -330,6 +308,7 @@ def plan_target(
     return answer_of(public, level, target_error, target_width, assume, large_delta)
 
 
+@documented
 @_simulates
 def plan_intervals(
     *,
@@ -348,10 +327,6 @@ def plan_intervals(
         Privacy loss, above 0.
     n_rows : int
         Number of records, or of persons with `person`; under add_remove a public guess of it.
-    delta : float, default=0.0
-        What is added to what the factor exp(eps) allows, in [0, 1).
-    large_delta : bool, default=False
-        Whether a delta of 1/n_rows or more is meant.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     **facts

@@ -128,7 +128,7 @@ def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> di
     return released
 
 
-def axes(plan: Plan, released: Mapping[str, Vector]) -> squares.Axes:
+def axes(plan: Plan, released: Mapping[str, Vector]) -> squares.ScoreAxes:
     """The axes of the released Hessian."""
     return squares.axes(_matrix(plan.problem.geometry, released), deviation(plan), plan)
 

@@ -55,7 +55,7 @@ def release(problem: Problem, eps: float) -> tuple[Release, str]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Axes:
+class ScoreAxes:
     """The eigenvectors of a released Hessian, and how long a direction is along each.
 
     Attributes
@@ -80,7 +80,7 @@ class Axes:
         return np.asarray((self.vectors * along) @ self.vectors.T)
 
 
-def axes(hessian: Array, noise: float, plan: Plan) -> Axes:
+def axes(hessian: Array, noise: float, plan: Plan) -> ScoreAxes:
     """Those of a released Hessian (q, q) with this noise on a cell.
 
     Along each, the squares of rows that follow the model have a mean of 1 / `largest`.
@@ -91,10 +91,10 @@ def axes(hessian: Array, noise: float, plan: Plan) -> Axes:
     least = max(_LEAST * noise, _SMALLEST * float(np.abs(values).max()), 2.0**-40)
     most = largest(plan.statement.released[NAME].deviation, n_rows, len(values))
     lengths = np.minimum(np.sqrt(n_rows / most / np.maximum(values, least)), LONGEST)
-    return Axes(vectors, np.maximum(values, 0.0), lengths)
+    return ScoreAxes(vectors, np.maximum(values, 0.0), lengths)
 
 
-def released_squares(rows: Rows, coef: Array, along: Axes, plan: Plan, source: Source) -> Array:
+def released_squares(rows: Rows, coef: Array, along: ScoreAxes, plan: Plan, source: Source) -> Array:
     """The exact squares at released coefficients along released axes, with integer noise."""
     geometry = plan.problem.geometry
     query = ScoreSquares(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm, along.directions)

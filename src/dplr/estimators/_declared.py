@@ -1,0 +1,42 @@
+"""An estimator from the options that it declares: constructor, limits and docstring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar, dataclass_transform
+
+from dplr._keywords import suggests
+from dplr._options import documented
+from dplr._validation import real_number, sentence
+
+T = TypeVar("T")
+
+
+def option(default: float, least: float, largest: float) -> Any:
+    """An option that is a number within limits."""
+    return field(default=default, metadata={"limits": (least, largest)})
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(option,))
+def estimator(kind: type[T]) -> type[T]:
+    """Make the constructor of an estimator from its annotated attributes and those of its bases.
+
+    It stores what it is given, as scikit-learn expects; `fit` checks it. The docstring gets the entries of options and
+    attributes that it leaves out.
+    """
+    made = dataclass(kw_only=True, eq=False, repr=False)(kind)
+    setattr(made, "__init__", suggests(made.__init__))  # noqa: B010  mypy takes no assignment to a method
+    return documented(made)
+
+
+def limits_of(kind: Any) -> dict[str, tuple[float, float]]:
+    """The options that are numbers, each with its least and largest value."""
+    return {each.name: each.metadata["limits"] for each in fields(kind) if "limits" in each.metadata}
+
+
+def number_within(model: Any, name: str) -> float:
+    """An option of the model, checked against its limits."""
+    value, (least, largest) = real_number(name, getattr(model, name)), limits_of(model)[name]
+    if not least <= value <= largest:
+        raise ValueError(sentence(name, f"must be between {least:g} and {largest:g}", value))
+    return value
