@@ -200,7 +200,8 @@ def gaps_of_class(cls):
     codes += numpydoc_codes(cls, ignored)
     codes += ["XA" for part in doc["Attributes"] if not part.type or not "".join(part.desc).endswith(".")]
     maker = next((vars(cls)[name] for name in ("__init__", "__post_init__") if name in vars(cls)), None)
-    made_here = getattr(maker, "__module__", "").startswith("dplr") and inspect.unwrap(maker).__code__.co_filename != "<string>"
+    written = maker is not None and inspect.unwrap(maker).__code__.co_filename != "<string>"  # and not generated
+    made_here = written and getattr(maker, "__module__", "").startswith("dplr")
     codes += ["XM" for _ in misread(cls)]
     codes += [] if is_exception(cls) else ["XD" for _ in wrong_defaults(cls, doc)]
     if made_here and raises(maker) and not doc["Raises"]:

@@ -17,7 +17,6 @@ from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
-from dplr.fitting.search import CHOSEN
 from dplr.inference.intervals import ScoreTest
 from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
@@ -330,8 +329,7 @@ def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """The notes of a table: its assumptions about the columns."""
     layout = record.prep.layout
     notes = [] if layout is None else [CLIPPED, *filter(None, [centred(layout.products, layout.features)])]
-    facts = fitted.privacy_.assumptions
-    notes += [_SEARCHED] if any(fact.startswith(CHOSEN) for fact in facts) else []
+    notes += [_SEARCHED] if fitted._searched else []
     return tuple(notes)
 
 

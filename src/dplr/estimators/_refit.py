@@ -60,7 +60,7 @@ def refit(
         public=fitted.public,
         aim=AIMS[0],  # the mechanism has its options already
     )
-    for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_weight_column"):
+    for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_weight_column", "_searched"):
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))

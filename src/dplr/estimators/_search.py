@@ -229,7 +229,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
             return choice
 
         choice = accounted(ledger, [plan.statement], source, work)
-        choice.model.privacy_ = plan.of_choice(choice.model.privacy_)
+        choice.model.privacy_, choice.model._searched = plan.of_choice(choice.model.privacy_), True
         n_rows = facts[0].n_rows
         loss = None if choice.noisy is None or n_rows is None else choice.noisy / (SCORE_UNITS * n_rows)
         return self._take(choice.place, candidates, choice.model, plan.naive, loss)

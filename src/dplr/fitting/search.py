@@ -26,8 +26,6 @@ from dplr.tuning.selection import score_noise
 
 PARTITION, STOPPING, PUBLIC = "partition", "random_stopping", "public"
 METHODS = (PARTITION, STOPPING, PUBLIC)
-# How the statement of a chosen model begins what it says of the choice.
-CHOSEN = "chosen by a private search: "
 # The share of a run that its score has; a count of errors needs far less than a model.
 _SCORE_SHARE = Fraction(1, 10)
 _ROUNDING = 2.0**-40
@@ -92,8 +90,8 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
     statements = [plan.statement for plan in planned]
     delta = max(statement.delta for statement in statements)
     assumption = (
-        f"{CHOSEN}{len(facts)} candidates, each fitted to a part of its own of all {facts[0].n_rows} records (the "
-        f"number of records above is that of the part), cut by position (seed {seed}), and one taken by the "
+        f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own of all "
+        f"{facts[0].n_rows} records (the number of records above is that of the part), cut by position (seed {seed}), and one taken by the "
         "exponential mechanism for its score on a last part"
     )
     largest = max(eps, *(statement.eps for statement in statements))
@@ -171,8 +169,8 @@ def _stopping_plan(
     planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], law: Law, noise: int, theorem: str
 ) -> SearchPlan:
     assumption = (
-        f"{CHOSEN}{len(planned)} candidates, drawn uniformly with replacement, a secret number of times ({law}); each "
-        "run released a fit and a noisy score, and the one with the best noisy score was taken"
+        f"chosen by a private search: {len(planned)} candidates, drawn uniformly with replacement, a secret number of "
+        f"times ({law}); each run released a fit and a noisy score, and the one with the best noisy score was taken"
     )
     plan = _plan(planned, facts, total, assumption, f"random stopping; dplr tuning.md, {theorem}")
     return replace(plan, law=law, noise=noise)

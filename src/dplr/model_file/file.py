@@ -12,7 +12,6 @@ import numpy as np
 
 from dplr._files import write_whole
 from dplr._validation import sentence
-from dplr.fitting.search import CHOSEN
 from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse
@@ -120,7 +119,7 @@ def encode_model(est: Any) -> bytes:
         remedy = "Of a pipeline save the last step. It holds RandomFourierFeatures; describe others as public facts."
         raise TypeError(sentence("est", f"must be one of {', '.join(kinds())}", type(est).__name__, remedy))
     _ = est.coef_names_  # raises NotFittedError
-    if any(fact.startswith(CHOSEN) for fact in est.privacy_.assumptions):
+    if est._searched:
         rule = "must not come from a private search: the format has no place for a statement of more than one fit"
         remedy = "Use est.to_sklearn(), est.to_sql() or est.to_onnx(), and publish `privacy_` beside it."
         raise ModelFileError(sentence("est", rule, f"eps = {est.privacy_.eps:g} of a whole search", remedy))
