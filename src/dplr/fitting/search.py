@@ -91,8 +91,8 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
     delta = max(statement.delta for statement in statements)
     assumption = (
         f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own of all "
-        f"{facts[0].n_rows} records (the number of records above is that of the part), cut by position (seed {seed}), and one taken by the "
-        "exponential mechanism for its score on a last part"
+        f"{facts[0].n_rows} records (the number of records above is that of the part), cut by position (seed {seed}), "
+        "and one taken by the exponential mechanism for its score on a last part"
     )
     largest = max(eps, *(statement.eps for statement in statements))
     return _plan(
