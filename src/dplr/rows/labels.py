@@ -16,7 +16,6 @@ from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
 from dplr.rows.tables.text import NUMBERS
 
 FROM_DATA = "from_data"
-BY_CONVENTION = ", by convention"
 
 _NEITHER = 2.0  # a code that is found, and refused, with the sum
 _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') of the bounds."
@@ -26,6 +25,8 @@ _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') 
 class Labels:
     """The classes, y in numbers, the numbers that stand for two classes, and a sentence for the statement.
 
+    `conventional` says that nobody declared the labels.
+
     With more than two classes, `y` holds each label's position in `classes`, and `len(classes)` for a value that is not
     a label.
     """
@@ -34,11 +35,7 @@ class Labels:
     y: NDArray[Any]
     codes: Pair
     assumption: str
-
-    @property
-    def conventional(self) -> bool:
-        """Whether nobody declared the labels."""
-        return self.assumption.endswith(BY_CONVENTION)
+    conventional: bool = False
 
     def take(self, rows: Any) -> Labels:
         """Those of the records at an array of indices."""
@@ -74,11 +71,11 @@ def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
         classes = _declared_classes(declared)
         return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
     if y.kind == BOOL:
-        return _encoded(y, np.array([False, True]), f"y is True or False{BY_CONVENTION}")
+        return replace(_encoded(y, np.array([False, True]), "y is True or False, by convention"), conventional=True)
     if y.kind in (TEXT, OTHER):
         rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
         raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
-    return _encoded(y, np.array([0, 1]), f"every label is 0 or 1{BY_CONVENTION}")
+    return replace(_encoded(y, np.array([0, 1]), "every label is 0 or 1, by convention"), conventional=True)
 
 
 def above(y: Target, threshold: float) -> Labels:
