@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 
 GRID = 2.0**20  # rows are snapped to multiples of 2^-20 (decision record 1)
@@ -58,11 +59,8 @@ class Geometry:
 
         In every row at most one coordinate of a group is not 0.
         """
-        blocks, sizes, first = dict((*self.blocks, *self.shared)) | dict.fromkeys(self.marked, 2), [], 0
-        while first < self.d:
-            sizes.append(blocks.get(first, 1))
-            first += sizes[-1]
-        return (*sizes, 1) if self.intercept else tuple(sizes)
+        sizes = _sizes(self.d, (*self.blocks, *self.shared), self.marked)
+        return (*sizes, 1) if self.intercept else sizes
 
     @property
     def firsts(self) -> tuple[int, ...]:
@@ -116,3 +114,13 @@ class Geometry:
         else:
             domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")
+
+
+@lru_cache(maxsize=64)
+def _sizes(d: int, spans: tuple[tuple[int, int], ...], marked: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes of the groups of d columns: a plan asks for them a dozen times."""
+    blocks, sizes, first = dict(spans) | dict.fromkeys(marked, 2), [], 0
+    while first < d:
+        sizes.append(blocks.get(first, 1))
+        first += sizes[-1]
+    return tuple(sizes)
