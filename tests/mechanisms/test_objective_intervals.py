@@ -90,6 +90,9 @@ def test_all_parts_together_cost_eps(eps, relation):
 def test_a_statement_says_what_the_squares_are_and_get():
     said = dplr.plan(n_rows=10_000, n_features=3, eps=10.0, mechanism=ON).statement.calibration
     assert "10 % of eps for squares of the score, L1 sensitivity 2" in said
+    assert dplr.plan(n_rows=10_000, n_features=3, eps=10.0, mechanism=ON).statement.source.endswith(
+        "theorem 8 for all parts"
+    )
     assert "squares" not in dplr.plan(n_rows=10_000, n_features=3, eps=1.0, mechanism=ON).statement.calibration
 
 

@@ -67,7 +67,8 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
     if squares_eps:
         released[squares.NAME], of_squares = squares.release(problem, squares_eps)
         words += of_squares
-    stated = replace(statement, released={**statement.released, **released})
+    source = f"{statement.source}; theorem 8 for all parts"
+    stated = replace(statement, released={**statement.released, **released}, source=source)
     if math.isfinite(eps):
         named = f"{statement.calibration}{words}"
         stated = replace(stated, eps=eps, guarantee=Approx(eps, statement.delta), calibration=named)
