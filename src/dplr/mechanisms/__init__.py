@@ -6,6 +6,7 @@ registers itself.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dplr._validation import sentence
@@ -44,13 +45,19 @@ SHORTHANDS: dict[str, Description] = {
 def as_mechanism(mechanism: MechanismLike) -> Mechanism:
     """A spec from its shorthand; a spec stays as it is. What `"auto"` stands for depends on a fit: see `automatic`."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
-        spec: Mechanism = SHORTHANDS[mechanism].kind()
-        return spec
+        return _usual(SHORTHANDS[mechanism].kind)
     if isinstance(mechanism, Mechanism) and SHORTHANDS.get(mechanism.about.name) == mechanism.about:
         return mechanism
     names = ", ".join(repr(name) for name in (AUTO, *SHORTHANDS))
     rule = f"must be one of {names} or a spec such as FunctionalMechanism()"
     raise ValueError(sentence("mechanism", rule, mechanism))
+
+
+@lru_cache
+def _usual(kind: Any) -> Mechanism:
+    """The spec with its usual options: made and checked once, since a fit asks for it three times."""
+    spec: Mechanism = kind()
+    return spec
 
 
 def check_mechanism(mechanism: MechanismLike) -> None:

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from dplr._validation import check_count, sentence
 from dplr.rows.files.csv import CsvPart
 from dplr.rows.files.kinds import Format, Kind
@@ -84,6 +86,8 @@ def as_stream(X: Any) -> Stream | None:
     """X as a stream; None where it is in memory."""
     if isinstance(X, Stream):
         return X
+    if isinstance(X, np.ndarray):  # as most are; to ask for all of a protocol takes longer than a small sum
+        return None
     is_list = isinstance(X, (list, tuple)) and bool(X) and all(isinstance(item, (str, os.PathLike)) for item in X)
     return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) or is_lazy(X) else None
 
