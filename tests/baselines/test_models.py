@@ -1,5 +1,6 @@
 """DPME and Filter-Priority as estimators: what they release, what they say, and what they refuse."""
 
+import inspect
 import math
 import pickle
 
@@ -271,6 +272,6 @@ def test_truncated_linear_is_least_squares():
 
 @pytest.mark.parametrize("name", baselines.__all__)
 def test_docstrings_have_a_privacy_section_and_an_example(name):
-    text = getattr(baselines, name).__doc__
-    assert "Privacy\n    -------" in text
-    assert "Examples\n    --------" in text
+    text = inspect.cleandoc(getattr(baselines, name).__doc__)
+    assert "Privacy\n-------" in text
+    assert "Examples\n--------" in text

@@ -26,6 +26,7 @@ from dplr.bounds.declared import Bounds, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
 from dplr.estimators._callers import call_stack
+from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
@@ -82,6 +83,7 @@ def _classifies(estimator: Any) -> bool:
     return bool(estimator.model == "logistic")
 
 
+@estimator
 class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
     """A model of the cells of a noisy table of counts."""
 
@@ -89,16 +91,16 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     _mechanism: ClassVar[str]
     _source_of: ClassVar[str]
-    eps: float
-    model: str
-    bounds: BoundsLike
-    classes: Any
-    fit_intercept: bool
-    neighbouring: str
-    n_rows: int | None
-    bins: int | Sequence[int | None] | None
-    ledger: LedgerLike
-    rng: int | None
+    eps: float = 1.0
+    model: str = "logistic"
+    bounds: BoundsLike = None
+    classes: Any = None
+    fit_intercept: bool = True
+    neighbouring: str = "replace_one"
+    n_rows: int | None = None
+    bins: int | Sequence[int | None] | None = None
+    ledger: LedgerLike = None
+    rng: int | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Spend eps on a table of the rows, and fit the model to its cells.

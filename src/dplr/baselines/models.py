@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from dplr._keywords import suggests
 from dplr._validation import check_count, sentence
 from dplr.baselines._base import TableModel
 from dplr.baselines.hits import Positions
 from dplr.baselines.law import TwoSided, usual_threshold
 from dplr.baselines.table import Counts, priority_sample
+from dplr.estimators._declared import estimator
 from dplr.noise import Source
-from dplr.typing import BoundsLike, LedgerLike
 
 
+@estimator
 class DPME(TableModel):
     """Differentially private M-estimator: a regression of the cells of a noisy table of counts.
 
@@ -35,18 +34,12 @@ class DPME(TableModel):
         Two labels; as in `dplr.LogisticRegression`.
     fit_intercept : bool, default=True
         Whether the model has an intercept. FM12's figures have none.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        Which two data sets must be hard to tell apart.
     n_rows : int or None, default=None
         Public number of rows; len(X) under replace_one, a declared reference under add_remove, which the usual number
         of bins needs there.
     bins : int, list or None, default=None
         Bins of every number; or a list with an entry for each column of the bounds and one for y, those of levels None.
         None for Lei's ceil(1 / h), h = (sqrt(log n) / n)^(2 / (2 + D)), D the number of columns with the target.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
-    rng : int or None, default=None
-        None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
     ----------
@@ -104,36 +97,11 @@ class DPME(TableModel):
     _mechanism: ClassVar[str] = "dpme"
     _source_of: ClassVar[str] = "Lei 2011"
 
-    @suggests
-    def __init__(
-        self,
-        *,
-        eps: float = 1.0,
-        model: str = "logistic",
-        bounds: BoundsLike = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        neighbouring: str = "replace_one",
-        n_rows: int | None = None,
-        bins: int | Sequence[int | None] | None = None,
-        ledger: LedgerLike = None,
-        rng: int | None = None,
-    ) -> None:
-        self.eps = eps
-        self.model = model
-        self.bounds = bounds
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.neighbouring = neighbouring
-        self.n_rows = n_rows
-        self.bins = bins
-        self.ledger = ledger
-        self.rng = rng
-
     def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
         return 1, "negative counts become 0"
 
 
+@estimator
 class FilterPriority(TableModel):
     """Filter and priority sampling of a noisy table, and a regression of its cells.
 
@@ -151,10 +119,6 @@ class FilterPriority(TableModel):
         Bounds of all columns, from public knowledge, as in `DPME`.
     classes : sequence or None, default=None
         Two labels; as in `dplr.LogisticRegression`.
-    fit_intercept : bool, default=True
-        Whether the model has an intercept.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        Which two data sets must be hard to tell apart.
     n_rows : int or None, default=None
         Public number of rows, as in `DPME`.
     bins : int, list or None, default=None
@@ -164,10 +128,6 @@ class FilterPriority(TableModel):
         average: the paper recommends none.
     size : int or None, default=None
         Most cells that are kept. None for n, the public number of rows.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays: a `dplr.Ledger`, or the path of one that exists; None counts nothing.
-    rng : int or None, default=None
-        None for the operating system's entropy; an int makes the noise reproducible, for tests and simulation.
 
     Attributes
     ----------
@@ -222,35 +182,8 @@ class FilterPriority(TableModel):
     _mechanism: ClassVar[str] = "filter-priority"
     _source_of: ClassVar[str] = "Cormode et al. 2012"
 
-    @suggests
-    def __init__(
-        self,
-        *,
-        eps: float = 1.0,
-        model: str = "logistic",
-        bounds: BoundsLike = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        neighbouring: str = "replace_one",
-        n_rows: int | None = None,
-        bins: int | Sequence[int | None] | None = None,
-        theta: int | None = None,
-        size: int | None = None,
-        ledger: LedgerLike = None,
-        rng: int | None = None,
-    ) -> None:
-        self.eps = eps
-        self.model = model
-        self.bounds = bounds
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.neighbouring = neighbouring
-        self.n_rows = n_rows
-        self.bins = bins
-        self.theta = theta
-        self.size = size
-        self.ledger = ledger
-        self.rng = rng
+    theta: int | None = None
+    size: int | None = None
 
     def _threshold(self, law: TwoSided, cells: int, n_rows: int | None) -> tuple[int, str]:
         size = self._size(n_rows)
