@@ -235,8 +235,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, model: Any, public: Known, plan: TablePlan, released: Sampled) -> Self:
         """Fit the model to what was released, and become it: no row, count or label of a row is at hand here."""
-        positions, weights = released
-        facts = public.facts
+        (positions, weights), facts = released, public.facts
         coef, intercept = facts.prep.to_user_units(fitted(facts, plan.grid, positions, weights))
         model._name_columns(facts)
         model.target_name_ = public.target_name
@@ -417,8 +416,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         return copied
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        model = self._plain_model()
+        tags, model = super().__sklearn_tags__(), self._plain_model()
         if "privacy_" in self.__dict__:
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
         else:
