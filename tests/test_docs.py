@@ -148,12 +148,11 @@ def test_links_of_every_folder_of_pages_are_looked_at():
 
 
 def test_pages_that_code_and_prose_name_exist():
-    """Outside links too: `docs/use/ledger.md` in a docstring. Other projects' pages are named in peers.md alone."""
+    """Outside links too: `docs/use/ledger.md` in a docstring. Other projects' pages are not named."""
     code = [file for folder in ("src", "tests", "bench") for file in (ROOT / folder).rglob("*.py*")]
     for file in [page for page in [*GUIDES, *PAGES, *code] if page.suffix in {".md", ".py", ".pyx"}]:
-        if file.name != "peers.md":
-            named = re.findall(r"(?<![\w/.])docs/[\w/.-]+\.md\b", file.read_text())
-            assert [path for path in named if not (ROOT / path).exists()] == [], name(file)
+        named = re.findall(r"(?<![\w/.])docs/[\w/.-]+\.md\b", file.read_text())
+        assert [path for path in named if not (ROOT / path).exists()] == [], name(file)
 
 
 def test_broken_links_are_seen(tmp_path, monkeypatch):

@@ -151,10 +151,11 @@ def test_every_figure_is_committed_and_its_page_shows_what_is_in_its_file(name):
     figure = figure_of(name)
     paper, part = name.split("/")
     numbers = pd.read_csv(DOCS / f"{name}.csv")
-    page = (DOCS / f"{paper}.md").read_text()
+    page = pages.page_of(figure, DOCS).read_text()
+    pictures = "../papers/" if figure.page else ""
     if figure.draw:
         assert (DOCS / f"{name}.png").exists()
-        assert f"]({paper}/{part}.png)" in page
+        assert f"]({pictures}{paper}/{part}.png)" in page
     if figure.table:
         assert pages.renewed(page, part, figure.table(numbers)) == page, "make the tables again: make papers"
     if not figure.derived:

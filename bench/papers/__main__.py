@@ -2,7 +2,7 @@
 
     DPLR_DATA=<folder> python -m bench.papers [--quick] [--fresh] [--draw] [figure …]
 
-measures (or resumes), writes CSV and pictures to docs/papers, and renews the tables in its pages. `--quick` measures
+measures (or resumes), writes CSV and pictures to docs/papers, and renews the tables in the pages. `--quick` measures
 a part, writes to build/papers-quick, and compares it with the committed numbers.
 """
 

@@ -50,7 +50,7 @@ class Figure:
     cells : all units of work, in order; those that differ in `repeat` alone are averaged.
     measure : the numbers of a cell, a function of the cell and its seed alone.
     draw : its picture, of the summary; None for a table without one.
-    table : its Markdown table, of the summary; it stands in the paper's page between <!-- figure4 --> and
+    table : its Markdown table, of the summary; it stands in its page between <!-- figure4 --> and
         <!-- /figure4 -->; None for none.
     quick : which cells are measured in a quick run.
     needs : files of the folder that DPLR_DATA names.
@@ -58,6 +58,7 @@ class Figure:
     derived : makes the summary from those of other figures, which stand before it; it has no cells then, and no
         quick run.
     alone : whether it measures time: nothing runs beside it, and a quick run is not held to its numbers.
+    page : where table and picture stand, as a path from docs; the paper's page, docs/papers/fm12.md, by default.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Figure:
     published: Sequence[Row] = ()
     derived: Callable[[], pd.DataFrame] | None = None
     alone: bool = False
+    page: str = ""
 
 
 def figure_of(name: str) -> Figure:

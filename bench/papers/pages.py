@@ -20,9 +20,13 @@ def show(figure: Figure, docs: pathlib.Path = DOCS) -> None:
     if figure.draw:
         figure.draw(numbers).savefig(path.with_suffix(".png"), dpi=110)
     if figure.table:
-        paper, part = figure.name.split("/")
-        page = docs / f"{paper}.md"
-        page.write_text(renewed(page.read_text(), part, figure.table(numbers)))
+        page = page_of(figure, docs)
+        page.write_text(renewed(page.read_text(), figure.name.split("/")[1], figure.table(numbers)))
+
+
+def page_of(figure: Figure, docs: pathlib.Path = DOCS) -> pathlib.Path:
+    """The page of a figure's table and picture."""
+    return docs.parent / figure.page if figure.page else docs / f"{figure.name.split('/')[0]}.md"
 
 
 def renewed(text: str, part: str, table: str) -> str:

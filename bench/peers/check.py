@@ -1,4 +1,4 @@
-"""What docs/trust/peers.md says about each package, run on the package itself; not part of any test.
+"""What docs/trust/accuracy.md says about each package, run on the package itself; not part of any test.
 
     python -m bench.peers.check PACKAGE [PACKAGE ...]
 

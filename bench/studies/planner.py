@@ -8,7 +8,7 @@ Each table is fitted with `mechanism="auto"` on rows that the planner never sees
 
     DPLR_DATA=<folder> python -m bench.studies.planner bench/results/planner.csv
 
-`lines` makes the tables of docs/trust/accuracy.md from the file.
+`lines` makes the table of docs/trust/accuracy.md from the file.
 """
 
 import csv
@@ -120,19 +120,17 @@ def study(table: Table) -> Iterator[dict[str, Any]]:
         yield from (first | line for line in lines)
 
 
-def lines(path: str | os.PathLike[str], delta: float) -> list[str]:
-    """Rows of a table in Markdown for one delta: errors, and shares of the gain that are kept."""
-    found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+def lines(path: str | os.PathLike[str]) -> list[str]:
+    """Rows of a table in Markdown: shares of the gain that are kept, without a delta and with one."""
+    found: dict[tuple[str, str], dict[tuple[float, str], str]] = {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
-            if float(row["delta"]) == delta:
-                found.setdefault((row["table"], row["eps"]), {})[row["how"]] = row
+            key = float(row["delta"]), row["how"]
+            found.setdefault((row["table"], row["eps"]), {})[key] = f"{float(row['kept']):.2f}"
     written = []
     for (name, eps), each in found.items():
-        digits = ",.0f" if float(each["measured"]["error"]) > 1 else ".4f"
-        errors = " | ".join(f"{float(each[how]['error']):{digits}}" for how in HOWS)
-        kept = " | ".join(f"{float(each[how]['kept']):.2f}" for how in HOWS)
-        written.append(f"| {name}, {eps} | {errors} | {kept} |")
+        kept = (" / ".join(each[delta, how] for how in HOWS) for delta in DELTAS)
+        written.append(f"| {name}, {eps} | {' | '.join(kept)} |")
     return written
 
 

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from bench.papers.figure import Figure
-from bench.papers.frontier.methods import BETTER, DEFAULT, EXACT, METHODS, WORDS
+from bench.papers.frontier.methods import BETTER, DEFAULT, EXACT, METHODS, PAGE
 from bench.papers.frontier.summary import everything
 from bench.papers.pages import markdown
 
@@ -36,12 +36,20 @@ def derived() -> pd.DataFrame:
 
 
 def table(numbers: pd.DataFrame) -> str:
-    """The same as Markdown: peers first."""
-    shown = numbers.assign(quantity=numbers["quantity"].map(WORDS))
-    shown = shown.assign(delta=shown["delta"].map("{:g}".format), eps=shown["eps"].map("{:g}".format))
-    own = shown["method"].isin(METHODS)
-    parts = (("peers", shown[~own]), ("other mechanisms of dplr, and AdaSSP", shown[own]))
-    return "\n\n".join(f"{words}:\n\n{markdown(part) if len(part) else 'None.'}" for words, part in parts)
+    """The eps of every such score, and its largest lead, a row for each data set, delta and method: peers first."""
+    first = "test error or R2"
+    kinds = {"error": first, "r2": first, "auc": "AUC", "log_loss": "log-loss"}
+    keys = numbers["method"].isin(METHODS), numbers["table"], numbers["delta"].map("{:g}".format), numbers["method"]
+    rows = []
+    for (_own, name, delta, method), part in numbers.groupby(list(keys), sort=False):
+        row = {"table": name, "delta": delta, "ahead": method} | dict.fromkeys(kinds.values(), "")
+        for quantity, each in part.groupby("quantity", sort=False):
+            levels = ", ".join(map("{:g}".format, sorted(each["eps"])))
+            row[kinds[str(quantity)]] = f"{levels}: {each['ahead'].max():.4f}"
+        rows.append(row)
+    return markdown(pd.DataFrame(sorted(rows, key=lambda row: row["ahead"] in METHODS)))
 
 
-FIGURE = Figure("frontier/losses", "what beats dplr's default, and by how much", derived=derived, table=table)
+FIGURE = Figure(
+    "frontier/losses", "what beats dplr's default, and by how much", derived=derived, table=table, page=PAGE
+)

@@ -20,9 +20,10 @@ import dplr
 from bench.data.tables import Table, table_of
 from bench.papers import drawing
 from bench.papers.figure import Cell, Figure, Row, first_repeats
-from bench.papers.pages import markdown
 from bench.papers.run import DOCS
 
+# Where tables and pictures stand.
+PAGE = "trust/accuracy.md"
 LEVELS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTA = 1e-6
 # Fits at each eps; more where few rows make them cheap, and their errors differ more.
@@ -179,28 +180,6 @@ def _limits(values: pd.Series, exact: float, quantity: str) -> tuple[float, floa
     return lower - pad, min(upper, reach) + pad
 
 
-def table_at(levels: Sequence[float]) -> Any:
-    """A maker of the table of one figure: the first quantity at some eps, a line for each method."""
-
-    def table(numbers: pd.DataFrame) -> str:
-        found = named(numbers)
-        return "\n\n".join(_table(found[found["table"] == name], name, levels) for name in found["table"].unique())
-
-    return table
-
-
-def _table(numbers: pd.DataFrame, name: str, levels: Sequence[float]) -> str:
-    quantity = _quantities(numbers, name)[0]
-    part = numbers[numbers["quantity"] == quantity]
-    exact = float(part.loc[part["method"] == EXACT, "mean"].iloc[0])
-    wide = part[part["eps"].isin(levels)].pivot(index=["delta", "method"], columns="eps", values="mean").reset_index()
-    wide["place"] = wide["method"].map({method: place for place, method in enumerate((DEFAULT, *order()))})
-    wide = wide.sort_values(["delta", "place"]).drop(columns="place")
-    wide["delta"] = wide["delta"].map("{:g}".format)
-    wide.columns = [label if isinstance(label, str) else f"eps {label:g}" for label in wide.columns]
-    return f"{name}, {WORDS[quantity]} (without privacy {exact:.4f}):\n\n{markdown(wide)}"
-
-
 def figure(name: str, *tables: str) -> Figure:
     """The figure of some tables."""
     return Figure(
@@ -209,7 +188,7 @@ def figure(name: str, *tables: str) -> Figure:
         cells=lambda: cells(tables),
         measure=measure,
         draw=draw,
-        table=table_at((0.05, 0.1, 0.5, 1.0, 5.0)),
+        page=PAGE,
         quick=first_repeats(QUICK_REPEATS),
         needs=(*sorted({TABLES[table] for table in tables}), "datasets.json"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from bench.papers.figure import Figure
-from bench.papers.frontier.methods import BETTER, DEFAULT, EXACT, METHODS, WORDS, named
+from bench.papers.frontier.methods import BETTER, DEFAULT, EXACT, METHODS, PAGE, WORDS, named
 from bench.papers.pages import markdown
 from bench.papers.run import DOCS
 
@@ -46,10 +46,17 @@ def derived() -> pd.DataFrame:
 
 
 def table(numbers: pd.DataFrame) -> str:
-    """The same as Markdown; the peer of delta = 0 is diffprivlib, that of delta = 1e-6 opacus."""
-    return markdown(numbers.assign(delta=numbers["delta"].map("{:g}".format), eps=numbers["eps"].map("{:g}".format)))
+    """dplr, the peer as it is used and the peer in hindsight, a row for each data set and delta."""
+    shown = [DEFAULT, "peer, usual settings", "peer, best in hindsight"]
+    scores = numbers[shown].map(lambda value: "none" if value != value else f"{value:.4f}").agg(" / ".join, axis=1)
+    lines = numbers.assign(scores=scores, delta=numbers["delta"].map("{:g}".format))
+    rows = []
+    for (name, delta), part in lines.groupby(["table", "delta"], sort=False):
+        levels = {f"eps {eps:g}": each for eps, each in zip(part["eps"], part["scores"], strict=True)}
+        rows.append({"table": name, "delta": delta} | levels | {EXACT: part[EXACT].iloc[0]})
+    return markdown(pd.DataFrame(rows))
 
 
 FIGURE = Figure(
-    "frontier/summary", "dplr's default, its best mechanism, peers, no privacy", derived=derived, table=table
+    "frontier/summary", "dplr's default, its best mechanism, peers, no privacy", derived=derived, table=table, page=PAGE
 )
