@@ -211,13 +211,13 @@ class PublicFacts:
             return plan_models(mechanism, problem, eps, delta, self._several)
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
-        try:
-            within = self._within(ranges, mechanism, problem, eps, delta)
-        except ValueError:  # this ridge costs more than ranges leave
-            within = None
-        if within is None or mechanism.as_declared(within.plan):  # whoever gets intervals reads them as declared
+        names = mechanism.blocks(problem, eps, delta, self._several)
+        if mechanism.as_declared(problem, names):  # whoever gets intervals reads them as of the declared columns
             return plan_models(mechanism, problem, eps, delta, self._several)
-        return within
+        try:
+            return self._within(ranges, mechanism, problem, eps, delta)
+        except ValueError:  # this ridge costs more than ranges leave
+            return plan_models(mechanism, problem, eps, delta, self._several)
 
     def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan of ranges, and of models in them with what they leave of eps."""

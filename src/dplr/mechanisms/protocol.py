@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
@@ -188,9 +188,9 @@ class Mechanism(ABC):
         """Say why releases of this plan allow no confidence intervals; empty where they do."""
         return "what it releases does not tell how uncertain the coefficients are"
 
-    def as_declared(self, plan: Plan) -> bool:
-        """Whether `ranges="auto"` leaves columns as declared: where a release is read as an equation of them."""
-        return not self.lacks_intervals(plan)
+    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
+        """Whether `ranges="auto"` leaves columns as declared: where blocks of these names are an equation of them."""
+        return False
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]

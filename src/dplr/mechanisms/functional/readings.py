@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +35,18 @@ _REACH = 2.0
 
 def missing_for_intervals(plan: Plan) -> str:
     """The reason why a release does not suffice for intervals; empty where it does."""
-    lacking = missing_for_equation(plan)
+    lacking = missing_for_equation(plan.problem, plan.statement.released)
     squares = meat_cells(plan.problem.geometry).keys() <= plan.statement.released.keys()
     return UNEQUAL if not lacking and plan.problem.loss.classification and not squares else lacking
 
 
-def missing_for_equation(plan: Plan) -> str:
-    """Why a release does not suffice for the noisy equation and its noise; empty where it does."""
-    problem = plan.problem
+def missing_for_equation(problem: Problem, names: Collection[str]) -> str:
+    """Why blocks of these names do not suffice for the noisy equation and its noise; empty where they do."""
     if problem.unit.person is not None:
         return "rows of one person depend on each other, and what it releases does not show how much"
-    if problem.unit.weighted and not meat_cells(problem.geometry).keys() <= plan.statement.released.keys():
+    if problem.unit.weighted and not meat_cells(problem.geometry).keys() <= set(names):
         return "rows that count differently have no common variance; fit with intervals='robust'"
-    if not problem.loss.classification and SQUARE not in plan.statement.released:
+    if not problem.loss.classification and SQUARE not in names:
         return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
     if problem.counts_units and not problem.geometry.intercept:
         remedy = "" if problem.unit.weighted else ", or take neighbouring='replace_one'"

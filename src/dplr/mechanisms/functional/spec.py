@@ -6,7 +6,7 @@ Proofs and constants: functional.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -410,9 +410,9 @@ class FunctionalMechanism(Mechanism):
             return "noise was drawn until the matrix was positive definite; fit with unbounded='trim'"
         return missing_for_intervals(plan)
 
-    def as_declared(self, plan: Plan) -> bool:
+    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
         """Also of labels, whose equation has no intervals without squared residuals."""
-        return self.unbounded != "rerun" and not missing_for_equation(plan)
+        return self.unbounded != "rerun" and not missing_for_equation(problem, names)
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]

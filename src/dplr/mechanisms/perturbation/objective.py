@@ -6,7 +6,7 @@ Proofs and constants: objective.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -320,6 +320,10 @@ class ObjectivePerturbation(Mechanism):
         if plan.problem.unit.weighted:
             return "the coefficients of rows that count differently do not say how much their score varies"
         return f"the coefficients alone do not say how uncertain they are{instead(plan)}"
+
+    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
+        """Where the Hessian is released too."""
+        return self.intervals == "on"
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]

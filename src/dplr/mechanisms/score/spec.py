@@ -6,7 +6,7 @@ Proofs and constants: score.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -153,6 +153,10 @@ class ScoreRelease(Mechanism):
         if plan.problem.unit.weighted:
             return "the Hessian of rows that count differently does not show how much their score varies"
         return ""
+
+    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
+        """The score is an equation of the columns."""
+        return True
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
