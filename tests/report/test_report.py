@@ -304,9 +304,8 @@ def test_where_noise_was_added_to_coefficients_two_deviations_stand_beside_each(
     est = models["output"]
     heads, texts, values = tables_of(pages["output"])[0]
     assert heads[0].endswith("± two deviations of the noise")
-    pairs = dict(zip(est.coef_names_, est.bounds.layout.pairs, strict=True)) | est.ranges_  # noise may narrow a column
-    reach = np.diff(list(pairs.values())).ravel() / 2 / est._record.prep.geometry.half_width
-    for name, deviation in zip(pairs, est.privacy_.released["coef"].deviation / reach, strict=True):
+    reach = across(est) / 2 / est._record.prep.geometry.half_width
+    for name, deviation in zip(est.coef_names_, est.privacy_.released["coef"].deviation / reach, strict=True):
         number, noise = (float(part.replace("\u2212", "-")) for part in texts[name][0].split(" ± "))
         assert noise == pytest.approx(2 * deviation, rel=0.05)
         assert number == pytest.approx(values[name][0], abs=0.05 * deviation)
