@@ -27,6 +27,11 @@ def test_they_are_released_from_where_their_noise_is_an_eighth_of_their_expectat
         assert squares.share(problem(n_rows, d, relation), 1.001 * edge / n_rows) == squares.SHARE
 
 
+def test_more_coefficients_than_the_kernel_sums_along_have_none_before_anything_is_spent():
+    assert squares.share(problem(1000, 4095), 1e6) == squares.SHARE
+    assert squares.share(problem(1000, 4096), 1e6) == 0
+
+
 def test_with_more_rows_both_the_noise_and_what_is_cut_shrink():
     noise, caps = [], []
     for n_rows in (20_000, 200_000, 2_000_000):

@@ -33,6 +33,8 @@ _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
 )
+# Squares of the score along axes see most of what a wrong model does to a coefficient's error, and not all.
+_NEARLY = "the rows nearly follow a logistic model"
 # The condition under which intervals hold that are not robust, and what does not need it.
 _CONDITIONS = {
     Estimand.MEAN: ("the target varies equally in all rows", "; aim='coefficients' does not need it"),
@@ -114,7 +116,8 @@ def summarise(
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
-    condition, otherwise = ("", "") if reading.robust else _CONDITIONS.get(reading.estimand, ("", ""))
+    condition, otherwise = (_NEARLY, "") if reading.robust else _CONDITIONS.get(reading.estimand, ("", ""))
+    condition = "" if reading.robust and reading.estimand is not Estimand.LOG_ODDS else condition
     advice += [f"The intervals hold if {condition}{otherwise}."] if condition else []
     return Summary(
         lines=tuple(lines),
@@ -220,7 +223,9 @@ def _of(equation: Equation) -> str:
 def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
     if reading.estimand is Estimand.LOG_ODDS:
-        variances = "rows may depart from the logistic model" if reading.robust else "the logistic model is assumed"
+        variances = (
+            "rows may depart a little from the logistic model" if reading.robust else "the logistic model is assumed"
+        )
     every = "All intervals hold together with that probability. " if joint else ""
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "

@@ -19,7 +19,7 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.squares import LONGEST, ScoreSquares, directions
+from dplr.rows.queries.squares import LONGEST, MOST_DIRECTIONS, ScoreSquares, directions
 
 Array = NDArray[np.float64]
 # The released block.
@@ -32,10 +32,12 @@ _LEAST, _SMALLEST = 3.0, 2.0**-20
 
 
 def share(problem: Problem, eps: float) -> float:
-    """The share of eps for the squares: 0 where their noise would drown them."""
+    """The share of eps for the squares: 0 where their noise would drown them, or for more than the kernel sums."""
     assert problem.n_rows is not None
     noise = math.sqrt(2) * problem.neighbouring.records_changed / (SHARE * eps)
     size = problem.geometry.n_coefs
+    if size > MOST_DIRECTIONS:
+        return 0.0
     return SHARE if largest(noise, problem.n_rows, size) * noise <= _NOISIEST * problem.n_rows else 0.0
 
 

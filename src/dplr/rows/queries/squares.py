@@ -20,6 +20,8 @@ from dplr.rows.weights import Weights
 Vector = NDArray[np.float64]
 # The largest norm of a direction.
 LONGEST = 2.0**12
+# The most directions that the kernel sums along.
+MOST_DIRECTIONS = 4096
 _UNITS = 2.0**20
 # Rows whose residuals are held at once.
 _ROWS = 2**14
