@@ -109,7 +109,7 @@ def test_the_noise_of_whole_fits_has_the_stated_law():
     options = {"bounds": bounds, "mechanism": UNCUT}
     plan = dplr.plan(n_rows=n, n_features=2, eps=0.05, **options)
     assert max(plan.minimisation.weights) > 5
-    fits = dplr.fit_many(X, y, eps=[0.05], repeats=1000, **options)
+    fits = dplr.fit_many(X, y, eps=[0.05], repeats=2500, **options)
     geometry = plan.problem.geometry
     columns = [X["x"], *((X["level"] == level) for level in levels), np.ones(n)]
     V = np.column_stack(columns).astype(float) * ([geometry.half_width] * 17 + [0.5])
