@@ -305,3 +305,14 @@ def test_neighbours_are_told_apart_by_at_most_the_share_of_eps_and_more_with_hal
     measured = eps_lower_bound(*scores)
     share = hessian.SHARE * 2.5
     assert (measured > share) if halved else (0.3 * share <= measured <= share)
+
+
+def test_the_hessian_and_the_squares_are_summed_at_the_coefficients_that_are_released(monkeypatch):
+    """Not at the minimum before its noise and its rounding, which is no multiple of the grid."""
+    points = []
+    monkeypatch.setattr(hessian, "on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
+    est = fitted_to_curved(20.0)
+    (point,) = points
+    units = point / est.privacy_.released["coef"].grid
+    np.testing.assert_array_equal(units, np.rint(units))
+    np.testing.assert_allclose(point, scaled(est), rtol=1e-12)
