@@ -1,7 +1,6 @@
-"""One wording for the options that fits, plans and models share: docstrings name what is their own alone.
+"""One wording for the options that fits, plans and models share: a docstring has the entries that are its own.
 
-`documented` fills in the entry of every parameter that a docstring leaves out, and of every attribute that a base class
-describes.
+`documented` adds the others: those of shared options, and of attributes that a base class describes.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", flags=re.M)
 
 
 def documented(thing: T) -> T:
-    """Fill in the docstring of a function or class what this page, or a base class, says."""
+    """Add the entries that the docstring of a function or class leaves out: of `OPTIONS`, and of its base class."""
     text = thing.__doc__
     if text is None:  # python -OO
         return thing

@@ -33,12 +33,12 @@ _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
     "may be far too short. intervals='robust' and mechanism='score' do not need it."
 )
-# Squares of the score along axes see most of what a wrong model does to a coefficient's error, and not all.
-_NEARLY = "the rows nearly follow a logistic model"
-# The condition under which intervals hold that are not robust, and what does not need it.
+# The condition under which intervals hold, by estimand and whether they are robust, and what does not need it. Squares
+# of the score see most of what a wrong logistic model does to the error of a coefficient, and not all.
 _CONDITIONS = {
-    Estimand.MEAN: ("the target varies equally in all rows", "; aim='coefficients' does not need it"),
-    Estimand.LOG_ODDS: ("the rows follow a logistic model", ""),
+    (Estimand.MEAN, False): ("the target varies equally in all rows", "; aim='coefficients' does not need it"),
+    (Estimand.LOG_ODDS, False): ("the rows follow a logistic model", ""),
+    (Estimand.LOG_ODDS, True): ("the rows nearly follow a logistic model", ""),
 }
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
@@ -116,8 +116,7 @@ def summarise(
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
-    condition, otherwise = (_NEARLY, "") if reading.robust else _CONDITIONS.get(reading.estimand, ("", ""))
-    condition = "" if reading.robust and reading.estimand is not Estimand.LOG_ODDS else condition
+    condition, otherwise = _CONDITIONS.get((reading.estimand, reading.robust), ("", ""))
     advice += [f"The intervals hold if {condition}{otherwise}."] if condition else []
     return Summary(
         lines=tuple(lines),
