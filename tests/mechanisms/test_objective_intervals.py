@@ -316,3 +316,14 @@ def test_the_hessian_and_the_squares_are_summed_at_the_coefficients_that_are_rel
     units = point / est.privacy_.released["coef"].grid
     np.testing.assert_array_equal(units, np.rint(units))
     np.testing.assert_allclose(point, scaled(est), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [squares.NAME, "hessian_diagonal"])
+def test_a_statement_with_another_noise_than_its_plan_has_no_table(name):
+    est = fitted_to_curved(20.0)
+    plan = est._record.plan
+    block = replace(plan.statement.released[name], scale=2 * plan.statement.released[name].scale)
+    blocks = {**plan.statement.released, name: block}
+    est._record = replace(est._record, plan=replace(plan, statement=replace(plan.statement, released=blocks)))
+    with pytest.raises(ValueError, match="must be planned by this version"):
+        est.summary()

@@ -120,13 +120,14 @@ def test_a_row_that_counts_as_zero_adds_nothing():
 
 
 @pytest.mark.parametrize(
-    ("shape", "bits", "rule"),
-    [((5, 3), 19, "q columns"), ((5, 4), 21, "up to 20 bits"), ((5000, 4), 19, "of norm up to")],
-)
-def test_the_kernel_refuses_what_it_cannot_sum(shape, bits, rule):
+    ("shape", "bits", "entry", "rule"),
+    [
+        ((5, 3), 19, 1, "q columns"), ((5, 4), 21, 1, "up to 20 bits"), ((4097, 4), 19, 1, "up to 4096 directions"),
+        ((5, 4), 19, 2**32 + 1, "of norm up to"), ((5, 4), 19, -(2**63), "of norm up to"),
+    ],
+)  # fmt: skip
+def test_the_kernel_refuses_what_it_cannot_sum(shape, bits, entry, rule):
     X, y = made(10)
     limbs = np.zeros((2, shape[0]), np.int64)
     with pytest.raises(ValueError, match=rule):
-        clipped_rows(X, y, PREPS["box"]).add_squares(
-            np.zeros(10, np.int64), bits, np.ones(shape, np.int64), 0, 10, *limbs
-        )
+        clipped_rows(X, y, PREPS["box"]).add_squares(np.zeros(10, np.int64), bits, np.full(shape, entry), 0, 10, *limbs)

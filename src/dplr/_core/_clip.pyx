@@ -217,8 +217,9 @@ cdef class ClippedRows(GridRows):
         cdef MeasureRows measure = measure_rows_portably
         if directions.shape[1] != q or hi.shape[0] != m or lo.shape[0] != m or residuals.shape[0] != end - start:
             raise ValueError("directions must have q columns, hi and lo an entry for each, residuals one for each row")
-        if not 0 <= bits <= 20 or m > 4096 or np.abs(directions).max(initial=0) > LARGEST_ENTRY:
-            raise ValueError("directions must be of norm up to 2^12, and residuals of up to 20 bits")
+        low, high = np.min(directions, initial=0), np.max(directions, initial=0)    # the size of -2^63 is no int64
+        if not 0 <= bits <= 20 or m > 4096 or low < -LARGEST_ENTRY or high > LARGEST_ENTRY:
+            raise ValueError("there must be up to 4096 directions of norm up to 2^12, and residuals of up to 20 bits")
         _check_span(self.n, start, end, None)
         if self.tiles != NULL:
             measure = self.tiles.measure_rows

@@ -330,8 +330,7 @@ class ObjectivePerturbation(Mechanism):
     ) -> list[Reading]:
         """The stationarity of the objective at its released minimum, with the Hessian there."""
         planned = self.plan(plan.problem, plan.statement.eps, 0.0)  # ridge and tolerance follow from public facts
-        solved, block = planned.minimisation, plan.statement.released["coef"]
-        if solved is None or planned.statement.released["coef"] != block:
+        if planned.minimisation is None or planned.statement.released != plan.statement.released:
             rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
             raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
         deviations = self._deviations(planned)
