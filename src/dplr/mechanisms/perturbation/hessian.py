@@ -116,15 +116,9 @@ def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> di
     """The Hessian at released coefficients, floored to its grid, with integer noise; then squares of the score."""
     geometry, point = plan.problem.geometry, on_coef_grid(coef)
     query = ScoreMoments(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
-    total, released = rows.total(query, point), {}
-    for name, cells in _cells(geometry).items():
-        block = plan.statement.released[name]
-        exponent = math.frexp(block.grid)[1] - 1
-        value = total.integers(exponent, cells)
-        if block.units:
-            value = value + source.laplace(block.units, len(value))
-        released[name] = np.ldexp(value.astype(np.float64), exponent)
-    if squares.NAME in plan.statement.released:
+    total, stated = rows.total(query, point), plan.statement.released
+    released = {name: squares.noisy(total, stated[name], source, cells) for name, cells in _cells(geometry).items()}
+    if squares.NAME in stated:
         released[squares.NAME] = squares.released_squares(rows, point, axes(plan, released), plan, source)
     return released
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.squares import LONGEST, MOST_DIRECTIONS, ScoreSquares, directions
+from dplr.rows.queries.totals import Total
 
 Array = NDArray[np.float64]
 # The released block.
@@ -42,7 +44,7 @@ def share(problem: Problem, eps: float) -> float:
 
 
 def largest(noise: float, n_rows: int, size: int) -> float:
-    """How many times their mean the squares of one row may be: half of the noise and bias of the sum come from each."""
+    """The most that the squares of one row count, in multiples of their mean: more is more noise, and a smaller cut."""
     return min(2 * math.sqrt(size * n_rows / noise), n_rows) if noise else n_rows
 
 
@@ -100,9 +102,13 @@ def released_squares(rows: Rows, coef: Array, along: ScoreAxes, plan: Plan, sour
     """The exact squares at released coefficients along released axes, with integer noise."""
     geometry = plan.problem.geometry
     query = ScoreSquares(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm, along.directions)
-    block = plan.statement.released[NAME]
+    return noisy(rows.total(query, coef), plan.statement.released[NAME], source)
+
+
+def noisy(total: Total, block: Release, source: Source, cells: Any = ...) -> Array:
+    """The cells of an exact sum, floored to the grid of their block, with its integer noise."""
     exponent = math.frexp(block.grid)[1] - 1
-    value = rows.total(query, coef).integers(exponent)
+    value = total.integers(exponent, cells)
     if block.units:
         value = value + source.laplace(block.units, len(value))
     return np.ldexp(value.astype(np.float64), exponent)
