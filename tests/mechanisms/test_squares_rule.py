@@ -57,3 +57,16 @@ def test_eigenvalues_that_noise_makes_small_or_negative_count_as_noise():
     assert along.lengths**2 * cap / 100_000 == pytest.approx([1 / 6, 1 / 6, 1 / 900])
     found = along.sampling(np.array([0.0, 0.0, 2 * 100_000 / cap]))
     assert np.diag(found) == pytest.approx([0.0, 0.5, 1800.0])
+
+
+def test_where_no_eigenvectors_are_computed_the_axes_are_those_of_the_columns(monkeypatch):
+    """A fit that has paid for its coefficients is not lost."""
+
+    def fails(matrix):
+        raise np.linalg.LinAlgError
+
+    plan = dplr.ObjectivePerturbation(intervals="on").plan(problem(100_000, 2), 5.0, 0.0)
+    monkeypatch.setattr(np.linalg, "eigh", fails)
+    along = squares.axes(np.array([[4.0, 1.0, 0.0], [1.0, 9.0, 0.0], [0.0, 0.0, 900.0]]), 1.0, plan)
+    assert along.vectors.tolist() == np.eye(3).tolist()
+    assert along.values.tolist() == [4.0, 9.0, 900.0]

@@ -91,7 +91,10 @@ def axes(hessian: Array, noise: float, plan: Plan) -> ScoreAxes:
     """
     n_rows = plan.problem.n_rows
     assert n_rows is not None
-    values, vectors = np.linalg.eigh(hessian)
+    try:
+        values, vectors = np.linalg.eigh(hessian)
+    except np.linalg.LinAlgError:  # the coefficients are paid for already: any released or public axes are as private
+        values, vectors = np.diag(hessian), np.eye(len(hessian))
     least = max(_LEAST * noise, _SMALLEST * float(np.abs(values).max()), 2.0**-40)
     most = largest(plan.statement.released[NAME].deviation, n_rows, len(values))
     lengths = np.minimum(np.sqrt(n_rows / most / np.maximum(values, least)), LONGEST)
