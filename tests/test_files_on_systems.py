@@ -9,8 +9,8 @@ import stat
 import pytest
 
 import dplr
-from dplr import _files
-from dplr._files import sync, sync_folder, write_whole
+from dplr._kit import files as _files
+from dplr._kit.files import sync, sync_folder, write_whole
 from dplr.ledger.connection import address_of, connect
 from dplr.ledger.journal import Journal
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import dplr
-from dplr._options import _SECTION, OPTIONS, _entries, documented
+from dplr._kit.options import _SECTION, OPTIONS, _entries, documented
 from dplr.estimators import ESTIMATORS, OWN
 
 MODELS = [*ESTIMATORS.values(), *OWN.values()]

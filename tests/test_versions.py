@@ -34,12 +34,12 @@ def test_a_package_that_is_missing_is_said_to_be(capsys, monkeypatch):
             raise metadata.PackageNotFoundError(name)
         return known(name)
 
-    monkeypatch.setattr("dplr._versions.metadata.version", version)
+    monkeypatch.setattr("dplr._kit.versions.metadata.version", version)
     assert printed(capsys)["scipy"] == "not installed"
 
 
 def test_paths_of_the_build_and_of_the_cpu_are_told_apart(capsys, monkeypatch):
-    monkeypatch.setattr("dplr._versions.built_paths", lambda: ("portable", "baseline", "wider"))
+    monkeypatch.setattr("dplr._kit.versions.built_paths", lambda: ("portable", "baseline", "wider"))
     assert paths(capsys) == {
         "CPU paths built": "portable, baseline, wider",
         "CPU paths usable": ", ".join(cpu_paths()),

@@ -5,9 +5,9 @@ from matplotlib.figure import Figure
 
 from bench.figures.colors import INK, NOISY, SECOND, TRUTH
 from dplr.fitting.search import _SCORE_SHARE
+from dplr.privacy.search.calibration import run_eps
+from dplr.privacy.search.counts import NegativeBinomial
 from dplr.privacy.sensitivity import box_replace_one
-from dplr.tuning.calibration import run_eps
-from dplr.tuning.counts import NegativeBinomial
 
 FITS = 12
 SLOPE = 0.5

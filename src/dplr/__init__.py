@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dplr._warnings import DataWarning, PrivacyWarning, UtilityWarning
+from dplr._kit.warnings import DataWarning, PrivacyWarning, UtilityWarning
 
 if TYPE_CHECKING:
-    from dplr._versions import show_versions
+    from dplr._kit.versions import show_versions
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
@@ -162,7 +162,7 @@ _HOMES = {
     "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",
     "save_model": "dplr.model_file",
-    "show_versions": "dplr._versions",
+    "show_versions": "dplr._kit.versions",
     "smoothed_hinge": "dplr.problem.losses",
 }
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
-from dplr._recorder import Recorder, digest, numbers_as_bytes, numbers_of
-from dplr._validation import check_count, sentence
+from dplr._kit.recorder import Recorder, digest, numbers_as_bytes, numbers_of
+from dplr._kit.validation import check_count, sentence
 from dplr.privacy.calibration import RATE_UNITS
 
 _FINE = 2**36  # grid units in the scale of an exponential

@@ -834,13 +834,13 @@ def everything(terminal):
 
 def test_bars_are_for_terminals_and_a_pipe_stays_silent(folder, monkeypatch):
     options = (*FIT, "--mechanism", "ngd", "--delta", "1e-6", "--overwrite", "-q")
-    monkeypatch.setattr("dplr._progress._SECONDS", 0)
+    monkeypatch.setattr("dplr._kit.progress._SECONDS", 0)
     assert "descent" not in command(*options).stderr
     assert "descent" in command(*options, "--progress").stderr
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     try:
-        done = child(*options, before="import dplr._progress\ndplr._progress._SECONDS = 0", stderr=theirs)
+        done = child(*options, before="import dplr._kit.progress\ndplr._progress._SECONDS = 0", stderr=theirs)
         os.close(theirs)
         assert done.returncode == 0
         assert "descent" in everything(ours)

@@ -19,7 +19,7 @@ from dplr.estimators import _search, _trials
 from dplr.fitting.search import cut
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
-from dplr.tuning.selection import SCORE_UNITS
+from dplr.privacy.search.selection import SCORE_UNITS
 
 RIDGES = {"l2": [0.01, 1.0], "fit_intercept": [True, False]}
 STOPPING = {"method": "random_stopping", "runs": 3}
@@ -72,7 +72,7 @@ def test_what_a_search_holds_says_nothing_of_the_number_of_runs(monkeypatch):
     """Whatever the number is, a search has the same attributes, and none of them is the number."""
     X, y = rows()
     for runs in (1, 9, 23):
-        monkeypatch.setattr("dplr.tuning.counts.NegativeBinomial.draw", lambda *_, runs=runs: runs)
+        monkeypatch.setattr("dplr.privacy.search.counts.NegativeBinomial.draw", lambda *_, runs=runs: runs)
         search = dplr.PrivateSearch(logistic(), RIDGES, **STOPPING).fit(X, y)
         held = {name for name in vars(search) if name.endswith("_")}
         assert held == {
@@ -94,7 +94,7 @@ def test_candidates_are_drawn_with_replacement(monkeypatch):
         drawn.append(self.params)
         return None
 
-    monkeypatch.setattr("dplr.tuning.counts.NegativeBinomial.draw", lambda *_: 2)
+    monkeypatch.setattr("dplr.privacy.search.counts.NegativeBinomial.draw", lambda *_: 2)
     monkeypatch.setattr(_trials.Trial, "fit", fit)
     monkeypatch.setattr(_search, "cost", lambda *_: 0)
     trials = [_trials.Trial.of(est, {"place": place}, X, y, 1.0) for place in range(4)]
@@ -110,7 +110,7 @@ def test_candidates_are_drawn_with_replacement(monkeypatch):
 def test_the_first_of_the_best_noisy_scores_wins(monkeypatch):
     X, y = rows(50)
     noise, names = iter([5, 3, 3, 9]), iter("abcd")
-    monkeypatch.setattr("dplr.tuning.counts.NegativeBinomial.draw", lambda *_: 4)
+    monkeypatch.setattr("dplr.privacy.search.counts.NegativeBinomial.draw", lambda *_: 4)
     monkeypatch.setattr(_trials.Trial, "fit", lambda *_: next(names))
     monkeypatch.setattr(_search, "cost", lambda *_: 100)
     monkeypatch.setattr(Source, "laplace", lambda *_: np.array([next(noise)]))

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import dplr
-from dplr._progress import silent
+from dplr._kit.progress import silent
 from dplr.estimators import _base
 from dplr.estimators._callers import call_stack
 from dplr.fitting import planning

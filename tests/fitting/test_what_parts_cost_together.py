@@ -10,7 +10,7 @@ import pytest
 import dplr
 from dplr.fitting.search import plan_partition, plan_stopping
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
-from dplr.tuning.counts import law_of
+from dplr.privacy.search.counts import law_of
 from planned_facts import facts_of
 
 MISSED = 2.0**-64  # of a model by objective perturbation

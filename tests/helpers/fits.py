@@ -1,6 +1,6 @@
 """Fits of a problem that a test wrote itself, through the whole story: plan, reserve, run, commit."""
 
-from dplr._progress import silent
+from dplr._kit.progress import silent
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from dplr.tuning.counts import TruncatedPoisson
+from dplr.privacy.search.counts import TruncatedPoisson
 
 
 def pmf(law, most):

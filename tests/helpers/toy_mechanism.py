@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dplr._progress import silent
-from dplr._validation import check_positive, sentence
+from dplr._kit.progress import silent
+from dplr._kit.validation import check_positive, sentence
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Pure

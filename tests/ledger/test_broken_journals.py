@@ -49,7 +49,7 @@ BROKEN = {
         "DID NOT RAISE",
     ),
     "noise about other sums is used": (
-        [("_recorder.py", 'if found["about"] != about', "if False")],
+        [("_kit/recorder.py", 'if found["about"] != about', "if False")],
         NOISE + "other_parameters_do_not_use_its_noise",
         "DID NOT RAISE",
     ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dplr._progress import silent
+from dplr._kit.progress import silent
 from dplr.audit import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges

@@ -20,8 +20,8 @@ from dplr.audit import eps_lower_bound
 from dplr.estimators import _search, _trials
 from dplr.fitting import search as planning
 from dplr.noise import Source
-from dplr.tuning.counts import law_of
-from dplr.tuning.selection import SCORE_UNITS, choose
+from dplr.privacy.search.counts import law_of
+from dplr.privacy.search.selection import SCORE_UNITS, choose
 
 EPS, CANDIDATES, ROWS = 1.0, 4, 20
 

@@ -15,8 +15,8 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to
     assert FLOORS[name] * EPS <= CASES[name](RUNS) <= EPS * (1 + 1e-9)
 
 
-SELECTION, PLANS = "tuning/selection.py", "fitting/search.py"
-CALIBRATION, SENSITIVITY = "tuning/calibration.py", "privacy/sensitivity.py"
+SELECTION, PLANS = "privacy/search/selection.py", "fitting/search.py"
+CALIBRATION, SENSITIVITY = "privacy/search/calibration.py", "privacy/sensitivity.py"
 HALF = "rate = rounded_down(eps) / (2 * score_sum(SCORE_UNITS))"
 BROKEN = [
     ("choice", SELECTION, HALF, "rate = rounded_down(eps) / score_sum(SCORE_UNITS)"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplr._validation import check_choice, real_number, sentence
+from dplr._kit.validation import check_choice, real_number, sentence
 from dplr.audit._losses import Array, MarginLoss
 
 LAWS = ("gamma", "gaussian", "gauge")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dplr._validation import check_choice, check_count, sentence
+from dplr._kit.validation import check_choice, check_count, sentence
 from dplr.audit._density import LAWS, MECHANISMS, log_density, minimiser
 from dplr.audit._losses import MarginLoss
 

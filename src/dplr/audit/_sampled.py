@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dplr._validation import real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr.audit._losses import Array
 from dplr.privacy import gaussian
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplr._validation import check_choice, check_count, real_number, sentence
+from dplr._kit.validation import check_choice, check_count, real_number, sentence
 from dplr.audit._density import Body, log_density_ratio
 from dplr.audit._losses import Array, MarginLoss
 from dplr.privacy.guarantees import Neighbouring

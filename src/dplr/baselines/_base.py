@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._validation import check_choice, check_eps, sentence
+from dplr._kit.validation import check_choice, check_eps, sentence
 from dplr.baselines.grid import Grid, grid_of
 from dplr.baselines.hits import Positions
 from dplr.baselines.law import TwoSided, bins_per_column, two_sided
@@ -22,7 +22,7 @@ from dplr.baselines.limits import bins_of_each, check_size, check_threshold, che
 from dplr.baselines.solving import fitted
 from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
 from dplr.estimators._callers import call_stack
@@ -36,7 +36,7 @@ from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
-from dplr.ledger.handle import as_ledger
+from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms import NoPrivacy
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
@@ -46,7 +46,6 @@ from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.plan import Plan
 from dplr.rows import Rows, as_rows, encoded
 from dplr.rows.queries.moments import Moments
-from dplr.typing import BoundsLike, LedgerLike
 
 MODELS = ("logistic", "linear")
 Sampled = tuple[Positions, NDArray[np.float64]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_count, sentence
+from dplr._kit.validation import check_count, sentence
 from dplr.baselines.grid import Grid
 from dplr.baselines.law import MOST_CELLS, MOST_THETA, MOST_WALK, TwoSided
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dplr._validation import check_count, sentence
+from dplr._kit.validation import check_count, sentence
 from dplr.baselines._base import TableModel
 from dplr.baselines.hits import Positions
 from dplr.baselines.law import TwoSided, usual_threshold

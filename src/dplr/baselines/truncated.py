@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dplr.bounds.declared import BoundsLike
 from dplr.estimators import fit
 from dplr.mechanisms import FunctionalMechanism
-from dplr.typing import BoundsLike
 
 
 def truncated(

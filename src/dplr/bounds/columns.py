@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import describe, real_number, sentence
+from dplr._kit.validation import describe, real_number, sentence
 from dplr.bounds.kinds import (
     EXACT_INTEGER,
     INDICATOR,

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import check_names, read_products, write_products
@@ -23,6 +23,9 @@ from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 __all__ = [
     "GRID", "INTERCEPT", "MAX_FEATURES", "Bounds", "Geometry", "Pair", "Prep", "ball_prep", "box_prep", "layout_prep",
 ]  # fmt: skip
+
+BoundsLike: TypeAlias = "Bounds | Mapping[str, Any] | str | os.PathLike[str] | None"
+"""A `dplr.Bounds`, a mapping of column names to bounds, the path of a bounds file, or None."""
 
 MAX_FEATURES = 4096  # keeps a row's squared norm exact in float64 with room to spare
 

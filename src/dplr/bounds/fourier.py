@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import cosdg, ndtri, sindg
 
-from dplr._validation import check_choice, check_count, check_positive, sentence
+from dplr._kit.validation import check_choice, check_count, check_positive, sentence
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Column, Numeric, Pair, middle, short
 
 Matrix = NDArray[np.float64]

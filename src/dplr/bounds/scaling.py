@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds import units
 from dplr.bounds.columns import Column, Numeric, check_keys, read_column, read_levels, read_number, write_column
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dplr._validation import check_count, check_positive, sentence
+from dplr._kit.validation import check_count, check_positive, sentence
 from dplr.bounds.columns import check_keys
 
 # What a file of bounds and `Bounds.to_dict` call them.

@@ -62,7 +62,7 @@ def claimed(path: str, overwrite: bool) -> Iterator[None]:
 
 def write(path: str, data: bytes) -> None:
     """The file appears whole under its name, or there is an error and the name is as it was."""
-    from dplr._files import write_whole
+    from dplr._kit.files import write_whole
 
     with blamed(FILE):
         write_whole(os.path.realpath(path), data)

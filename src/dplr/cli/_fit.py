@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr._warnings import muted
+from dplr._kit.warnings import muted
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_model_output
 from dplr.cli._jobs import delivered, job_of, resume_option, uncounted

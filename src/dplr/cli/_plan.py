@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr._warnings import muted
+from dplr._kit.warnings import muted
 from dplr.cli._curve import check_curve, curve_options, simulated, widths
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import (

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dplr._keywords import suggests
-from dplr._options import documented
-from dplr._validation import check_choice, check_count, sentence
+from dplr._kit.keywords import suggests
+from dplr._kit.options import documented
+from dplr._kit.validation import check_choice, check_count, sentence
+from dplr.bounds.declared import BoundsLike
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures
@@ -32,9 +33,11 @@ from dplr.estimators._residual import ResidualRegressor
 from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
+from dplr.fitting.pretraining import PublicLike
+from dplr.ledger.handle import LedgerLike
 from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import MechanismLike
 from dplr.problem.losses import Loss, model_of, own_form
-from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 __all__ = [
     "BoundsEncoder", "Comparison", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression",

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplr._progress import bars, silent
-from dplr._validation import check_delta, check_eps, check_flag, sentence
-from dplr._warnings import PrivacyWarning, warn
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr._kit.progress import bars, silent
+from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
+from dplr._kit.warnings import PrivacyWarning, warn
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
@@ -34,24 +34,24 @@ from dplr.fitting.given import Given, features_alone, taken
 from dplr.fitting.one_vs_rest import Planned, published
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
-from dplr.fitting.pretraining import check_other_rows
+from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import Ready, Record, Released, blank, release
 from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget, NullLedger
-from dplr.ledger.handle import as_ledger
+from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.ledger.job import Job
 from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import MechanismLike
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
-from dplr.typing import BoundsLike, LedgerLike, MechanismLike, PublicLike
 
 # A number in a model file has so many bytes more than a zero, at most: a sign, 17 digits and an exponent.
 _DIGITS = 22

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._declared import estimator

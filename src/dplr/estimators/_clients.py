@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
-from dplr._warnings import PrivacyWarning, warn
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._learners import learners, names_of, promises, seeded

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
 from dplr.rows import as_table, predictors
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
-from dplr._keywords import suggests
-from dplr._options import documented
-from dplr._validation import real_number, sentence
+from dplr._kit.keywords import suggests
+from dplr._kit.options import documented
+from dplr._kit.validation import real_number, sentence
 
 T = TypeVar("T")
 

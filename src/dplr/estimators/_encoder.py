@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators._html import Drawn
 from dplr.rows import as_table, predictors
-from dplr.typing import BoundsLike
 
 
 class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]

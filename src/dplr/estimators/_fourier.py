@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from dplr._keywords import suggests
-from dplr._validation import sentence
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr._kit.keywords import suggests
+from dplr._kit.validation import sentence
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
 from dplr.estimators._html import Drawn
 from dplr.rows import as_table, encoded
-from dplr.typing import BoundsLike
 
 
 class FeatureRows(np.ndarray[Any, np.dtype[np.float64]]):

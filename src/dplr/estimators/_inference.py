@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._validation import check_flag, real_number, sentence
+from dplr._kit.validation import check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of

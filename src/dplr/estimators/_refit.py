@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.fitting.planning import SHRUNK, check_l2, l2_sentence, shrink_sentence
 from dplr.fitting.release import Record, Released
 from dplr.mechanisms import SHORTHANDS

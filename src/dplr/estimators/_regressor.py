@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn import linear_model
 from sklearn.base import RegressorMixin
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.estimators._base import PrivateLinearModel
 from dplr.problem.losses import model_of
 from dplr.rows import NUMERIC, OBJECTS, Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.estimators._declared import estimator
 from dplr.estimators._regressor import PrivateRegressor
 from dplr.problem.losses import Loss

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from dplr._keywords import suggests
-from dplr._validation import check_choice, check_count, check_eps, sentence
+from dplr._kit.keywords import suggests
+from dplr._kit.validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._chosen import ChosenModel
@@ -43,8 +43,8 @@ from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
-from dplr.tuning.counts import law_of
-from dplr.tuning.selection import SCORE_UNITS, choose
+from dplr.privacy.search.counts import law_of
+from dplr.privacy.search.selection import SCORE_UNITS, choose
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (

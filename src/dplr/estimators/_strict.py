@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import Levels
 from dplr.bounds.declared import Bounds
 from dplr.fitting.given import Given

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dplr._progress import silent
-from dplr._validation import sentence
+from dplr._kit.progress import silent
+from dplr._kit.validation import sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._columns import rows_to_predict
 from dplr.fitting.one_vs_rest import Planned

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
-from dplr._warnings import PrivacyWarning, warn
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.estimators._callers import Caller, Callers, is_cut, is_of_sklearn, is_ours
 from dplr.estimators._pipelines import functions_before, learned_before, learned_beside, seeded_before
 

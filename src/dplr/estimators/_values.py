@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows import as_float, as_table
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models

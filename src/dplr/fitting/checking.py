@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dplr._keywords import suggests
-from dplr._validation import describe, sentence
+from dplr._kit.keywords import suggests
+from dplr._kit.validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.given import taken
 from dplr.fitting.planning import PublicFacts
@@ -37,7 +37,6 @@ from dplr.rows import (
     survey,
 )
 from dplr.rows import numbers as as_numbers
-from dplr.typing import BoundsLike
 
 _SHOWN = 5  # values of a column
 _FEW_VALUES = 100  # whole numbers within so many units often reach both of their bounds

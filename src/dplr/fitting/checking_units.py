@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dplr._warnings import DataWarning
+from dplr._kit.warnings import DataWarning
 from dplr.fitting.given import Given
 from dplr.rows import RowWeights, as_target, look_alikes, row_weights
 

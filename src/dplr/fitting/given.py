@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name
 from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from numpy.typing import NDArray
 
-from dplr._progress import Track
-from dplr._validation import sentence
+from dplr._kit.progress import Track
+from dplr._kit.validation import sentence
 from dplr.fitting.outlook import expected
 from dplr.fitting.ranges import Ranges
 from dplr.mechanisms.protocol import Mechanism, class_block

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dplr._warnings import UtilityWarning, warn
+from dplr._kit.warnings import UtilityWarning, warn
 from dplr.mechanisms.protocol import Mechanism
 from dplr.problem.outlook import Outlook, outlook_of
 from dplr.problem.plan import Plan

@@ -10,28 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
-from dplr._warnings import PrivacyWarning, warn
+from dplr._kit.validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
-from dplr.bounds.declared import MAX_FEATURES, Bounds, as_bounds
+from dplr.bounds.declared import MAX_FEATURES, Bounds, BoundsLike, as_bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
-from dplr.fitting.pretraining import Public, PublicData, column_names, read_public, start
+from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
 from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, stated
 from dplr.fitting.units import ClassWeight, Declared, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
-from dplr.mechanisms.protocol import AIMS, Mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
-from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
 # Above it a guarantee says little, and the user is told; and where e^eps is no float64.
 _LITTLE, _OVERFLOW = 10.0, 700.0

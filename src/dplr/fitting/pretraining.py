@@ -6,13 +6,13 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
-from dplr._warnings import DataWarning, warn
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.columns import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
@@ -53,6 +53,45 @@ class PublicModel:
 
 
 Public = PublicData | PublicModel
+
+
+class FittedModel(Protocol):
+    """A linear model of scikit-learn or of this package after its fit.
+
+    Any object with these two attributes is one.
+
+    Attributes
+    ----------
+    coef_ : array-like of shape (n_features,), (1, n_features) or (n_classes, n_features)
+        Coefficients in the units of the features.
+    intercept_ : float, or array-like of shape (n_classes,)
+        Intercepts.
+
+    Privacy
+    -------
+    As `public` of a fit it must come from data that are disjoint from the private ones.
+
+    See Also
+    --------
+    dplr.fit : Start from such a model, with ``public=``.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from dplr.typing import FittedModel
+    >>> def slopes(model: FittedModel) -> list[float]:
+    ...     return np.ravel(model.coef_).tolist()
+    >>> [round(slope, 3) for slope in slopes(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))]
+    [2.0]
+    """
+
+    coef_: Any
+    intercept_: Any
+
+
+PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
+"""Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""
 
 
 def check_other_rows(public: Any, X: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track
-from dplr._recorder import digest
+from dplr._kit.progress import Track
+from dplr._kit.recorder import digest
 from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep

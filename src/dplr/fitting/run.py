@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track, silent
-from dplr._recorder import Recorder
+from dplr._kit.progress import Track, silent
+from dplr._kit.recorder import Recorder
 from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import Planned, fit_models
 from dplr.fitting.silence import silence

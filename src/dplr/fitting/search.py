@@ -1,6 +1,6 @@
 """The cost of a private search, from public facts alone: the plans of all candidates under one statement.
 
-Nothing here sees a private row. Proofs: tuning/tuning.md.
+Nothing here sees a private row. Proofs: privacy/search/tuning.md.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.fitting.one_vs_rest import Planned
 from dplr.fitting.planning import PublicFacts
 from dplr.privacy.composition import basic, exact, float_down, pure_eps_of_rho, pure_rho, rho_of
 from dplr.privacy.gaussian import gaussian_eps
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Pure
+from dplr.privacy.search.calibration import Law, largest_rho, lost_delta, run_delta, run_eps
+from dplr.privacy.search.counts import NegativeBinomial
+from dplr.privacy.search.selection import score_noise
 from dplr.privacy.statement import PrivacyStatement
-from dplr.tuning.calibration import Law, largest_rho, lost_delta, run_delta, run_eps
-from dplr.tuning.counts import NegativeBinomial
-from dplr.tuning.selection import score_noise
 
 PARTITION, STOPPING, PUBLIC = "partition", "random_stopping", "public"
 METHODS = (PARTITION, STOPPING, PUBLIC)

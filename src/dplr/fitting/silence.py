@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dplr._warnings import muted
+from dplr._kit.warnings import muted
 
 _quiet = threading.RLock()
 _quiet_fits: list[int] = []  # the threads of those that run now

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dplr._progress import row_bar
-from dplr._validation import sentence
+from dplr._kit.progress import row_bar
+from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.fitting.given import Given
 from dplr.fitting.one_vs_rest import is_several

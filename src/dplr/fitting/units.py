@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_positive, real_number, sentence
+from dplr._kit.validation import check_positive, real_number, sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.units import check_name, check_rows_per_person
 from dplr.privacy.unit import Unit

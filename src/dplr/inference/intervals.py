@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dplr._validation import real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr.inference.noise import weights
 from dplr.inference.reading import Reading
 from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, quantile, statistic, variances

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand

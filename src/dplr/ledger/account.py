@@ -6,7 +6,7 @@ import sqlite3
 from abc import abstractmethod
 from contextlib import AbstractContextManager
 
-from dplr._validation import check_count
+from dplr._kit.validation import check_count
 from dplr.ledger import transactions
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from dplr._recorder import Recorder
+from dplr._kit.recorder import Recorder
 from dplr.privacy.statement import PrivacyStatement
 
 

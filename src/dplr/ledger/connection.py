@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 WAIT_SECONDS = 60.0
 # Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.

@@ -8,8 +8,8 @@ import secrets
 import sqlite3
 import stat
 
-from dplr._files import sync_folder
-from dplr._validation import sentence
+from dplr._kit.files import sync_folder
+from dplr._kit.validation import sentence
 from dplr.ledger.connection import IN_USE, connect, explained
 from dplr.ledger.entries import Terms
 

@@ -8,9 +8,9 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, TypeAlias
 
-from dplr._validation import check_count, sentence
+from dplr._kit.validation import check_count, sentence
 from dplr.ledger import file as ledger_file
 from dplr.ledger import transactions
 from dplr.ledger.allotment import Allotment, piece_of
@@ -35,7 +35,9 @@ from dplr.ledger.terms import (
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
-from dplr.typing import LedgerLike
+
+LedgerLike: TypeAlias = "Ledger | Allotment | Job | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, what was set aside in one, a job of one, or the path of one that exists; None for no ledger."""
 
 # Of a new ledger: what 18 million models by objective perturbation need.
 _USUAL_DELTA = 1e-12

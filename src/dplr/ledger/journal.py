@@ -15,8 +15,8 @@ import zlib
 from types import TracebackType
 from typing import Self
 
-from dplr._files import sync, sync_folder
-from dplr._validation import sentence
+from dplr._kit.files import sync, sync_folder
+from dplr._kit.validation import sentence
 
 try:
     import fcntl

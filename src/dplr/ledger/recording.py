@@ -6,8 +6,8 @@ import contextlib
 import glob
 import os
 
-from dplr._validation import sentence
-from dplr._warnings import warn
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import warn
 from dplr.ledger.journal import Journal, name_of
 from dplr.ledger.transactions import Unended
 

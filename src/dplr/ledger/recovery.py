@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.account import Account
 from dplr.ledger.budget import Reservation, Stated

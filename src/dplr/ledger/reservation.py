@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NoReturn
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, ReservationLost
 from dplr.ledger.recording import Recording, remove_journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dplr._validation import SMALLEST_DELTA, SMALLEST_EPS
+from dplr._kit.validation import SMALLEST_DELTA, SMALLEST_EPS
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added
 

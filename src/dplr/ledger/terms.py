@@ -10,7 +10,7 @@ from decimal import ROUND_DOWN, Context
 from fractions import Fraction
 from typing import Any
 
-from dplr._validation import check_choice, check_delta, check_eps, check_flag, sentence
+from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
 from dplr.ledger.room import Room, counted, kind_of

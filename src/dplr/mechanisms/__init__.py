@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.mechanisms import functional, noisy_gd, perturbation, score
 from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.protocol import Description, Mechanism
-from dplr.typing import MechanismLike
+from dplr.mechanisms.protocol import Description, Mechanism, MechanismLike
 
 if TYPE_CHECKING:
     from dplr.mechanisms.functional.spec import FunctionalMechanism as FunctionalMechanism

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from dplr._progress import Track, silent
+from dplr._kit.progress import Track, silent
 from dplr.privacy.law import Law
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dplr.rows import Rows
 
 Shape = tuple[int | None, ...]
+MechanismLike: TypeAlias = "Mechanism | str"
+"""`"auto"`, a shorthand such as `"fm"`, or a spec such as ``dplr.FunctionalMechanism()``."""
 Intervals: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 # Where a delta was asked for: the law with the smaller noise, or Gaussian noise, which composes better.
 NOISES = ("smaller", "gaussian")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.model_file.readers import table
 from dplr.model_file.strict_json import MOST_BYTES, canonical, digest, parse, refuse
 

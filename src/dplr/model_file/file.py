@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dplr._files import write_whole
-from dplr._validation import sentence
+from dplr._kit.files import write_whole
+from dplr._kit.validation import sentence
 from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, refuse

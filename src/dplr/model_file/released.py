@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import describe
+from dplr._kit.validation import describe
 from dplr.fitting.ranges import BLOCKS
 from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.readers import anything, array, list_of, table, text

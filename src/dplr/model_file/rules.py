@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import describe
+from dplr._kit.validation import describe
 from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from typing import Any, NoReturn
 
-from dplr._validation import describe
+from dplr._kit.validation import describe
 
 MOST_BYTES = 2**26  # 64 MiB: checked before anything is read
 _MOST_DIGITS = 400  # an integer field holds at most 2^1024

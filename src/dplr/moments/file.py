@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._files import write_whole
+from dplr._kit.files import write_whole
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.fitting.planning import rows_sentence

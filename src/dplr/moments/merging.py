@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.fitting.planning import rows_sentence
 from dplr.moments import ABOUT
 from dplr.moments.released import Party, ReleasedMoments

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred

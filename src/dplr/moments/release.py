@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._keywords import suggests
-from dplr._validation import check_choice, check_delta, check_eps, sentence
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr._kit.keywords import suggests
+from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
@@ -25,7 +25,7 @@ from dplr.fitting.silence import silence
 from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
-from dplr.ledger.handle import as_ledger
+from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.protocol import NOISES
 from dplr.moments.law import cells, plan_release, spread
@@ -37,7 +37,6 @@ from dplr.problem.problem import Problem
 from dplr.rows import FaultyRows, Rows, as_rows, as_table
 from dplr.rows.queries.moments import Moments
 from dplr.rows.streams.source import Stream, as_stream
-from dplr.typing import BoundsLike, LedgerLike
 
 _LONGEST_NAME = 200
 

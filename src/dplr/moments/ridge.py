@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import check_choice, real_number, sentence
+from dplr._kit.validation import check_choice, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.moments.law import GAUSSIAN

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.kinds import INDICATOR, Bins, Levels, Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product

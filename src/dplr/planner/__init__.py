@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypedDict, TypeVar, Unpack
 
-from dplr._keywords import suggests
-from dplr._options import documented
-from dplr._progress import bars, silent
-from dplr._validation import check_count, check_eps, check_flag, sentence
+from dplr._kit.keywords import suggests
+from dplr._kit.options import documented
+from dplr._kit.progress import bars, silent
+from dplr._kit.validation import check_count, check_eps, check_flag, sentence
+from dplr.bounds.declared import BoundsLike
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise, public_facts
+from dplr.fitting.pretraining import PublicLike
 from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve, Point
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
@@ -25,7 +28,6 @@ from dplr.planner.widths import Width, Widths, widths_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
-from dplr.typing import BoundsLike, MechanismLike, PublicLike
 
 __all__ = [
     "Answer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dplr._validation import check_count, check_positive, real_number, sentence
+from dplr._kit.validation import check_count, check_positive, real_number, sentence
 
 LEAST_TABLES = 2  # of one table there is no standard error
 

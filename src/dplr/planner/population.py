@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds import Bounds, Pair
 from dplr.bounds.columns import write_column
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds import Bounds
 from dplr.fitting.planning import PublicFacts
+from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import Drawn, MadeUp, Population, coded_bounds, halves, read_sample
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, SQUARED, Loss
-from dplr.typing import MechanismLike
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored

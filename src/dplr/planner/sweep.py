@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dplr._progress import Track, silent
-from dplr._validation import check_count, check_delta, check_eps, sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import check_count, check_delta, check_eps, sentence
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO

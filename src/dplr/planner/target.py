@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_positive, sentence
+from dplr._kit.validation import check_positive, sentence
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG

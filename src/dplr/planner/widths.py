@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.simulation import simulator

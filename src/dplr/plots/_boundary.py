@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
 from dplr.plots._drawing import axes, color_of, marker_of, short, title
 from dplr.plots._view import Model, loss_words, read_model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplr._validation import check_count
+from dplr._kit.validation import check_count
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, short, tidy, title
 from dplr.plots._effects import Effects, read_effects
 from dplr.plots._view import Model, loss_words, read_model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, tidy, title
 from dplr.plots._view import printable
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplr._validation import check_eps, sentence
+from dplr._kit.validation import check_eps, sentence
 from dplr.plots._drawing import QUIET, axes, color_of, legend, marker_of, named_lines, short, tidy, title
 from dplr.plots._view import printable
 

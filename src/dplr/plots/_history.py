@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._drawing import axes, color_of, legend, tidy, title
 from dplr.plots._view import loss_words, read_model

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement

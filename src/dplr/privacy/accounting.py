@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy import optimize
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 
 # Below it rounding in the accountant's Fourier transforms would drown delta: of 10,000 steps it shows at 1e-12.

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from scipy import special
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.gaussian import gaussian_mu
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Protocol
 
-from dplr._validation import check_choice, check_count, check_delta, check_eps, sentence
+from dplr._kit.validation import check_choice, check_count, check_delta, check_eps, sentence
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu, pure_eps, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 

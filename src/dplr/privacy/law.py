@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import StrEnum
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 
 class Law(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from dplr._validation import SMALLEST_EPS, sentence
+from dplr._kit.validation import SMALLEST_EPS, sentence
 from dplr.privacy import accounting
 from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
 from dplr.privacy.composition import (

@@ -7,13 +7,13 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.outlook import Outlook
 from dplr.problem.problem import Problem
-from dplr.typing import LedgerLike
 
 if TYPE_CHECKING:
+    from dplr.ledger.handle import LedgerLike
     from dplr.ledger.terms import Price
 
 

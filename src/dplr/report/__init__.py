@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import read_effects
 from dplr.plots._view import printable, read_model

@@ -13,7 +13,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._recorder import Recorder
+from dplr._kit.recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows.array.rows import ArrayRows, check_shapes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr._validation import describe
-from dplr._warnings import DataWarning, warn
+from dplr._kit.validation import describe
+from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.scaling import Prep
 from dplr.rows.labels import Labels
 from dplr.rows.queries.totals import Faults

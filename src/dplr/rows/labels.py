@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
-from dplr._warnings import PrivacyWarning, warn
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
 from dplr.rows.tables.text import NUMBERS

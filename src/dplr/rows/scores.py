@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds.columns import Pair
+from dplr.privacy.search.selection import SCORE_UNITS
 from dplr.rows.labels import Labels
-from dplr.tuning.selection import SCORE_UNITS
 
 Matrix = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import check_count
+from dplr._kit.validation import check_count
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import describe, sentence
+from dplr._kit.validation import describe, sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy import special
 
-from dplr._validation import check_choice, check_count, check_eps, check_positive, real_number, sentence
+from dplr._kit.validation import check_choice, check_count, check_eps, check_positive, real_number, sentence
 
 MECHANISMS = ("output", "objective")
 """The mechanisms that the lemmas and theorems are about: what `mechanism` may be."""

@@ -6,7 +6,7 @@ import math
 
 from scipy import optimize
 
-from dplr._validation import check_choice, check_eps, check_positive, sentence
+from dplr._kit.validation import check_choice, check_eps, check_positive, sentence
 from dplr.utility._lemmas import MECHANISMS, ROUNDING, check_failure, check_radius, coefficient_of, noise_norm_quantile
 
 # Sridharan, Shalev-Shwartz and Srebro 2008, Theorem 1 at a = 1: F(w) - min F <= 2 (F_n(w) - min F_n)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import Level
 from dplr.estimators.export.parts import (
     Interval,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.estimators.export import graph, sql, steps
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.bounds.columns import INDICATOR, Bins, Column, Level, Levels, Numeric, Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product

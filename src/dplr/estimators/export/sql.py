@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.columns import Level
 from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of

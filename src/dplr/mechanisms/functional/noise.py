@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.mechanisms.functional.moments import MEAT, SQUARE, best_weight, square_l2_weight, square_weight
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Neighbouring

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import go_down
-from dplr._progress import Track
-from dplr._recorder import digest
+from dplr._kit.progress import Track
+from dplr._kit.recorder import digest
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, intervals_of, numeric_columns
 from dplr.noise import Ints, Source

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scipy import special
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.accounting import poisson_noise_multiplier
 from dplr.privacy.calibration import (
     GAUSSIAN_BITS,

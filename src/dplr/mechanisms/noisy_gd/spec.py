@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import CLIPPED
-from dplr._progress import Track, silent
-from dplr._validation import check_choice, check_count, check_positive, real_number, sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part

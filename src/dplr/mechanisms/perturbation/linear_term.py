@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.ridge import gauge_deviations

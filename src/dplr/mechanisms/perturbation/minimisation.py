@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import check_positive, sentence
+from dplr._kit.validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, model_of, models_with

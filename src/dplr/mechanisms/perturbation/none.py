@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dplr._progress import Track, silent
-from dplr._validation import sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import sentence
 from dplr.mechanisms.perturbation import ABOUT_NONE, minimisation
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source

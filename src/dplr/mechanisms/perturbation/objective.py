@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track, silent
-from dplr._validation import check_choice, sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import check_choice, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise

@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track, silent
-from dplr._validation import check_choice, check_positive, sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
 from dplr.mechanisms.protocol import NOISES, Description, Mechanism, instead

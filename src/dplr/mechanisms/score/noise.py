@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import (
     MOST_GAUSSIAN_NUMBERS,

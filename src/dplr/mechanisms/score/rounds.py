@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track
+from dplr._kit.progress import Track
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.mechanisms.score import defaults

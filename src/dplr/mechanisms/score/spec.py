@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._progress import Track, silent
-from dplr._validation import sentence
+from dplr._kit.progress import Track, silent
+from dplr._kit.validation import sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Description, Mechanism, Shape
 from dplr.mechanisms.score import ABOUT, rounds

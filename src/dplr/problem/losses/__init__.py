@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dplr._validation import check_choice, sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.problem.losses.huber_residual import huber_residual
 from dplr.problem.losses.huber_svm import huber_svm
 from dplr.problem.losses.logistic import LOGISTIC

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 Vector = NDArray[np.float64]
 FORMS = ("margin", "residual", "family")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.estimand import Estimand
 
 if TYPE_CHECKING:

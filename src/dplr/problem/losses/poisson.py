@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.problem.losses.loss import Loss, loss_of
 
 # That of counts from 0 on, whatever their largest is: public facts replace it by that of the declared target.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dplr._validation import real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr.problem.losses.knots import knotted
 from dplr.problem.losses.loss import Loss, loss_of
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, gradients_of_many
-from dplr._recorder import Recorder
-from dplr._validation import sentence
+from dplr._kit.recorder import Recorder
+from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss

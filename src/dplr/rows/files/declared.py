@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.files.kinds import Kind
 
 if TYPE_CHECKING:

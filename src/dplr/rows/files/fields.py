@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dplr._warnings import DataWarning, warn
+from dplr._kit.warnings import DataWarning, warn
 from dplr.rows.files.kinds import Kind
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"

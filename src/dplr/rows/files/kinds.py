@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 # Encodings in which every byte is a character by itself. In others a record that ends in the middle of a character, or
 # in an escape that is still open, may change how the next one is read.

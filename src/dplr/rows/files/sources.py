@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.files.csv import CsvPart, csv_parts, csv_schema
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet, parquet_parts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import check_positive, sentence
+from dplr._kit.validation import check_positive, sentence
 from dplr.rows.labels import Labels
 
 

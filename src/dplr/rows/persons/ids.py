@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.persons.canonical import FAULTS, MISSING, canonical, exact_below
 from dplr.rows.persons.numbering import NOBODY, Bytes, Integers, Numbering, of_bytes, of_integers, of_texts
 from dplr.rows.tables.text import is_arrow, is_arrow_dictionary

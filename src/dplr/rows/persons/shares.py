@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
-from dplr._warnings import DataWarning, warn
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import DataWarning, warn
 from dplr.rows.persons.counts import PersonCounts
 from dplr.rows.persons.ids import read_ids, refuse_faults
 from dplr.rows.tables.target import OTHER, TEXT, as_target

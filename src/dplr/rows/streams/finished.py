@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from dplr._recorder import Recorder, digest
+from dplr._kit.recorder import Recorder, digest
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.streams.parts import LocalParts, Parts, Pass, Progress
 from dplr.rows.streams.passes import SumPass, Totals

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.stamp import FileChanged
 from dplr.rows.streams.answers import dump_fault

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import sentence
-from dplr._warnings import DataWarning, muted
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.labels import LabelRule, Labels

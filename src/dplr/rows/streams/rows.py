@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows
-from dplr._recorder import Recorder
-from dplr._validation import sentence
-from dplr._warnings import DataWarning, muted
+from dplr._kit.recorder import Recorder
+from dplr._kit.validation import sentence
+from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss

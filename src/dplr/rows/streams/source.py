@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._validation import check_count, sentence
+from dplr._kit.validation import check_count, sentence
 from dplr.rows.files.csv import CsvPart
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import footer_of, is_parquet

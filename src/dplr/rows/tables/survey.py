@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from dplr._validation import describe
+from dplr._kit.validation import describe
 from dplr.bounds.columns import Column, Levels, Pair
 from dplr.rows.tables.text import MISSING, UNKNOWN
 from dplr.rows.tables.writers import codes, numbers

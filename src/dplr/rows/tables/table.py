@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 
 Matrix = NDArray[np.float64]
 

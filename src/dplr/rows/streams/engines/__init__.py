@@ -9,7 +9,7 @@ import importlib
 import pickle
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.streams.parts import LocalParts, Parts
 
 # (library, class) -> the file here whose `parts_of` reads its objects.

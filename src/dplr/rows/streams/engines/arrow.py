@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import told_by
 from dplr.rows.files.stamp import Stamp

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
 

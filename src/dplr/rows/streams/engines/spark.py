@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
 from dplr.rows.streams.parts import LocalParts, Part, Pass, Progress, RemotePass, sum_part

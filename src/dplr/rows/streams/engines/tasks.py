@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeVar
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.rows.streams.answers import WorkerFault
 from dplr.rows.streams.parts import Part, PartList, Pass, Progress, RemotePass
 

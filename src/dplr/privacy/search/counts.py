@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from dplr._validation import real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr.privacy.composition import exact
 
 _MARGIN = 1 + 2.0**-40

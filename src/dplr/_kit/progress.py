@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from dplr._warnings import warn
+from dplr._kit.warnings import warn
 
 # A bar appears only for what takes longer.
 _SECONDS = 1.0

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dplr.noise import Source
-from dplr.tuning.selection import SCORE_UNITS, choose, rounded_down, score_noise
+from dplr.privacy.search.selection import SCORE_UNITS, choose, rounded_down, score_noise
 
 
 class Told:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dplr.privacy.composition import exact
-from dplr.tuning.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps
-from dplr.tuning.counts import TruncatedPoisson, law_of
+from dplr.privacy.search.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps
+from dplr.privacy.search.counts import TruncatedPoisson, law_of
 from run_counts import pmf
 
 FINITE = (-0.5, 0.0, 1.0, 2.0)

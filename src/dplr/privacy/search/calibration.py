@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.privacy.composition import exact, float_down, float_up
-from dplr.tuning.counts import NegativeBinomial, TruncatedPoisson
+from dplr.privacy.search.counts import NegativeBinomial, TruncatedPoisson
 
 Law = NegativeBinomial | TruncatedPoisson
 Vector = NDArray[np.float64]

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dplr._validation import sentence
+from dplr._kit.validation import sentence
 from dplr.privacy.calibration import LARGEST_SCALE
 from dplr.privacy.composition import exact
+from dplr.privacy.search.counts import Coins
 from dplr.privacy.sensitivity import score_sum
-from dplr.tuning.counts import Coins
 
 # A record's score is a whole number of these units, from 0 (best) to 1 (worst).
 SCORE_UNITS = 2**20

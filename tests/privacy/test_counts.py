@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dplr.noise import Source
-from dplr.tuning.counts import NegativeBinomial, TruncatedPoisson, law_of
+from dplr.privacy.search.counts import NegativeBinomial, TruncatedPoisson, law_of
 from run_counts import pmf
 
 SHAPES = (-0.5, 0.0, 0.3, 1.0, 2.5, math.inf)
