@@ -840,7 +840,7 @@ def test_bars_are_for_terminals_and_a_pipe_stays_silent(folder, monkeypatch):
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     try:
-        done = child(*options, before="import dplr._kit.progress\ndplr._progress._SECONDS = 0", stderr=theirs)
+        done = child(*options, before="import dplr._kit.progress\ndplr._kit.progress._SECONDS = 0", stderr=theirs)
         os.close(theirs)
         assert done.returncode == 0
         assert "descent" in everything(ours)

@@ -38,28 +38,29 @@ def test_lengths_of_logistic_coefficients_are_closer_to_the_truth_without_noise(
 
 
 def test_fm_keeps_the_options_that_were_set():
-    def calibration(mechanism):
+    def solution(mechanism):
         given = {"n_rows": 20_000, "eps": 1.0, "bounds": BOUNDS, "aim": "coefficients"}
-        return dplr.plan(mechanism=mechanism, **given).statement.calibration
+        return dplr.plan(mechanism=mechanism, **given).statement.solution
 
-    assert "stein quadratic" in calibration("fm")
-    assert "taylor quadratic" in calibration(dplr.FunctionalMechanism(approximation="taylor"))
+    taylor = dplr.FunctionalMechanism(approximation="taylor")
+    assert "the stein quadratic in place of the logistic loss" in solution("fm")
+    assert "the taylor quadratic in place of the logistic loss" in solution(taylor)
 
 
 def test_the_statement_names_ridge_and_trimming_and_those_of_a_refit():
     est = dplr.fit(X, NUMBER, eps=1.0, mechanism="fm", **LINEAR)
     shrunk = "coefficients are shrunk by "
     both = "a ridge of 4 deviations of the noise and dropping directions up to 4 deviations of the noise"
-    assert shrunk + both in est.privacy_.assumptions
+    assert shrunk + both in est.privacy_.solution
     other = est.refit(aim="coefficients")
-    assert f"{shrunk}dropping directions up to 2 deviations of the noise" in other.privacy_.assumptions
+    assert f"{shrunk}dropping directions up to 2 deviations of the noise" in other.privacy_.solution
     assert (other.privacy_.eps, other.released_["linear"].tolist()) == (1.0, est.released_["linear"].tolist())
     back = other.refit(aim="prediction")
     assert back.coef_.tolist() == est.coef_.tolist()
-    assert shrunk + both in back.privacy_.assumptions
+    assert shrunk + both in back.privacy_.solution
     ridged = est.refit(l2=0.1)
-    assert "ridge of" not in str(ridged.privacy_.assumptions)
-    assert "l2 = 0.1" in ridged.privacy_.assumptions
+    assert "ridge of" not in str(ridged.privacy_.solution)
+    assert "l2 = 0.1" in ridged.privacy_.solution
     assert shrunk not in str(dplr.plan(n_rows=9, n_features=2, eps=math.inf, mechanism="fm").statement)
 
 
@@ -109,5 +110,5 @@ def test_the_statement_of_a_refit_names_the_quadratic_that_it_solved():
         (est.refit(aim="coefficients").refit(aim="prediction"), "minimax"),
     ):
         for statement in (other.privacy_, other._record.plan.statement):
-            assert f"solved for the {name} quadratic instead of the logistic loss" in statement.calibration
-            assert statement.calibration.count("quadratic instead") == 1
+            quadratics = [words for words in statement.solution if "quadratic" in words]
+            assert quadratics == [f"the {name} quadratic in place of the logistic loss"]

@@ -56,7 +56,7 @@ def test_every_mechanism_has_a_table_of_coefficients_or_refuses_before_it_spends
     options = {"eps": eps, "delta": delta, "mechanism": name, "model": model, "bounds": bounds_of(model)}
     if (name, model) in HAVE and (name, delta) != ("score", 0.0):
         est = dplr.fit(TABLE, y, aim="coefficients", ledger=ledger, **options)
-        assert 'aim = "coefficients"' in est.privacy_.assumptions
+        assert 'aim = "coefficients"' in est.privacy_.solution
         assert [line.name for line in est.summary().lines] == ["age", "flag", "level=b", "level=c", "(intercept)"]
         return
     with pytest.raises(ValueError, match=r'`(aim` must be "prediction"|delta` must be positive|model` must be)'):
@@ -114,7 +114,7 @@ def test_an_eps_or_delta_that_is_out_of_range_is_said_and_not_taken_for_a_lack_o
 
 def test_what_a_user_set_stays():
     spec = dplr.FunctionalMechanism(approximation="taylor")
-    assert "taylor quadratic" in taken(mechanism=spec).calibration
+    assert "the taylor quadratic in place of the logistic loss" in taken(mechanism=spec).solution
     with pytest.raises(ValueError, match="unequal variances"):
         taken(mechanism=dplr.FunctionalMechanism(intervals="off"))
     assert taken(mechanism=dplr.ObjectivePerturbation(coef_norm=1.0)).mechanism == "objective"

@@ -400,7 +400,7 @@ def test_refit_of_all_classes_needs_no_data_and_no_further_eps(data, book):
     assert_array_equal(same.coef_, est.coef_)
     shrunk = est.refit(l2=10.0)
     assert np.linalg.norm(shrunk.coef_) < 0.5 * np.linalg.norm(est.coef_)
-    assert shrunk.privacy_.assumptions[-1].startswith("another model from an earlier release")
+    assert shrunk.privacy_.solution[-1].startswith("another model from an earlier release")
     assert shrunk.released_["linear['a']"] is est.released_["linear['a']"]
     assert len(book.events) == 3
     printed = fit(data, PRINTED, eps=5.0)

@@ -127,8 +127,8 @@ def test_refit_gives_another_model_from_the_same_numbers_and_draws_nothing(data,
     assert other.released_ is est.released_
     assert_array_equal(est.coef_, before)
     assert np.linalg.norm(other.coef_) < np.linalg.norm(est.coef_)
-    assert "no further privacy loss" in other.privacy_.assumptions[-1]
-    assert "l2 = 0.5" in other.privacy_.assumptions
+    assert "no further privacy loss" in other.privacy_.solution[-1]
+    assert "l2 = 0.5" in other.privacy_.solution
     assert other.privacy_.released == est.privacy_.released
     assert other.get_params()["l2"] == 0.5
     assert other.predict(X[:3]).shape == (3,)

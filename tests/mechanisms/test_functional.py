@@ -476,4 +476,4 @@ def test_adassp_solves_the_release_that_fm_has_with_that_ridge_and_says_so():
     ridge = adassp_ridge(matrix, diagonal_deviation(plan.statement.released))
     assert ridge > 0
     assert_allclose(est.coef_, np.linalg.solve(matrix + ridge * np.eye(3), vector), rtol=1e-9)
-    assert any("shrunk by the ridge of AdaSSP" in said for said in est.privacy_.assumptions)
+    assert any("shrunk by the ridge of AdaSSP" in said for said in est.privacy_.solution)

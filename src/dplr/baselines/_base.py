@@ -30,7 +30,7 @@ from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
 from dplr.fitting.one_vs_rest import is_several
-from dplr.fitting.planning import PublicFacts, check_promise, l2_sentence
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import Ready, Record
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
@@ -190,7 +190,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             neighbouring=problem.neighbouring,
             released={"counts": _block(law, grid, sensitivity)},
             calibration=named,
-            assumptions=(*(fact for fact in problem.assumptions if fact != l2_sentence(None)), *_middles(layout)),
+            assumptions=(*problem.assumptions, *_middles(layout)),
             arithmetic="integer",
             reproducible=False,
             source=f"{self._source_of}; dplr baselines/histogram.md, theorems 1 and 2",

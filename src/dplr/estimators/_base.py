@@ -159,7 +159,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         >>> import numpy as np, dplr
         >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
         >>> est = dplr.fit(X, X[:, 0] > 0, eps=1.0, mechanism="fm")
-        >>> est.refit(l2=1.0).privacy_.assumptions[-1]
+        >>> est.refit(l2=1.0).privacy_.solution[-1]
         'another model from an earlier release: no further privacy loss'
         """
         check_is_fitted(self)

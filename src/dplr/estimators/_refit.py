@@ -9,13 +9,12 @@ from typing import Any
 from sklearn.base import clone
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.fitting.planning import SHRUNK, check_l2, l2_sentence, shrink_sentence
+from dplr.fitting.planning import check_l2, solution
 from dplr.fitting.release import Record, Released
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import AIMS
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import Loss
-from dplr.problem.plan import Plan
 from dplr.summary.columns import positions
 
 SAME_RELEASE = "another model from an earlier release: no further privacy loss"
@@ -48,8 +47,10 @@ def refit(
     if l2 is not None:
         plan = replace(plan, problem=replace(plan.problem, l2=check_l2(l2)))
         mechanism.check(plan.problem)
-    plan = replace(plan, statement=_says_so(plan.statement, plan, record.mechanism, mechanism))
-    statement = _says_so(fitted.privacy_, plan, record.mechanism, mechanism)
+    statement: PrivacyStatement = fitted.privacy_
+    words = (*solution(mechanism, plan.problem, statement.eps), SAME_RELEASE)
+    plan = replace(plan, statement=replace(plan.statement, solution=words))
+    statement = replace(statement, solution=words)
     model = clone(fitted).set_params(  # the parameters of the release, whatever was set since
         mechanism=mechanism,
         eps=statement.eps,
@@ -78,13 +79,3 @@ def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> A
         option.name for option in fields(defaults) if getattr(defaults, option.name) != getattr(aimed, option.name)
     ]
     return replace(mechanism, **({name: getattr(template, name) for name in names} | override))
-
-
-def _says_so(statement: PrivacyStatement, plan: Plan, before: Any, mechanism: Any) -> PrivacyStatement:
-    """The statement of the release, with what is said of the solution as it is now."""
-    earlier, now = (f"solved for the {getattr(spec, 'approximation', '')} quadratic" for spec in (before, mechanism))
-    calibration = statement.calibration.replace(earlier, now)
-    stale = ("l2 = ", "aim = ", SHRUNK)
-    facts = [fact for fact in statement.assumptions if not fact.startswith(stale) and fact != SAME_RELEASE]
-    solved = [l2_sentence(plan.problem.l2), *shrink_sentence(mechanism, plan.problem)]
-    return replace(statement, calibration=calibration, assumptions=(*facts, *solved, SAME_RELEASE))

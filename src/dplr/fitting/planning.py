@@ -155,7 +155,6 @@ class PublicFacts:
         if self.start is not None:
             w0, sentences = start(self.start, problem, self.prep, self.classes)
             facts += sentences
-        facts.append(l2_sentence(ridge))
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
         return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
@@ -176,21 +175,20 @@ class PublicFacts:
         )
         pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.plan))
         if pure is not None:
-            return _without_delta(pure, pure_sentence(self.delta))
+            return _without_delta(pure, self.delta, pure_sentence(self.delta))
         is_used = planned.statement.delta >= self.delta
-        return planned if is_used else _without_delta(planned, unused_sentence(self.delta))
+        return planned if is_used else _without_delta(planned, self.delta, unused_sentence(self.delta))
 
     def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
-        facts = list(self.problem.assumptions)
         mechanism, reason = self._selection(eps)
-        if reason:
-            facts.append(f'mechanism = "auto": {mechanism.about.name}, as {reason}')
-        if self.aim == COEFFICIENTS:
-            facts.append(f'aim = "{self.aim}"')
-        if not math.isinf(eps):
-            facts += shrink_sentence(mechanism, self.problem)
-        return mechanism, replace(self.problem, assumptions=tuple(facts))
+        chosen = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',) if reason else ()
+        aim = (f'aim = "{self.aim}"',) if self.aim == COEFFICIENTS else ()
+        return mechanism, replace(
+            self.problem,
+            assumptions=(*self.problem.assumptions, *chosen),
+            solution=(*aim, *solution(mechanism, self.problem, eps)),
+        )
 
     def _selection(self, eps: float) -> tuple[Mechanism, str]:
         """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
@@ -291,26 +289,18 @@ def unused_sentence(delta: float) -> str:
     return f"pure noise, which does not use delta = {delta:g}"
 
 
-def _without_delta(planned: Planned, why: str) -> Planned:
-    """The plan with a statement that says why it has no delta, or a smaller one."""
+def _without_delta(planned: Planned, unused: float, why: str) -> Planned:
+    """The plan with a statement that says why it does not use this delta."""
     calibration = f"{planned.statement.calibration}; {why}"
-    plan, statement = planned.plan, replace(planned.statement, calibration=calibration)
+    plan, statement = planned.plan, replace(planned.statement, calibration=calibration, unused_delta=unused)
     of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
     return planned._replace(plan=of_one, statement=statement)
 
 
-SHRUNK = "coefficients are shrunk by "
-
-
-def shrink_sentence(mechanism: Mechanism, problem: Problem) -> list[str]:
-    """The statement's sentence on a mechanism that shrinks coefficients beside the ridge."""
-    words = mechanism.shrinks(problem)
-    return [SHRUNK + words] if words else []
-
-
-def l2_sentence(l2: float | None) -> str:
-    """The statement's sentence on the ridge."""
-    return "l2 = 'auto', a function of public facts" if l2 is None else f"l2 = {l2:g}"
+def solution(mechanism: Mechanism, problem: Problem, eps: float) -> tuple[str, ...]:
+    """The statement's sentences on the ridge, and on how the mechanism comes to coefficients."""
+    ridge = "l2 = 'auto', a function of public facts" if problem.l2 is None else f"l2 = {problem.l2:g}"
+    return (ridge, *mechanism.solution(problem, eps))
 
 
 def public_facts(

@@ -159,9 +159,9 @@ class Mechanism(ABC):
         """
         return None
 
-    def shrinks(self, problem: Problem) -> str:
-        """Say what pulls the coefficients towards the start beside the ridge `l2`; empty for nothing."""
-        return ""
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """Return sentences of the statement on how coefficients follow from the release, the ridge aside."""
+        return ()
 
     def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int | None:
         """Count the directions that a model dropped from what was released; None where nothing is ever dropped."""

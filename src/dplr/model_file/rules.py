@@ -14,7 +14,6 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
-from dplr.fitting.planning import pure_sentence, unused_sentence
 from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.readers import check_room
@@ -70,9 +69,7 @@ def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement
     without_delta, with_delta = (laws <= set(names) for names in about.laws)
     several = is_several(values["classes"])
     least: float = about.least_delta * (len(values["classes"]) if several else 1)
-    reasons = (pure_sentence(delta), unused_sentence(delta))
-    has_none = delta == 0 or any(why in statement.calibration for why in reasons)
-    deltas = {least} if without_delta and has_none else set()
+    deltas = {least} if without_delta and delta == statement.unused_delta else set()
     if delta > 0 and (with_delta or (without_delta and several)):
         deltas.add(delta)
     return deltas

@@ -75,6 +75,8 @@ _STATEMENT: dict[str, Reader] = {
     "arithmetic": choice("integer", "real-arithmetic"),
     "reproducible": flag,
     "source": text,
+    "solution": list_of(text, 0, 2**10),
+    "unused_delta": number(0.0, 1.0),
     "version": text,
 }
 # Keys of some statements only: of persons or weights, of coefficients, and of guarantees that do not cover everything.
@@ -113,6 +115,8 @@ def write_statement(statement: PrivacyStatement) -> dict[str, Any]:
             "arithmetic": statement.arithmetic,
             "reproducible": statement.reproducible,
             "source": statement.source,
+            "solution": list(statement.solution),
+            "unused_delta": float(statement.unused_delta),
             "version": statement.version,
         }
         | uncovered
@@ -153,7 +157,8 @@ def read_statement(
     if "estimand" in fields:
         fields["estimand"] = Estimand(fields["estimand"])
     fields["neighbouring"] = Neighbouring(fields["neighbouring"])
-    fields["assumptions"], fields["uncovered"] = tuple(fields["assumptions"]), tuple(fields.get("uncovered", ()))
+    for name in ("assumptions", "solution", "uncovered"):
+        fields[name] = tuple(fields.get(name, ()))
     releases = {}
     for k, release in enumerate(fields["released"]):
         name = release.pop("block")

@@ -74,10 +74,9 @@ def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: Privacy
 
 
 def _check_count(values: dict[str, Any], statement: PrivacyStatement) -> None:
-    """The statement counts persons where it protects them, and only there."""
-    begins = rows_sentence(0, "replace_one", "persons").removesuffix("0")
-    facts = [fact for fact in statement.assumptions if fact.startswith(begins)]
-    counted = statement.unit.person is not None and statement.neighbouring == "replace_one"
-    if facts != ([f"{begins}{values['n_rows']}"] if counted else []):
-        rule = "must count persons where they are protected under replace_one, and only there"
-        refuse("model.statement.assumptions", rule, facts)
+    """The statement has the number of units under replace_one."""
+    if statement.neighbouring == "replace_one":
+        fact = rows_sentence(values["n_rows"], "replace_one", statement.unit.many)
+        if fact not in statement.assumptions:
+            rule = f"must count {statement.unit.many}: {fact}"
+            refuse("model.statement.assumptions", rule, list(statement.assumptions))

@@ -196,7 +196,7 @@ def planned(
     if pure is None or spread(pure.statement) >= spread(plan.statement):
         return plan
     calibration = f"{pure.statement.calibration}; {pure_sentence(delta)}"
-    return Plan(problem, replace(pure.statement, calibration=calibration))
+    return Plan(problem, replace(pure.statement, calibration=calibration, unused_delta=delta))
 
 
 def _pure(problem: Problem, eps: float) -> Plan | None:

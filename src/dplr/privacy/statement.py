@@ -132,6 +132,10 @@ class PrivacyStatement:
         True where the noise came from a seed; then there is no privacy against anyone who knows the seed.
     source : str
         Theorem and proof.
+    solution : tuple of str
+        How the coefficients follow from what is released, as far as options decide it: ridge, shrinkage, quadratic.
+    unused_delta : float
+        The delta that was asked for, where pure noise was taken, which has no use for it; else 0.
     unit : dplr.privacy.Unit
         Whom the guarantee protects, one row or one person with all their rows, and how much rows count.
     estimand : {"mean", "probability", "log-odds", "log-rate", "location", "margin"} or None
@@ -177,6 +181,8 @@ class PrivacyStatement:
     arithmetic: str
     reproducible: bool
     source: str
+    solution: tuple[str, ...] = ()
+    unused_delta: float = 0.0
     unit: Unit = ROW
     estimand: Estimand | None = None
     uncovered: tuple[str, ...] = ()
@@ -191,7 +197,7 @@ class PrivacyStatement:
         return hash(
             (
                 *(self.mechanism, self.eps, self.delta, self.guarantee, self.unit),
-                *(tuple(self.released.items()), self.assumptions, self.uncovered),
+                *(tuple(self.released.items()), self.assumptions, self.solution, self.uncovered),
             )
         )
 
@@ -253,6 +259,7 @@ class PrivacyStatement:
             grid = f", on a grid of {block.grid:.3g}" if block.grid else ""
             lines.append(("released", f"{name}: {count} numbers, {noise}{grid}"))
         lines += [("calibration", self.calibration), ("arithmetic", self.arithmetic), ("source", self.source)]
+        lines += [("solution", words) for words in self.solution]
         if self.estimand is not None:
             lines.append(("coefficients", self.estimand.words))
         if self.reproducible:

@@ -24,6 +24,7 @@ class Problem:
     unit : whom the guarantee protects, and how much rows count.
     clippable : columns of numbers that a mechanism may clip to ranges which it can tell from what it releases anyway.
     assumptions : sentences, one for each fact taken as public.
+    solution : sentences on how coefficients follow from what is released.
     """
 
     loss: Loss
@@ -35,6 +36,7 @@ class Problem:
     w0: tuple[float, ...] | None = None
     clippable: tuple[int, ...] = ()
     unit: Unit = ROW
+    solution: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """A relation given as a string would pass for neither."""

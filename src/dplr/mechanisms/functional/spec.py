@@ -172,8 +172,6 @@ class FunctionalMechanism(Mechanism):
             released, named = laplace_release(problem, sizes, per_run, self.coef_norm, len(classes), paper)
         if self.unbounded == "rerun" and math.isfinite(eps):
             named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
-        if problem.loss.classification:
-            named += f"; solved for the {self.approximation} quadratic instead of the logistic loss"
         source = "theorem 6" if self.unbounded == "rerun" else "theorem 1" if delta == 0 else "theorem 4"
         if self.intervals == "robust" and math.isfinite(eps):
             source = "theorem 8" if delta == 0 else "theorem 7"
@@ -187,6 +185,7 @@ class FunctionalMechanism(Mechanism):
             released=released,
             calibration=named,
             assumptions=problem.assumptions,
+            solution=problem.solution,
             arithmetic="integer",
             reproducible=False,
             source=f"Zhang et al. 2012; dplr functional.md, {source}",
@@ -234,8 +233,15 @@ class FunctionalMechanism(Mechanism):
             self, **{name: options[name] for name in options if getattr(self, name) == getattr(defaults, name)}
         )
 
-    def shrinks(self, problem: Problem) -> str:
-        """The ridge in deviations of the noise, and the directions that are dropped."""
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """The quadratic in place of the logistic loss, and what shrinks the coefficients."""
+        shrinkage = "" if math.isinf(eps) else self._shrinkage(problem)
+        words = [f"coefficients are shrunk by {shrinkage}"] if shrinkage else []
+        quadratic = f"the {self.approximation} quadratic in place of the logistic loss"
+        return (quadratic, *words) if problem.loss.classification else tuple(words)
+
+    def _shrinkage(self, problem: Problem) -> str:
+        """The ridge in deviations of the noise, and the directions that are dropped; empty for none."""
         if self.unbounded != "trim":
             return "the ridge of AdaSSP" if self.unbounded == "adassp" and problem.l2 is None else ""
         ridge = self.ridge_deviations if problem.l2 is None else 0.0

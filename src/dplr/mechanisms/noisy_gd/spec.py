@@ -170,6 +170,7 @@ class NoisyGradientDescent(Mechanism):
             released=cost.released,
             calibration=f"{descent.steps} sums over {batch}, {clipping_words(descent)}{cost.remark}",
             assumptions=(*problem.assumptions, CLIPS) if clips(problem, cost.released) else problem.assumptions,
+            solution=problem.solution,
             arithmetic="integer",
             reproducible=False,
             source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
@@ -180,8 +181,7 @@ class NoisyGradientDescent(Mechanism):
 
     def _check_delta(self, eps: float, delta: float) -> None:
         if delta == 0 and math.isfinite(eps):
-            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "
-            remedy += '"fm", "output" or "objective".'
+            remedy = 'Gaussian noise has no pure guarantee: use 1e-6, say, or mechanism "fm", "output" or "objective".'
             raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
 
     def check(self, problem: Problem) -> None:

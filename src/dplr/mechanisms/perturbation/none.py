@@ -65,6 +65,7 @@ class NoPrivacy(Mechanism):
             released={"coef": Release((problem.geometry.n_coefs,), 0.0, Law.NONE, 0.0, 0.0)},
             calibration=f"none: the exact minimiser, Lam = {ridge:.6g}",
             assumptions=minimisation.assumptions(problem),
+            solution=problem.solution,
             arithmetic="real-arithmetic",
             reproducible=False,
             source="no privacy",

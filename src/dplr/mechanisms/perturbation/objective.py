@@ -244,6 +244,7 @@ class ObjectivePerturbation(Mechanism):
             f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
+            solution=problem.solution,
             arithmetic="real-arithmetic",
             reproducible=False,
             source=_SOURCES[self.calibration],

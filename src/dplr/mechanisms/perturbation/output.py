@@ -135,6 +135,7 @@ class OutputPerturbation(Mechanism):
             f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
             f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
+            solution=problem.solution,
             arithmetic="real-arithmetic",
             reproducible=False,
             source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",

@@ -115,6 +115,7 @@ class ScoreRelease(Mechanism):
             released=released,
             calibration=_calibration(planned, problem) if math.isfinite(eps) else "none: eps = inf",
             assumptions=problem.assumptions,
+            solution=problem.solution,
             arithmetic=self.about.arithmetic,
             reproducible=False,
             source="dplr score.md, theorem 1",
@@ -142,9 +143,11 @@ class ScoreRelease(Mechanism):
         """Sum exactly at zero, add integer noise, step, and again."""
         return rounds.run(rows, plans, source, track)
 
-    def shrinks(self, problem: Problem) -> str:
-        """Name what shortens the steps; nothing beside a ridge that was asked for, which replaces it in the last."""
-        return "" if problem.l2 is not None else "steps that are shorter where their noise is larger"
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """Shorter steps; none beside a ridge that was asked for, which replaces them in the last."""
+        if problem.l2 is not None or math.isinf(eps):
+            return ()
+        return ("coefficients are shrunk by steps that are shorter where their noise is larger",)
 
     def lacks_intervals(self, plan: Plan) -> str:
         """Nothing is missing where every row counts whole: the last round is an equation whose noise is known."""
