@@ -56,12 +56,12 @@ def test_snippets_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
         exec(compile(body, f"{name(page)}, snippet {number}", "exec"), namespace)
 
 
-def test_commands_of_the_guide_run(tmp_path):
+def test_commands_of_the_page_on_ledgers_run(tmp_path):
     """On made-up people, with a command `dplr` that is this package's."""
     (tmp_path / "census.toml").write_text('features.age = {lower = 17, upper = 90}\ntarget.classes = ["no", "yes"]\n')
     (tmp_path / "people.csv").write_text("age,income\n" + "20,no\n50,yes\n" * 500)
     command = f'dplr() {{ "{sys.executable}" -m dplr "$@"; }}\n'
-    (block,) = snippets((ROOT / "docs" / "use" / "guide.md").read_text(), "sh")
+    (block,) = snippets((ROOT / "docs" / "use" / "ledger.md").read_text(), "sh")
     done = subprocess.run(["sh", "-euc", command + block], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report.html").stat().st_size > 10_000
@@ -166,7 +166,7 @@ def test_broken_links_are_seen(tmp_path, monkeypatch):
 def test_broken_addresses_are_seen(tmp_path):
     page = tmp_path / "a.md"
     alive = [
-        f"{SITE}use/guide.html#private-ranges",
+        f"{SITE}use/bounds.html#private-ranges",
         f"{SITE}index.html",
         SITE,
         f"{SITE}proofs/noise.html",
@@ -175,11 +175,11 @@ def test_broken_addresses_are_seen(tmp_path):
         f"{SOURCE}tree/main/docs/develop/reviews",
         f"{SOURCE}security/advisories/new",
         f"{RAW}docs/images/report.png",
-        "https://example.org/use/guide.html",
+        "https://example.org/use/bounds.html",
     ]
     dead = [
-        f"{SITE}use/gide.html",
-        f"{SITE}use/guide.html#no-such-heading",
+        f"{SITE}use/bonds.html",
+        f"{SITE}use/bounds.html#no-such-heading",
         f"{SITE}proofs/noises.html",
         f"{SOURCE}blob/main/SECURE.md",
         f"{SOURCE}bolb/main/SECURITY.md",

@@ -66,7 +66,7 @@ def test_every_page_can_be_reached_in_the_navigation(source):
 
 def test_a_page_keeps_its_place_below_docs_and_proofs_lie_below_proofs():
     places = pages.pages()
-    assert places[pathlib.Path("docs/use/guide.md")] == pathlib.PurePosixPath("use/guide.md")
+    assert places[pathlib.Path("docs/use/bounds.md")] == pathlib.PurePosixPath("use/bounds.md")
     assert places[pathlib.Path("src/dplr/noise.md")] == pathlib.PurePosixPath("proofs/noise.md")
     files = {file.relative_to(pages.ROOT) for top in ("docs", "src") for file in (pages.ROOT / top).rglob("*.md")}
     assert {file for file in files if file.parts[:2] not in {("docs", "site"), ("docs", "gallery")}} <= set(places)
@@ -107,8 +107,8 @@ def test_links_are_written_for_the_site(link, moved, monkeypatch):
     monkeypatch.delenv("READTHEDOCS_GIT_IDENTIFIER", raising=False)
     text = pages.rewritten(
         f"[a]({link})\n```sh\n[a]({link})\n```\n",
-        pathlib.Path("docs/use/guide.md"),
-        pathlib.PurePosixPath("use/guide.md"),
+        pathlib.Path("docs/use/ledger.md"),
+        pathlib.PurePosixPath("use/ledger.md"),
     )
     assert text == f"[a]({moved})\n```sh\n[a]({link})\n```\n"
 

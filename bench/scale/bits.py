@@ -269,11 +269,13 @@ def added(lines: list[dict[str, Any]], path: Path) -> None:
 
 
 def page(lines: list[dict[str, str]]) -> str:
-    """The table of the guide: a line per way."""
+    """The table of the page: a line for all ways with the same verdicts."""
     found = {(line["way"], line["mechanism"]): line for line in lines}
-    rows = [f"| rows | {' | '.join(f'`{name}`' for name in FITS)} |", "|---" * (1 + len(FITS)) + "|"]
+    ways: dict[tuple[str, ...], list[str]] = {}
     for way in dict.fromkeys(line["way"] for line in lines):
-        rows.append(f"| {way} | {' | '.join(_cell(found[way, name]) for name in FITS)} |")
+        ways.setdefault(tuple(_cell(found[way, name]) for name in FITS), []).append(way)
+    rows = [f"| rows | {' | '.join(f'`{name}`' for name in FITS)} |", "|---" * (1 + len(FITS)) + "|"]
+    rows += [f"| {'; '.join(names)} | {' | '.join(verdicts)} |" for verdicts, names in ways.items()]
     return "\n".join(rows)
 
 

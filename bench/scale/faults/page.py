@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "use" / "scale.md"
 RESULTS = ROOT / "bench" / "results" / "faults.csv"
-COUNTED = ("same bits", "clear error", "budget right", "released twice")
+# Budgets that were right, and releases made twice, are the same for all: a test holds what the page says of them.
+COUNTED = ("count", "same bits", "clear error")
 
 
 def read() -> list[dict[str, str]]:
@@ -26,13 +27,11 @@ def read() -> list[dict[str, str]]:
 def table() -> str:
     """A line per kind, and one of all."""
     rows = read()
-    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
-    lines = [f"| fault | {', '.join(mechanisms)} | {' | '.join(COUNTED)} |", "|---" * (2 + len(COUNTED)) + "|"]
+    lines = ["| fault | injected | same bits | clear error |", "|---" * (1 + len(COUNTED)) + "|"]
     for kind in [*dict.fromkeys(row["kind"] for row in rows), "all"]:
         some = [row for row in rows if kind in (row["kind"], "all")]
-        counts = [sum(int(row["count"]) for row in some if row["mechanism"] == each) for each in mechanisms]
         sums = [sum(int(row[name]) for row in some) for name in COUNTED]
-        lines.append(f"| {kind} | {', '.join(map(str, counts))} | {' | '.join(map(str, sums))} |")
+        lines.append(f"| {kind} | {' | '.join(map(str, sums))} |")
     return "\n".join(lines)
 
 
