@@ -113,7 +113,7 @@ def page(path: str) -> str:
             row = results.loc[(name, *key)]
             scores = " | ".join(
                 f"{row[f'{score}_before']:.{digits}f} → {row[f'{score}_after']:.{digits}f}"
-                for score, digits in (("mean", 2), ("ece", 3))
+                for score, digits in (("mean", 2), ("log_loss", 4), ("ece", 3))
             )
             lines.append(f"| {name} | {int(row['n']):,} | {row['share_of_yes']:.3f} | {label} | {scores} |")
     return "\n".join(lines)
