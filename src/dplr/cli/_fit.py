@@ -21,6 +21,7 @@ from dplr.cli._options import (
     note,
     output_option,
     overwrite_option,
+    parameters_of,
     privacy_options,
     promise,
     share_option,
@@ -66,12 +67,10 @@ if TYPE_CHECKING:
 @statement_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
-    data: str, target: str, bounds: str, eps: float, delta: float, mechanism: str, model: str, neighbouring: str,
-    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
-    n_rows: int | None, ledger_path: str | None, share: str | None, label: str | None, resume: bool,
-    output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    keep: str | None, progress: bool | None, statement: bool, quiet: bool,
-    **units: Any,
+    data: str, target: str, bounds: str, n_rows: int | None, ledger_path: str | None, share: str | None,
+    label: str | None, resume: bool, output: str, overwrite: bool, encoding: str, delimiter: str,
+    spellings: tuple[str, ...], keep: str | None, progress: bool | None, statement: bool, quiet: bool,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA: a CSV or Parquet file with a header and one record per row, a folder of such files,
     or a pattern in quotes. Large files are read batch by batch, as often as the mechanism needs them.
@@ -97,12 +96,14 @@ def fit(
     full batches goes on from any step. What a fit of some other mechanism drew stays spent. A fit that is killed after
     its model was paid for keeps it in the ledger: `dplr ledger recover` writes the file.
     """
+    parameters = parameters_of(options)
+    public = parameters["public"]
     with blamed(FILE):
         files = named_files(data)
     check_model_output(output, overwrite, (*files, bounds, ledger_path, public))
     with blamed(USAGE):
         form = format_of(encoding, delimiter, spellings)
-        units = units_of(units)
+        units = units_of(options)
     ledger = payer(ledger_path, label, share)
     job = job_of(ledger, (*files, public), target, form, resume)
     with told():
@@ -110,28 +111,24 @@ def fit(
             with blamed(FILE):
                 column_bounds = _read_bounds(bounds)
             with blamed(USAGE):
-                kinds, further = _kinds(column_bounds, target, model, units)
+                kinds, further = _kinds(column_bounds, target, parameters["model"], units)
             with blamed(FILE):
                 X, y = read_rows(files, kinds | further, target, form, keep)
-                public_data = None if public is None else _read(public, kinds, target, form)
+                parameters["public"] = None if public is None else _read(public, kinds, target, form)
                 persons = persons_in(X, units, column_bounds)
-            options: dict[str, Any] = {
-                "eps": eps, "delta": delta, "mechanism": mechanism, "model": model, "bounds": column_bounds, "l2": l2,
-                "fit_intercept": not no_intercept, "neighbouring": neighbouring, "public": public_data,
-                "ranges": ranges, "large_delta": large_delta, "aim": aim,
-            }  # fmt: skip
             sample_weight = units.pop("sample_weight")
-            options |= units
-            public_rows = n_rows if neighbouring == "add_remove" else persons
+            parameters |= {"bounds": column_bounds, **units}
+            exact = parameters["neighbouring"] == "replace_one"
+            public_rows = persons if exact else n_rows
             with blamed(USAGE):
-                if neighbouring == "replace_one" and n_rows not in (None, public_rows):
+                if exact and n_rows not in (None, public_rows):
                     kind = "persons" if units["person"] or column_bounds.person else "records"
                     count_words = f"{public_rows}, as many {kind} as the data have"
                     raise ValueError(f"`--n-rows` must be left out, or {count_words}; got {n_rows}.")
-                _check_plan(options, public_rows, None if resume else ledger, ledger_path)
+                _check_plan(parameters, public_rows, None if resume else ledger, ledger_path)
         bars = bars_wanted(progress)
-        options |= {"sample_weight": sample_weight, "n_rows": n_rows, "progress": bars}
-        est = _fitted(X, y, {**options, "ledger": job or uncounted(target)}, job)
+        parameters |= {"sample_weight": sample_weight, "n_rows": n_rows, "progress": bars}
+        est = _fitted(X, y, {**parameters, "ledger": job or uncounted(target)}, job)
         est.target_name_ = target
     with uninterrupted():
         _save(est, output, overwrite)
@@ -141,7 +138,7 @@ def fit(
         if ledger is not None:
             where = ledger_path if share is None else f"share {share} of {ledger_path}"
             click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
-    if ledger is None and eps != float("inf"):
+    if ledger is None and parameters["eps"] != float("inf"):
         note("No --ledger was given: nothing counted what this fit spent.", quiet)
 
 
@@ -178,19 +175,19 @@ def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[
     return table.drop_columns([target]), table[target]
 
 
-def _check_plan(options: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
+def _check_plan(parameters: dict[str, Any], n_rows: int | None, ledger: Ledger | None, path: str | None) -> None:
     """All that can be refused without the rows."""
     import dplr
 
     with muted(dplr.UtilityWarning):  # the fit says it
-        planned = dplr.plan(n_rows=n_rows, **options)
+        planned = dplr.plan(n_rows=n_rows, **parameters)
     check_price(ledger, path, planned.statement)
 
 
-def _fitted(X: Any, y: Any, options: dict[str, Any], job: Job | None) -> Any:
+def _fitted(X: Any, y: Any, parameters: dict[str, Any], job: Job | None) -> Any:
     import dplr
 
-    return paid(job, lambda: dplr.fit(X, y, **options))
+    return paid(job, lambda: dplr.fit(X, y, **parameters))
 
 
 def _save(est: Any, output: str, overwrite: bool) -> None:

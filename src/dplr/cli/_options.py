@@ -85,6 +85,15 @@ def privacy_options(function: Function) -> Function:
     return function
 
 
+_PARAMETERS = ("eps", "delta", "mechanism", "model", "neighbouring", "l2", "ranges", "public", "large_delta", "aim")
+
+
+def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `eps_option` and `privacy_options`, taken out of others, as parameters of `dplr.plan`."""
+    parameters = {name: options.pop(name) for name in _PARAMETERS}
+    return parameters | {"fit_intercept": not options.pop("no_intercept")}
+
+
 def eps_option(required: bool) -> Callable[[Function], Function]:
     """The privacy loss."""
     text = "Privacy loss: smaller protects more, larger is more accurate. 0.1 to 1 is usual; inf is not private."

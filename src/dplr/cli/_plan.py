@@ -15,6 +15,7 @@ from dplr.cli._options import (
     eps_option,
     format_options,
     opened,
+    parameters_of,
     privacy_options,
     share_option,
     told,
@@ -49,10 +50,9 @@ if TYPE_CHECKING:
     help="With --ledger: so many equal fits, such as those of a search.")  # fmt: skip
 @format_options
 def plan(
-    bounds: str, n_rows: int | None, eps: float | None, delta: float, mechanism: str, model: str, neighbouring: str,
-    l2: float | str, no_intercept: bool, ranges: str, public: str | None, large_delta: bool, aim: str,
-    target: str | None, curve: bool, intervals: bool, target_error: float | None, target_width: tuple[str, ...],
-    ledger_path: str | None, share: str | None, fits: int, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    bounds: str, n_rows: int | None, target: str | None, curve: bool, intervals: bool, target_error: float | None,
+    target_width: tuple[str, ...], ledger_path: str | None, share: str | None, fits: int, encoding: str,
+    delimiter: str, spellings: tuple[str, ...],
     **simulation: Any,
 ) -> None:  # fmt: skip
     """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
@@ -73,8 +73,10 @@ def plan(
     """
     import dplr
 
+    parameters = parameters_of(simulation)
+    model, public = parameters["model"], parameters["public"]
     searched = target_error is not None or bool(target_width)
-    check_curve(curve, searched + intervals, eps, simulation, (bounds, public, ledger_path))
+    check_curve(curve, searched + intervals, parameters["eps"], simulation, (bounds, public, ledger_path))
     if ledger_path is not None and (curve or searched or intervals):
         raise Refused("`--ledger` is of one plan: leave it out with --curve, --intervals or a target.", USAGE)
     ledger = opened(ledger_path, share)
@@ -84,18 +86,14 @@ def plan(
         with blamed(USAGE):
             form = format_of(encoding, delimiter, spellings)
             units = units_of(simulation)
-            if neighbouring == "replace_one" and n_rows is None and not searched:
+            if parameters["neighbouring"] == "replace_one" and n_rows is None and not searched:
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         tables = {name: _rows(path, name, target, column_bounds, model, form)
             for name, path in (("public", public), ("sample", simulation["sample"]))}  # fmt: skip
-        facts: dict[str, Any] = {
-            "n_rows": n_rows, "bounds": column_bounds, "eps": eps, "delta": delta, "mechanism": mechanism,
-            "model": model, "l2": l2, "fit_intercept": not no_intercept, "neighbouring": neighbouring,
-            "public": tables["public"], "ranges": ranges, "large_delta": large_delta, "aim": aim,
-            **{name: value for name, value in units.items() if name != "sample_weight"},
-        }  # fmt: skip
+        del units["sample_weight"]
+        facts = {**parameters, **units, "n_rows": n_rows, "bounds": column_bounds, "public": tables["public"]}
         if curve or searched or intervals:
             goals = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
             simulated(facts, simulation, tables["sample"], goals, intervals)
