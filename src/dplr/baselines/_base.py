@@ -148,7 +148,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             rows = _rows_of(ready)  # what is wrong with the columns is said before anything is reserved
             work = functools.partial(self._release, ready, rows, plan, source)
             released = accounted(ledger, [plan.statement], source, work)
-        subject = Known(ready.facts, ready.name, None if ready.labels is None else ready.labels.classes)
+        subject = Known(ready.facts, ready.name, None if ready.intake.labels is None else ready.intake.labels.classes)
         return self._take(model, subject, plan, released)
 
     def _plain_model(self) -> Any:
@@ -220,14 +220,14 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
     def _release(self, ready: Ready, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
         """Check every value, count the rows of each cell, add noise."""
-        facts, labels = ready.facts, ready.labels
+        facts, labels = ready.facts, ready.intake.labels
         rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
         assert facts.layout is not None
         if labels is None:
-            target = ready.y.as_float()
+            target = ready.memory.y.as_float()
         else:
             target = np.asarray(np.asarray(labels.y, np.float64) == labels.codes[1], np.float64)
-        codes = plan.grid.codes(encoded(ready.X, facts.layout), target[:, None])
+        codes = plan.grid.codes(encoded(ready.memory.X, facts.layout), target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
         cells = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
         return self._sampled(*cells, facts.n_rows, source)
@@ -429,8 +429,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
 def _rows_of(ready: Ready) -> Rows:
     """The rows, of which no value has been looked at."""
-    y = ready.y.values if ready.labels is None else ready.labels.y
-    return as_rows(ready.X, y, ready.facts.prep)
+    return as_rows(ready.memory.X, ready.memory.codes, ready.facts.prep)
 
 
 def _middles(layout: Layout) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
-from dplr.fitting.given import Given, features_alone, taken
+from dplr.fitting.intake import InMemory, Intake, RawRows, features_alone, raw_rows
 from dplr.fitting.one_vs_rest import Planned, published
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
@@ -38,7 +38,7 @@ from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import Ready, Record, Released, blank, release
 from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import Streaming, check_rule, opened, refuse_stream
+from dplr.fitting.streaming import Streamed, check_rule, opened, refuse_stream
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -225,29 +225,29 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
-        X, y, streaming = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
+        X, y, streamed = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
         data = self._taken_apart(X, bounds, callers, sample_weight, person)
         if not ledger.strict:
-            return self._released(data, y, levels, ledger, bounds, callers, streaming)
+            return self._released(data, y, levels, ledger, bounds, callers, streamed)
         check_types(data.X, y, bounds)
         check_given(data, self.neighbouring, self.n_rows)
         self._check_declared()
         with silence():  # values are converted before the reservation too
-            return self._released(data, y, levels, ledger, bounds, callers, streaming)
+            return self._released(data, y, levels, ledger, bounds, callers, streamed)
 
     def _released(
         self,
-        data: Given,
+        data: RawRows,
         y: Any,
         levels: Sequence[float],
         ledger: Budget,
         bounds: Bounds | None,
         callers: Callers,
-        streaming: Streaming | None,
+        streamed: Streamed | None,
     ) -> list[Released]:
-        ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streaming)
+        ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streamed)
         check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
         track = bars if check_flag("progress", self.progress) else silent
@@ -255,48 +255,46 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
         if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
-            self._check_file(ledger.keep, ready, plans[0], data.weight_column)
+            self._check_file(ledger.keep, ready, plans[0])
         with ready.explaining():
-            keep = functools.partial(self._kept, ledger, ready, data.weight_column)
+            keep = functools.partial(self._kept, ledger, ready)
             releases = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
-        self._weight_column, self._counted = data.weight_column, not isinstance(ledger, NullLedger)
+        self._weight_column, self._counted = ready.weight_column, not isinstance(ledger, NullLedger)
         return releases
 
-    def _kept(self, ledger: Budget, ready: Ready, weight_column: str | None, done: Sequence[Released]) -> bytes | None:
+    def _kept(self, ledger: Budget, ready: Ready, done: Sequence[Released]) -> bytes | None:
         """The ledger's copy of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
-        return ledger.file_of(self._of(done[0], ready, weight_column))
+        return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(
-        self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned, weight_column: str | None
-    ) -> None:
+    def _check_file(self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned) -> None:
         """Refuse a model that its file cannot hold before anything is spent: all but its numbers is known."""
         done = blank(ready, planned)
         try:
-            most = len(keep(self._of(done, ready, weight_column))) + _DIGITS * done.size
+            most = len(keep(self._of(done, ready))) + _DIGITS * done.size
             if most > MOST_BYTES:
                 rule, remedy = f"must fit into {MOST_BYTES >> 20} MiB", "Use fewer columns."
                 raise ValueError(sentence("released_", rule, f"up to {most >> 20} MiB", remedy))
         except (ValueError, TypeError) as error:
             raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
 
-    def _of(self, done: Released, ready: Ready, weight_column: str | None) -> Self:
+    def _of(self, done: Released, ready: Ready) -> Self:
         """A copy of this estimator as it is after that release."""
         model = copy.copy(self)
         model._name_target(ready)
-        model._weight_column = weight_column
+        model._weight_column = ready.weight_column
         return model._take(done)
 
     def _taken_apart(
         self, X: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any = None, person: Any = None
-    ) -> Given:
+    ) -> RawRows:
         """The rows, and their ids and weights apart from them."""
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
         declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
-        data = taken(X, declared, bounds, sample_weight, person)
+        data = raw_rows(X, declared, bounds, sample_weight, person)
         if data.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
@@ -313,13 +311,13 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def _ready(
         self,
-        data: Given,
+        data: RawRows,
         y: Any,
         bounds: Bounds | None,
         levels: Sequence[float],
         callers: Callers,
         strict: bool = False,
-        streaming: Streaming | None = None,
+        streamed: Streamed | None = None,
     ) -> Ready:
         """Rows whose shapes and types are checked, and all that is public of them: no value but ids is looked at."""
         X, features = handed_over(data.X)
@@ -327,27 +325,23 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             check_map(self.public[0], features)
         bounds = declared(bounds, features)
         named = target_name(y)
-        X, y = self._check_schema(X, y, streaming is not None)
-        n, d = check_shapes(X, y)
+        X, y = self._check_schema(X, y, streamed is not None)
+        d = check_shapes(X, y)[1]
         rule = self._label_rule(bounds)
-        check_rule(rule, streaming)
+        check_rule(rule, streamed)
         labels = None if rule is None else rule.of(y)
         columns = X.columns if isinstance(X, Table) else None
         class_weight = getattr(self, "class_weight", None)
-        if streaming is None:
-            unit, weights = data.counted(n, labels, class_weight, self._loss(), strict)
+        intake: Intake
+        if streamed is None:
+            intake, unit = InMemory.of(X, y, labels, data, class_weight, self._loss(), strict)
         else:
-            classes = None if labels is None else labels.classes.tolist()
-            streaming, unit = streaming.counted(data, class_weight, classes, self._loss(), strict)
-            n, weights = streaming.units, None
-        counted = n if weights is None else weights.units
-        n_rows = public_n_rows(counted, self.n_rows, self.neighbouring, unit, strict)
+            intake, unit = streamed.counted(rule, labels, data, class_weight, self._loss(), strict)
+        n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
             self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
         )
-        if streaming is not None:
-            streaming = streaming.described(facts, rule)
-        return Ready(X, y, facts, labels, named, weights, streaming, data.weight_column)
+        return Ready(intake, facts, named, data.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """The columns of X that are seen, in the order of `coef_`."""
@@ -357,8 +351,8 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
 
     def _name_target(self, ready: Ready) -> None:
         self.target_name_ = ready.name
-        if ready.labels:
-            self.classes_ = ready.labels.classes
+        if ready.intake.labels:
+            self.classes_ = ready.intake.labels.classes
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")

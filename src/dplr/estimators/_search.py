@@ -212,7 +212,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
         if self.method == PARTITION:
-            parts = cut(self._enough(len(trials[0].ready.y), len(trials)), len(trials) + 1, self.seed)
+            parts = cut(self._enough(len(trials[0].ready.memory.y), len(trials)), len(trials) + 1, self.seed)
             plan = plan_partition(facts, [len(part) for part in parts[:-1]], eps, self.seed)
             search: Any = functools.partial(_partition, trials, plan, parts, eps)
         else:
@@ -248,7 +248,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
             place = self._best_on_public(trials, eps, n_rows)
         candidate, params = candidates[place]
         model = clone(candidate)
-        rows = len(trials[0].ready.y)
+        rows = len(trials[0].ready.memory.y)
         comparison = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
         model._facts = (f"parameters {_words(params)} were chosen among {comparison}",)
         model.fit(X, y)
@@ -257,7 +257,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
 
     def _best_on_public(self, trials: list[Trial], eps: float, n_rows: int | None) -> int:
         """The candidate with the fewest errors over folds, each fit at the n eps of the private one."""
-        folds = cut(self._enough(len(trials[0].ready.y), _FOLDS), _FOLDS, self.seed)
+        folds = cut(self._enough(len(trials[0].ready.memory.y), _FOLDS), _FOLDS, self.seed)
         source, totals = Source(self.seed), [0] * len(trials)
         for fold in folds:
             training = np.setdiff1d(np.concatenate(folds), fold)

@@ -8,7 +8,7 @@ from typing import Any
 from dplr._kit.validation import sentence
 from dplr.bounds.columns import Levels
 from dplr.bounds.declared import Bounds
-from dplr.fitting.given import Given
+from dplr.fitting.intake import RawRows
 from dplr.privacy.guarantees import Neighbouring
 from dplr.rows import Table, as_table, declared_kinds, declares_text
 
@@ -29,7 +29,7 @@ def check_columns(X: Any, bounds: Bounds | None) -> None:
     _check("X", X, kinds, "biuf", _RULE.format(", or of text with declared levels,"))
 
 
-def check_given(data: Given, neighbouring: str, n_rows: int | None) -> None:
+def check_given(data: RawRows, neighbouring: str, n_rows: int | None) -> None:
     """Ids are whole numbers or text, and weights numbers: arrays or columns, never lists or objects.
 
     Where the number of persons is public it is declared: rows without an id do not say how many they are of, so no

@@ -55,15 +55,15 @@ class Trial:
 def cost(fitted: Any, ready: Ready) -> int:
     """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
     prep = fitted._record.prep
-    X = ready.X.native if isinstance(ready.X, Table) else ready.X
+    X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
     values = linear(rows, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
-    if ready.labels is not None:
-        return errors(values, ready.labels)
+    if ready.intake.labels is not None:
+        return errors(values, ready.intake.labels)
     target = prep.target or (-1.0, 1.0)
     if prep.link == "log":
         values = rates(values, target[1])
-    return squared_errors(values, ready.y.as_float(), target)
+    return squared_errors(values, ready.memory.y.as_float(), target)
 
 
 def check_same_target(trials: Sequence[Trial]) -> None:

@@ -16,7 +16,7 @@ from dplr._kit.validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.fitting.checking_units import unit_findings
-from dplr.fitting.given import taken
+from dplr.fitting.intake import raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.streaming import refuse_stream
 from dplr.fitting.units import Declared
@@ -186,7 +186,7 @@ def check(
     codebook = as_bounds(bounds)
     loss = known_loss(model)
     declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, codebook)
-    data = taken(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
+    data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
     X = data.X
     table = as_table(X)
     rows: Any = np.asarray(X) if table is None else table

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplr._kit.warnings import DataWarning
-from dplr.fitting.given import Given
+from dplr.fitting.intake import RawRows
 from dplr.rows import RowWeights, as_target, look_alikes, row_weights
 
 
@@ -21,7 +21,7 @@ class UnitFindings(NamedTuple):
     units: int
 
 
-def unit_findings(data: Given, n: int) -> UnitFindings:
+def unit_findings(data: RawRows, n: int) -> UnitFindings:
     """Ids and weights, each judged apart from the other."""
     findings = UnitFindings([], [], [], n)
     if data.ids is not None and (counted := _counted(findings, n, data, ids=True)) is not None:
@@ -38,7 +38,7 @@ def unit_findings(data: Given, n: int) -> UnitFindings:
     return findings
 
 
-def _counted(findings: UnitFindings, n: int, data: Given, *, ids: bool) -> RowWeights | None:
+def _counted(findings: UnitFindings, n: int, data: RawRows, *, ids: bool) -> RowWeights | None:
     """The weights of rows by ids, or by weights; what a fit would refuse, and tell the data holder, is noted."""
     with warnings.catch_warnings(record=True, action="always", category=DataWarning) as records:
         try:

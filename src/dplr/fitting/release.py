@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,10 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
+from dplr.fitting.intake import InMemory, Intake
 from dplr.fitting.one_vs_rest import Planned, is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import intervals as ranges_of
-from dplr.fitting.streaming import Streaming, check_streamed
 from dplr.ledger.budget import Budget
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
@@ -28,7 +27,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, Told, as_rows, explained, warn_narrow
+from dplr.rows import FaultyRows, Labels, Rows, Told
 from dplr.rows.queries.moments import Moments
 
 
@@ -38,23 +37,22 @@ class Ready:
 
     Attributes
     ----------
-    X, y : of which shapes and types are checked, and no value.
+    intake : the rows.
     facts : all that is public of them.
-    labels : of a classifier; None for a numeric target.
     name : of the target; None for none.
-    weights : how much each row counts; None where every row counts whole.
-    streaming : the rows, where they are streamed; X and y are then without rows.
     weight_column : of the weights; None for none.
     """
 
-    X: Any
-    y: Target
+    intake: Intake
     facts: PublicFacts
-    labels: Labels | None
     name: str | None
-    weights: RowWeights | None = None
-    streaming: Streaming | None = None
     weight_column: str | None = None
+
+    @property
+    def memory(self) -> InMemory:
+        """The rows of a search or a baseline, which streams are refused for."""
+        assert isinstance(self.intake, InMemory)
+        return self.intake
 
     def subject(self) -> str:
         """Tells sums of these columns from those of other columns, losses, or ways of a row: public facts."""
@@ -65,10 +63,7 @@ class Ready:
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
         """Some of the rows, and how many of them are public."""
-        rows = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
-        labels = None if self.labels is None else self.labels.take(indices)
-        weights = None if self.weights is None else self.weights.take(indices)
-        return Ready(rows, self.y.take(indices), replace(self.facts, n_rows=n_rows), labels, self.name, weights)
+        return Ready(self.memory.take(indices), replace(self.facts, n_rows=n_rows), self.name)
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -76,8 +71,7 @@ class Ready:
         try:
             yield
         except FaultyRows as error:
-            message = str(error) if self.streaming else explained(error, self.y, self.labels)
-            raise ValueError(message) from None
+            raise ValueError(self.intake.explained(error)) from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -134,31 +128,31 @@ def release(
     keep: Callable[[list[Released]], bytes | None] | None = None,
 ) -> list[Released]:
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
-    classes = _several(ready.labels)
-    if ready.streaming is not None:
-        check_streamed([entry.plan for entry in planned])
+    classes = _several(ready.intake.labels)
+    ready.intake.check_plans([entry.plan for entry in planned])
     notice = Told()
-    every = _rows_of(ready, None, notice)  # what is wrong with the columns is said before anything is reserved
+    # What is wrong with the columns is said before anything is reserved.
+    every = ready.intake.rows(ready.facts, None, notice)
 
     def models(position: int | None) -> Rows:
-        return every if position is None else _rows_of(ready, position, notice)
+        return every if position is None else ready.intake.rows(ready.facts, position, notice)
 
     releases: list[Released] = []
 
     def finish(done: list[tuple[PrivacyStatement, fitting.Done]]) -> bytes | None:
         for plan, (statement, outcome) in zip(planned, done, strict=True):
-            releases.append(_released(ready.facts, ready.labels, plan, statement, outcome))
+            releases.append(_released(ready.facts, ready.intake.labels, plan, statement, outcome))
         return None if keep is None else keep(releases)
 
-    if not (ledger.strict or ready.streaming or ready.facts.prep.target is None):
-        warn_narrow(ready.y, ready.facts.prep.target)  # before anything is reserved: a warning may be an error
+    if not ledger.strict:
+        ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
     fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
     return releases
 
 
 def blank(ready: Ready, planned: Planned) -> Released:
     """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
-    plan, about, several = planned.plan, planned.mechanism.about, _several(ready.labels)
+    plan, about, several = planned.plan, planned.mechanism.about, _several(ready.intake.labels)
     stated = plan.statement.released
     blocks = {
         name: np.zeros(block.shape) for name, block in stated.items() if about.noise_in == "sums" or name != "coef"
@@ -172,28 +166,18 @@ def blank(ready: Ready, planned: Planned) -> Released:
         numbers = {name: np.zeros(block.shape) for name, block in ranges.released.items()}
         intervals = ranges_of(numbers, ranges.released, ranges.problem, ranges.columns)
     done = fitting.Done(fits, numbers, intervals)
-    return _released(ready.facts, ready.labels, planned, planned.statement, done)
+    return _released(ready.facts, ready.intake.labels, planned, planned.statement, done)
 
 
 def check_values(ready: Ready, planned: Planned) -> None:
     """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
-    rows = _rows_of(ready, None)
+    rows = ready.intake.rows(ready.facts, None)
     planned.mechanism.check_rows(rows, planned.plan.problem)
     rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
 
 
 def _several(labels: Labels | None) -> int:
     return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
-
-
-def _rows_of(ready: Ready, position: int | None, notice: Told | None = None) -> Rows:
-    """The rows of one class against the rest; None: of all."""
-    if ready.streaming is not None:
-        return ready.streaming.rows(ready.facts.prep, position)
-    y, labels = ready.y.values, ready.labels
-    if labels is not None:
-        y = labels.against_the_rest(position) if _several(labels) else labels.y
-    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights, told=notice)
 
 
 def _released(

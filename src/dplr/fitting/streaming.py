@@ -11,7 +11,7 @@ from typing import Any
 from dplr._kit.progress import row_bar
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.fitting.given import Given
+from dplr.fitting.intake import RawRows
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import ClassWeight, with_classes
@@ -19,7 +19,7 @@ from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
-from dplr.rows import FROM_DATA, LabelRule, PersonCounts, Rows, as_table
+from dplr.rows import FROM_DATA, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Told, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
@@ -27,52 +27,43 @@ from dplr.rows.streams.rows import no_bar
 from dplr.rows.streams.source import Stream, as_stream
 
 
-@dataclass(frozen=True, eq=False)
-class Streaming:
-    """The rows of a fit, before their bounds are known.
+@dataclass(frozen=True, eq=False, slots=True)
+class Streamed:
+    """Rows that are streamed: an `Intake`.
 
     Attributes
     ----------
     stream : where they are read.
     target : the column of y; None for sums of X alone.
-    features : the columns of X.
-    labels : how labels are told; None for numbers.
-    several : whether there are more than two classes.
+    progress : whether to show how far passes are.
+    rule : how labels are told; None for numbers.
+    labels : of a classifier, without rows; None for a numeric target.
     weighing : how much rows count; None for whole.
     count, units : numbers of rows, and of persons or rows.
-    progress : whether to show how far passes are.
     """
 
     stream: Stream
     target: str | None
-    features: tuple[str, ...] = ()
-    labels: LabelRule | None = None
-    several: bool = False
+    progress: bool = False
+    rule: LabelRule | None = None
+    labels: Labels | None = None
     weighing: Weighing | None = None
     count: int = 0
     units: int = 0
-    progress: bool = False
-
-    def rows(self, prep: Prep, position: int | None) -> Rows:
-        """The rows of one class against the rest; None: of all."""
-        recipe = Recipe(self.features, self.target, self.labels, position, self.several, prep, self.weighing)
-        parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
-        return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
-
-    def described(self, facts: PublicFacts, rule: LabelRule | None) -> Streaming:
-        """These rows with their features and the rule of their labels."""
-        layout = facts.layout
-        columns = facts.columns if layout is None or not layout.named else layout.features
-        assert columns is not None
-        return replace(self, features=tuple(columns), labels=rule, several=is_several(facts.classes))
 
     def counted(
-        self, data: Given, class_weight: ClassWeight, classes: list[Any] | None, loss: Loss, strict: bool
-    ) -> tuple[Streaming, Unit]:
-        """These rows with counts, and the complete unit. Nothing but ids is read, unless nobody counted the rows."""
+        self,
+        rule: LabelRule | None,
+        labels: Labels | None,
+        data: RawRows,
+        class_weight: ClassWeight,
+        loss: Loss,
+        strict: bool,
+    ) -> tuple[Streamed, Unit]:
+        """These rows with labels and counts, and the whole unit. Only ids are read, unless nobody counted the rows."""
         if strict:
             _refuse_queries(self.stream, data.unit.person)
-        unit = with_classes(data.unit, class_weight, classes, loss)
+        unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
         counts = None
         if unit.person is not None:
             count, counts = count_persons(self.stream, unit.person, strict)
@@ -84,7 +75,33 @@ class Streaming:
                 unit.person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight, strict, counts
             )
         units = count if counts is None else max(1, len(counts))
-        return replace(self, weighing=weighing, count=count, units=units), unit
+        return replace(self, rule=rule, labels=labels, weighing=weighing, count=count, units=units), unit
+
+    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+        """The rows of one class against the rest; None: of all."""
+        layout = facts.layout
+        columns = facts.columns if layout is None or not layout.named else layout.features
+        assert columns is not None
+        several = is_several(facts.classes)
+        return self.summed(Recipe(tuple(columns), self.target, self.rule, position, several, facts.prep, self.weighing))
+
+    def summed(self, recipe: Recipe) -> Rows:
+        """The rows that a recipe makes."""
+        parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
+        return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
+
+    def check_plans(self, plans: Sequence[Plan]) -> None:
+        """Refuse what needs rows by their numbers."""
+        if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
+            remedy = "Take full batches, the default, or read the rows into memory."
+            raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
+
+    def warn_narrow(self, prep: Prep) -> None:
+        """Nothing: it would take a pass."""
+
+    def explained(self, error: FaultyRows) -> str:
+        """The sentence without values: nothing is read for it."""
+        return str(error)
 
     @property
     def _folder(self) -> str | None:
@@ -139,11 +156,11 @@ def count_units(stream: Stream, person: str | None) -> int:
 def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep, progress: bool = False) -> Rows:
     """The rows for sums of X alone."""
     count = count_rows(stream)
-    rows = Streaming(stream, None, tuple(features), count=count, units=count, progress=progress)
-    return rows.rows(prep, None)
+    recipe = Recipe(tuple(features), None, None, None, False, prep, None)
+    return Streamed(stream, None, progress, count=count, units=count).summed(recipe)
 
 
-def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streaming | None]:
+def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streamed | None]:
     """X and y in memory; or a table without rows that stands for X, its target, and the rows.
 
     `y` may name a column of X. Raises ValueError or TypeError for a stream whose columns are not given by their names.
@@ -163,14 +180,7 @@ def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> t
             raise TypeError(sentence(name, "must name a column where rows are streamed", type(value).__name__))
     place = table.columns.index(y)
     rest, target = table.without([place]).native, table.chosen([place]).native
-    return rest, target, None if stream is None else Streaming(stream, y, progress=progress)
-
-
-def check_streamed(plans: Sequence[Plan]) -> None:
-    """Refuse what needs rows by their numbers, before anything is reserved."""
-    if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
-        remedy = "Take full batches, the default, or read the rows into memory."
-        raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
+    return rest, target, None if stream is None else Streamed(stream, y, progress)
 
 
 def refuse_stream(X: Any, where: str) -> None:
@@ -180,8 +190,8 @@ def refuse_stream(X: Any, where: str) -> None:
         raise TypeError(sentence("X", f"must be in memory {where}", type(X).__name__, remedy))
 
 
-def check_rule(rule: LabelRule | None, streaming: Streaming | None) -> None:
+def check_rule(rule: LabelRule | None, streamed: Streamed | None) -> None:
     """Refuse labels that would be read from all rows before any sum is made."""
-    if streaming is not None and rule is not None and rule.declared == FROM_DATA:
+    if streamed is not None and rule is not None and rule.declared == FROM_DATA:
         remedy = "Declare them: a stream is not read for its labels."
         raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))

@@ -1,26 +1,45 @@
-"""Ids of persons and weights of rows: taken out of X before anything else sees it."""
+"""The rows of a fit before it begins: ids and weights apart from X, and one face for memory and streams."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
+from dplr.bounds.scaling import Prep
 from dplr.bounds.units import check_name
+from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
-from dplr.rows import Labels, RowWeights, as_table, class_factors, row_weights
+from dplr.problem.plan import Plan
+from dplr.rows import (
+    FaultyRows,
+    Labels,
+    Rows,
+    RowWeights,
+    Table,
+    Target,
+    Told,
+    as_rows,
+    as_table,
+    class_factors,
+    explained,
+    row_weights,
+    warn_narrow,
+)
 
 _UNNAMED = "person"  # a label for ids that have no name
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Given:
+class RawRows:
     """A table without its columns of ids and weights, and these; shown nowhere.
 
     Attributes
@@ -37,20 +56,107 @@ class Given:
     unit: Unit
     weight_column: str | None
 
-    def counted(
-        self, n: int, labels: Labels | None, class_weight: ClassWeight, loss: Loss, strict: bool
-    ) -> tuple[Unit, RowWeights | None]:
-        """The whole unit, and how much each of n rows counts; None where every row counts whole."""
+
+class Intake(Protocol):
+    """The rows of a fit, of which shapes and types are checked, and no value but ids."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """Those of a classifier; None for a numeric target."""
+
+    @property
+    def units(self) -> int:
+        """The number of persons, or of rows."""
+
+    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+        """Return the rows of one class against the rest; None: of all."""
+
+    def check_plans(self, plans: Sequence[Plan]) -> None:
+        """Refuse plans that these rows cannot serve, before anything is reserved."""
+
+    def warn_narrow(self, prep: Prep) -> None:
+        """Warn of target bounds that are far wider than the target, where that is seen without a pass."""
+
+    def explained(self, error: FaultyRows) -> str:
+        """Return what the data holder is told of faulty rows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class InMemory:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    X, y : the rows and their target.
+    labels : of a classifier; None for a numeric target.
+    weights : how much each row counts; None where every row counts whole.
+    """
+
+    X: Any
+    y: Target
+    labels: Labels | None
+    weights: RowWeights | None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Target,
+        labels: Labels | None,
+        data: RawRows,
+        class_weight: ClassWeight,
+        loss: Loss,
+        strict: bool,
+    ) -> tuple[Self, Unit]:
+        """The rows with their weights, and the whole unit."""
         classes = None if labels is None else labels.classes.tolist()
-        unit = with_classes(self.unit, class_weight, classes, loss)
-        if not unit.weighted:
-            return unit, None
-        factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
-        weighting = self.ids, unit.rows_per_person, self.weights, unit.weight_max
-        return unit, row_weights(n, *weighting, factors, strict)
+        unit, weights = with_classes(data.unit, class_weight, classes, loss), None
+        if unit.weighted:
+            factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
+            weighting = data.ids, unit.rows_per_person, data.weights, unit.weight_max
+            weights = row_weights(len(y), *weighting, factors, strict)
+        return cls(X, y, labels, weights), unit
+
+    @property
+    def units(self) -> int:
+        """The number of persons, or of rows."""
+        return len(self.y) if self.weights is None else self.weights.units
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """(n,) the numbers of the target, or those that stand for two labels."""
+        return self.y.values if self.labels is None else self.labels.y
+
+    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+        """The rows of one class against the rest; None: of all."""
+        labels, y = self.labels, self.y.values
+        if labels is not None:
+            y = labels.against_the_rest(position) if is_several(labels.classes) else labels.y
+        return as_rows(self.X, y, facts.prep, weights=self.weights, told=told)
+
+    def check_plans(self, plans: Sequence[Plan]) -> None:
+        """Nothing: memory serves all plans."""
+
+    def warn_narrow(self, prep: Prep) -> None:
+        """Warn of target bounds that are far wider than the target."""
+        if prep.target is not None:
+            warn_narrow(self.y, prep.target)
+
+    def explained(self, error: FaultyRows) -> str:
+        """The sentence that names some of the faulty values."""
+        return explained(error, self.y, self.labels)
+
+    def take(self, indices: NDArray[np.intp]) -> InMemory:
+        """Some of the rows."""
+        rows = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
+        labels = None if self.labels is None else self.labels.take(indices)
+        weights = None if self.weights is None else self.weights.take(indices)
+        return InMemory(rows, self.y.take(indices), labels, weights)
 
 
-def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None) -> Given:
+def raw_rows(
+    X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None
+) -> RawRows:
     """The data of a fit, its ids and weights apart from X. No value is looked at.
 
     Raises ValueError or TypeError where ids or weights are given twice, or not where they are declared, or undeclared.
@@ -71,7 +177,7 @@ def taken(X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any 
     ids = columns.get(column, ids)
     unit = declared.unit(None if ids is None else column or _label(ids))
     _check_apart(rest, unit.person, declared.weight)
-    return Given(rest, ids, columns.get(weight_column, weights), unit, weight_column)
+    return RawRows(rest, ids, columns.get(weight_column, weights), unit, weight_column)
 
 
 def without(X: Any, names: Sequence[str], bounds: Bounds | None) -> tuple[Any, dict[str | None, Any]]:
