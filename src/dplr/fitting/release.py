@@ -28,7 +28,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, RowWeights, Table, Target, Told, as_rows, explained, warn_narrow
+from dplr.rows import ArrayRows, FaultyRows, Labels, Rows, RowWeights, Table, Target, Told, explained, warn_narrow
 from dplr.rows.queries.moments import Moments
 
 
@@ -193,7 +193,7 @@ def _rows_of(ready: Ready, position: int | None, notice: Told | None = None) -> 
     y, labels = ready.y.values, ready.labels
     if labels is not None:
         y = labels.against_the_rest(position) if _several(labels) else labels.y
-    return as_rows(ready.X, y, ready.facts.prep, weights=ready.weights, told=notice)
+    return ArrayRows(ready.X, y, ready.facts.prep, weights=ready.weights, told=notice)
 
 
 def _released(
